@@ -29,7 +29,7 @@ start = time.perf_counter()
 import oodometer
 took = time.perf_counter() - start
 heavy = [name for name in ("sklearn", "pandas", "torch", "altair", "scipy.stats") if name in sys.modules]
-from oodometer.kernels.compiled import passes
+from oodometer.kernels.threads import passes
 print(json.dumps({"version": oodometer.__version__, "seconds": took, "heavy": heavy, "compiled": passes is not None}))
 """
 

@@ -16,12 +16,21 @@ from oodometer.intervals import (
     clopper_pearson,
     from_replicates,
     from_spread,
+    holm,
     normal_quantile,
     wilson,
     wilson_from_variance,
 )
 
 LEVELS = st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99])
+
+
+@given(p=st.lists(st.floats(0, 1), max_size=8))
+def test_holm_against_its_definition(p: list[float]) -> None:
+    order = sorted(range(len(p)), key=lambda i: p[i])
+    adjusted = holm(p)
+    for rank, i in enumerate(order):
+        assert adjusted[i] == pytest.approx(max(min(1.0, (len(p) - k) * p[order[k]]) for k in range(rank + 1)))
 
 
 @given(n=st.integers(1, 400), share=st.floats(0, 1), level=LEVELS)

@@ -13,17 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from oodometer.arrays import Ragged, as_numpy, softmax
-from oodometer.kernels import (
-    LOG_ODDS_BINS,
-    by_chunks,
-    half_bin,
-    log_odds_bin,
-    log_odds_centres,
-    mix,
-    quantiles,
-    row_hash,
-    top_two,
-)
+from oodometer.intervals import quantiles
+from oodometer.kernels import LOG_ODDS_BINS, by_chunks, half_bin, log_odds_bin, log_odds_centres, mix, row_hash, top_two
 
 WIDTHS = [2, 3, 10, 64, 65, 100]
 

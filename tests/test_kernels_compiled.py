@@ -18,25 +18,26 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from oodometer import kernels
-from oodometer.kernels import compiled, threads
+from oodometer.calibrators.binned_map import pool_adjacent
+from oodometer.kernels import threads
 
 ODD = [0.0, -0.0, 1e-45, 1e-310, 1e-38, 2.0**-31, 2.0**-30, 0.25, 0.5, np.nextafter(0.5, 0), 0.75, 1.0]
 DTYPES = [np.float32, np.float64]
 
 built = pytest.mark.skipif(
-    compiled.passes is None, reason="the compiled passes were not built (or OODOMETER_PLAIN=1 leaves them out)"
+    threads.passes is None, reason="the compiled passes were not built (or OODOMETER_PLAIN=1 leaves them out)"
 )
 
 
 @contextmanager
 def plain() -> Iterator[None]:
     """Inside, every kernel takes its numpy form."""
-    held = compiled.passes
-    compiled.passes = None  # type: ignore[assignment]
+    held = threads.passes
+    threads.passes = None  # type: ignore[assignment]
     try:
         yield
     finally:
-        compiled.passes = held
+        threads.passes = held
 
 
 def both(call: Callable[[], Any]) -> tuple[Any, Any]:
@@ -105,8 +106,8 @@ def test_the_logarithm_is_good_to_two_units_in_the_last_place(dtype: Any) -> Non
     rng = np.random.default_rng(3)
     p = np.concatenate([rng.random(20_000), 2.0 ** -rng.uniform(0, 120, 20_000), [1.0, 0.5, 2**-0.5]]).astype(dtype)
     out = np.empty(len(p), dtype=dtype)
-    assert compiled.passes is not None
-    compiled.passes.negative_entropy(p[:, None], out)
+    assert threads.passes is not None
+    threads.passes.negative_entropy(p[:, None], out)
     exact = p.astype(np.longdouble) * np.log(p.astype(np.longdouble))
     units = np.abs(out - exact) / np.spacing(np.maximum(np.abs(exact.astype(dtype)), np.finfo(dtype).tiny))
     assert units.max() < 2.0
@@ -192,7 +193,7 @@ def test_pooled_blocks_are_those_of_scipy(hits: list[tuple[int, int]]) -> None:
 
     rows = np.array([n for n, _ in hits], dtype=np.int64)
     right = np.minimum([h for _, h in hits], rows).astype(np.int64)
-    starts, many, found = kernels.pool_adjacent(rows, right)
+    starts, many, found = pool_adjacent(rows, right)
     assert (np.diff(found / many) > 0).all()
     if len(rows):
         fitted = isotonic_regression(right / rows, weights=rows)
@@ -256,7 +257,7 @@ def test_any_layout_will_do(layout: Callable[[Any], Any]) -> None:
 @pytest.mark.parametrize("dtype", [np.longdouble, np.dtype(">f4"), np.int64])
 def test_other_types_take_the_plain_form(dtype: Any) -> None:
     values = np.array([[3, 1, 2], [0, 5, 5]]).astype(dtype)
-    assert not compiled.supports(values)
+    assert not threads.supports(values)
     if np.dtype(dtype).kind == "f":
         got = kernels.top_two(values)
         assert (got.best.tolist(), got.second.tolist()) == ([0, 1], [2, 5])
@@ -376,7 +377,7 @@ FREE = {("negative_entropy", 0), ("row_statistics", 0), ("cell_sums", 1), ("best
 
 
 def call(name: str, arguments: list[Any]) -> Any:
-    return getattr(compiled.passes, name)(*arguments)
+    return getattr(threads.passes, name)(*arguments)
 
 
 @built

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -214,23 +215,23 @@ class Predictions:
         """Whether a field is present."""
         return getattr(self, name) is not None
 
-    @property
+    @cached_property
     def fields(self) -> tuple[str, ...]:
         """Names of the fields that are present."""
         return tuple(name for name in FIELDS if self.has(name))
 
-    @property
+    @cached_property
     def has_classes(self) -> bool:
         """Whether labels and predictions are classes; False where they are positions among candidates."""
         coded = (name for name, field in FIELDS.items() if field.cell == "class")
         return self.classes is not None or not any(map(self.has, coded))
 
-    @property
+    @cached_property
     def has_prediction(self) -> bool:
         """Whether the predicted class or candidate of each sample is known, so that `predicted` gives it."""
         return self.prediction is not None or self.probabilities is not None or self.members is not None
 
-    @property
+    @cached_property
     def num_classes(self) -> int:
         """Length of the class axis (0 where there are no classes)."""
         return 0 if self.classes is None else len(self.classes)
@@ -241,7 +242,7 @@ class Predictions:
             self._cache.setdefault(key, make())
         return self._cache[key]  # type: ignore[no-any-return]
 
-    @property
+    @cached_property
     def top(self) -> kernels.Top:
         """Best class or candidate, its probability and the runner-up's, computed once a record."""
         scores, probabilities = self.candidate_scores, self.probabilities
@@ -251,7 +252,7 @@ class Predictions:
             raise NotApplicable("needs `probabilities` (or `logits`)")
         return self.derived("top", lambda: kernels.top_two(probabilities))
 
-    @property
+    @cached_property
     def is_argmax(self) -> bool:
         """Whether every prediction is the class of highest probability, ties allowed; True where there are no
         probabilities. Else the predictions are decisions, such as those of another threshold than 0.5.
@@ -263,7 +264,7 @@ class Predictions:
             return True
         return self.derived("argmax", lambda: bool((self.own_probability >= self.top.first - 1e-6).all()))
 
-    @property
+    @cached_property
     def own_probability(self) -> Array:
         """Probability of the predicted class, shape (sample,); `NotApplicable` without probabilities."""
         probabilities = self.probabilities
@@ -271,7 +272,7 @@ class Predictions:
             return self.top.first
         return self.derived("own", lambda: probabilities[np.arange(self.rows), self.predicted])
 
-    @property
+    @cached_property
     def candidate_probabilities(self) -> Ragged:
         """Softmax of the scores over the candidates of each sample, computed once a record."""
         scores = self.candidate_scores
@@ -279,7 +280,7 @@ class Predictions:
             raise NotApplicable("needs `candidate_scores`")
         return self.derived("candidate_probabilities", lambda: candidate_softmax(scores))
 
-    @property
+    @cached_property
     def noted(self) -> Mapping[str, int]:
         """How many labels were words for a missing one or classes that the model does not know, and how many
         predictions were null, by word and class (`classes.said_of_classes`).
@@ -291,14 +292,14 @@ class Predictions:
         """The probabilities before `with_probabilities` made new ones, where they are remembered."""
         return self._cache.get("uncalibrated")
 
-    @property
+    @cached_property
     def predicted(self) -> Array:
         """Predicted class of each sample, int32, shape (sample,): `prediction`, the argmax, or the first member."""
         if self.prediction is None and self.probabilities is None and self.members is not None:
             return self.members[0]  # type: ignore[no-any-return]  # by convention the first member is the judged model
         return self.prediction if self.prediction is not None else self.top.best
 
-    @property
+    @cached_property
     def verdicts(self) -> Array:
         """Correctness of each sample, int8, shape (sample,): 1, 0, or -1 where unknown."""
         if self.correct is not None:
@@ -320,7 +321,7 @@ class Predictions:
         """Whether the correctness of every sample is known."""
         return bool(self.rows) and bool((self.verdicts >= 0).all())
 
-    @property
+    @cached_property
     def accuracy(self) -> float:
         """Share of correct samples among those whose correctness is known; NaN where none is."""
         verdicts = self.verdicts[self.verdicts >= 0]

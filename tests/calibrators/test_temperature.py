@@ -289,13 +289,13 @@ def test_a_large_reference_is_thinned_but_the_calibrator_sees_it_whole(monkeypat
 
     monkeypatch.setattr(module, "_MOST_VALUES", 100)
     seen: list[int] = []
-    fit = Temperature.fit
+    learn = Temperature._learn
 
-    def counted(self: Temperature, reference: Predictions, seed: int = 0) -> Any:
-        seen.append(len(reference))
-        return fit(self, reference)
+    def counted(self: Temperature, given: Any, are_logits: bool, label: Any) -> None:
+        seen.append(len(label))
+        learn(self, given, are_logits, label)
 
-    monkeypatch.setattr(Temperature, "fit", counted)
+    monkeypatch.setattr(Temperature, "_learn", counted)
     choose_calibrator(sharpened(5000, 3.0))
     assert seen == [1600] * 5 + [5000]
 

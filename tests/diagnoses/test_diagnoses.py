@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from oodometer import Predictions
 from oodometer.arrays import Array, softmax
 from oodometer.diagnoses import Diagnosis, Diagnostician, Finding, ShiftStatistics
-from oodometer.diagnoses.column_drift import ColumnDrift, columns_finding, holm
+from oodometer.diagnoses.column_drift import ColumnDrift, columns_finding
 from oodometer.diagnoses.diagnostician import (
     alarm_finding,
     change_of_counts,
@@ -334,23 +332,6 @@ def test_the_distance_moved_by_hand() -> None:
     g = 2 * (100 * math.log(100 / 75) + 100 * math.log(100 / 125) + 50 * math.log(50 / 75) + 150 * math.log(150 / 125))
     assert found["moved"] == pytest.approx(math.sqrt((g - 1) * 400 / 40_000), rel=1e-6)
     assert found["unexplained"] == pytest.approx(0, abs=1e-3)
-
-
-@given(p=st.lists(st.floats(0, 1), min_size=1, max_size=8))
-def test_holm_against_its_definition(p: list[float]) -> None:
-    found = holm({str(i): v for i, v in enumerate(p)})
-    order = sorted(range(len(p)), key=lambda i: p[i])
-    for rank, i in enumerate(order):
-        want = max(min(1.0, (len(p) - k) * p[order[k]]) for k in range(rank + 1))
-        assert found[str(i)] == pytest.approx(want)
-    assert list(found) == [str(i) for i in range(len(p))]
-
-
-def test_holm_against_statsmodels() -> None:
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
-    p = np.random.default_rng(0).random(20) ** 3
-    want = multitest.multipletests(p, method="holm")[1]
-    assert list(holm(dict(enumerate(p))).values()) == pytest.approx(want)
 
 
 def test_the_test_of_a_mean_against_scipy() -> None:

@@ -14,9 +14,8 @@ from scipy import stats
 
 import oodometer
 from oodometer.cli.main import main
-from oodometer.diagnoses.diagnostician import _without_sparse
 from oodometer.errors import UsageError
-from oodometer.estimators.target_prior import ShiftTest, no_shift_test
+from oodometer.estimators.target_prior import ShiftTest, _without_sparse, no_shift_test
 from oodometer.headline.natural_shifts import (
     FELL,
     HOLDS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -16,7 +17,7 @@ from ..errors import NotApplicable
 from ..fields import check_probabilities
 from ..inference.row_sample import FOLDS, content_folds, seeded_sample
 from ..predictions import Predictions
-from ..registry import answer, create
+from ..registry import answer, create, is_foreign
 
 
 def brier(probabilities: Array, label: Array) -> Array:
@@ -28,7 +29,7 @@ def brier(probabilities: Array, label: Array) -> Array:
 
 def _check(record: Any, rows: int) -> None:
     """An error where what a calibrator of someone else gives is no record with probabilities."""
-    if not isinstance(record, Predictions) or len(record) != rows:
+    if not isinstance(record, Predictions) or record.rows != rows:
         raise TypeError(f"expected a record of {rows} rows, got {type(record).__name__}")
     check_probabilities(record.probabilities)
 
@@ -42,25 +43,45 @@ class Calibrator(ABC):
     name: ClassVar[str]
     citation: ClassVar[str]
     seed: int  # of its folds and samples
+    _is_foreign: ClassVar[bool]
 
     def fit(self, reference: Predictions, seed: int = 0) -> Self:
         """A fitted copy; raises `NotApplicable` without probabilities and labels."""
         if reference.probabilities is None or reference.label is None:
             raise NotApplicable("needs `probabilities` (or `logits`) and `label` on the reference")
         labelled = reference if (reference.label >= 0).all() else reference.take(reference.label >= 0)
-        if not len(labelled):
+        if not labelled.rows:
             raise NotApplicable("needs labelled reference rows")
         fitted = copy.copy(self)
         fitted.seed = seed
         fitted._fit(labelled)
         return fitted
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._is_foreign = is_foreign(cls)
+
     def __call__(self, record: Predictions) -> Predictions:
         """The record with calibrated probabilities."""
         if record.probabilities is None:
             raise NotApplicable("needs `probabilities` (or `logits`)")
-        made: Predictions = answer(self, lambda: self._calibrate(record), partial(_check, rows=len(record)))
+        if not self._is_foreign:
+            return self._calibrate(record)
+        made: Predictions = answer(self, lambda: self._calibrate(record), partial(_check, rows=record.rows))
         return made
+
+    def held_out(self, record: Predictions, fold: Array, seed: int = 0) -> Array | None:
+        """Probabilities of every row by the calibrator fitted on the other folds, of a record whose rows are all
+        labelled, shape (sample, class); None where a fold holds no row or all of them.
+        """
+        assert record.probabilities is not None
+        out = np.empty(record.probabilities.shape)
+        for f in range(FOLDS):
+            test, rest = np.flatnonzero(fold == f), np.flatnonzero(fold != f)
+            if not len(test) or not len(rest):
+                return None
+            out[test] = self.fit(record.take(rest), seed)(record.take(test)).probabilities
+        return out
 
     @abstractmethod
     def _fit(self, reference: Predictions) -> None:
@@ -101,12 +122,12 @@ def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temp
     if reference.probabilities is None or reference.label is None:
         return Choice(None, "there are no class probabilities with labels to calibrate", {})
     labelled = reference if (reference.label >= 0).all() else reference.take(reference.label >= 0)
-    if len(labelled) < 10 * FOLDS:
-        return Choice(None, f"{len(labelled)} labelled reference rows are too few to calibrate on", {})
+    if labelled.rows < 10 * FOLDS:
+        return Choice(None, f"{labelled.rows} labelled reference rows are too few to calibrate on", {})
     most = max(_MOST_VALUES // max(labelled.num_classes, 1), 2_000)
     sample = labelled
-    if len(labelled) > most:
-        sample = labelled.take(seeded_sample(len(labelled), most, seed))
+    if labelled.rows > most:
+        sample = labelled.take(seeded_sample(labelled.rows, most, seed))
     assert sample.probabilities is not None
     assert sample.label is not None
     fold = content_folds(sample, seed)
@@ -114,8 +135,11 @@ def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temp
     scores = {"none": float(raw.mean())}
     gains = {}
     for name in candidates:
-        after = _held_out_brier(sample, name, fold, seed)
-        if after is not None:
+        with suppress(NotApplicable):
+            made = create("calibrator", name).held_out(sample, fold, seed)
+            if made is None:
+                continue
+            after = brier(made.astype(np.float64, copy=False), sample.label)
             scores[name] = float(after.mean())
             gains[name] = (float((raw - after).mean()), float((raw - after).std() / np.sqrt(len(raw))))
     best = max(gains, key=lambda n: gains[n][0], default=None)
@@ -126,19 +150,3 @@ def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temp
     fitted = create("calibrator", best).fit(labelled, seed)
     why = f"{best} lowered the cross-validated Brier score from {scores['none']:.4f} to {scores[best]:.4f}"
     return Choice(fitted, why, scores)
-
-
-def _held_out_brier(sample: Predictions, name: str, fold: Array, seed: int) -> Array | None:
-    """Brier score of every row under the calibrator fitted on the other folds; None where a fold is empty."""
-    after = np.empty(len(sample))
-    for f in range(FOLDS):
-        test = np.flatnonzero(fold == f)
-        rest = np.flatnonzero(fold != f)
-        if not len(test) or not len(rest):
-            return None
-        try:
-            made = create("calibrator", name).fit(sample.take(rest), seed)(sample.take(test))
-        except NotApplicable:
-            return None
-        after[test] = brier(made.probabilities.astype(np.float64), made.label)
-    return after

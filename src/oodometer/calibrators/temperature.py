@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import final
 
 import numpy as np
 
 from ..arrays import Array
-from ..inference.row_sample import seeded_sample
-from ..kernels import Top, row_sums
+from ..inference.row_sample import FOLDS, seeded_sample
+from ..kernels import Top
 from ..predictions import Predictions
 from ..registry import register
 from .base import Calibrator
@@ -21,12 +22,12 @@ _RANGE = (-3.0, 3.0)  # of log t
 _MOST_STEPS = 50
 
 
-def _logs(record: Predictions, floor: float) -> Array:
-    """Logits of a record, or log-probabilities (at least log floor), which differ by a constant a row."""
+def _given(record: Predictions) -> tuple[Array, bool]:
+    """Logits of a record, else its probabilities, whose logarithms differ from logits by a constant a row."""
     if record.logits is not None:
-        return record.logits
+        return record.logits, True
     assert record.probabilities is not None
-    return np.asarray(np.log(np.maximum(record.probabilities, record.probabilities.dtype.type(floor))))
+    return record.probabilities, False
 
 
 def fit_temperature(logits: Array, label: Array) -> float:
@@ -77,22 +78,29 @@ class Temperature(Calibrator):
 
     def _fit(self, reference: Predictions) -> None:
         assert reference.label is not None
-        rows = max(_ENOUGH_VALUES // max(reference.num_classes, 1), 2_000)
-        if len(reference) > rows:
-            reference = reference.take(seeded_sample(len(reference), rows, self.seed))
-        label, p = reference.label, reference.probabilities
-        assert label is not None
-        floor = _FLOOR_IN_FIT if p is None else float(np.min(p, where=p > 0, initial=_FLOOR_IN_FIT))
-        self.temperature = fit_temperature(_logs(reference, floor), label)
+        self._learn(*_given(reference), reference.label)
+
+    def _learn(self, given: Array, are_logits: bool, label: Array) -> None:
+        rows = max(_ENOUGH_VALUES // given.shape[1], 2_000)
+        if len(given) > rows:
+            sample = seeded_sample(len(given), rows, self.seed)
+            given, label = given[sample], label[sample]
+        if not are_logits:
+            floor = float(np.min(given, where=given > 0, initial=_FLOOR_IN_FIT))
+            given = np.log(np.maximum(given, given.dtype.type(floor)))
+        self.temperature = fit_temperature(given, label)
+
+    def _apply(self, given: Array, are_logits: bool) -> Array:
+        logs = given if are_logits else np.log(np.maximum(given, np.finfo(given.dtype).tiny))
+        scaled = logs * logs.dtype.type(1 / self.temperature)
+        if are_logits:
+            scaled -= scaled.max(axis=1, keepdims=True)
+        values: Array = np.exp(scaled, out=scaled)
+        values /= np.einsum("nk->n", values)[:, None]  # as `kernels.row_sums`
+        return values
 
     def _calibrate(self, record: Predictions) -> Predictions:
-        top = record.top
-        logs = _logs(record, float(np.finfo(top.first.dtype).tiny))
-        scaled = logs * logs.dtype.type(1 / self.temperature)
-        if record.logits is not None:
-            scaled -= scaled.max(axis=1, keepdims=True)
-        values = np.exp(scaled, out=scaled)
-        values /= row_sums(values)[:, None]
+        top, values = record.top, self._apply(*_given(record))
         # a monotone map keeps the order of classes
         first = values[np.arange(len(values)), top.best]
         tiny = np.finfo(top.first.dtype).tiny
@@ -100,3 +108,18 @@ class Temperature(Calibrator):
         return record.with_probabilities(
             values, self.name, Top(top.best, first, first * np.exp(ratio * top.first.dtype.type(1 / self.temperature)))
         )
+
+    def held_out(self, record: Predictions, fold: Array, seed: int = 0) -> Array | None:
+        """As of every calibrator, without a record for each fold."""
+        (given, are_logits), label, out = _given(record), record.label, None
+        fitted = copy(self)
+        fitted.seed = seed
+        for f in range(FOLDS):
+            test = fold == f
+            if label is None or not test.any() or test.all():
+                return None
+            fitted._learn(given[~test], are_logits, label[~test])
+            made = fitted._apply(given[test], are_logits)
+            out = np.empty(given.shape, made.dtype) if out is None else out
+            out[test] = made
+        return out

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from ..estimators.target_prior import ShiftStatistics
 from ..results.diagnosis import Diagnosis, Finding
-from .diagnostician import Diagnostician, ShiftStatistics
+from .diagnostician import Diagnostician
 
 __all__ = ["Diagnosis", "Diagnostician", "Finding", "ShiftStatistics"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Self
@@ -14,22 +14,10 @@ from ..arrays import Array
 from ..estimators.target_prior import g_statistic
 from ..inference.method import Method, Sums
 from ..inference.row_sample import seeded_sample
+from ..intervals import holm
 from ..predictions import Predictions
 from ..results import Interval, percent
 from ..results.diagnosis import ColumnChange, Finding, UserColumn, shares_text
-
-
-def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Holm's adjusted p-values: the chance of any false alarm among all tests stays below the level. Source: Holm
-    (1979).
-    """
-    out: dict[str, float] = {}
-    highest = 0.0
-    for i, name in enumerate(sorted(p_values, key=lambda n: p_values[n])):
-        highest = max(highest, min(1.0, (len(p_values) - i) * p_values[name]))
-        out[name] = highest
-    return {name: out[name] for name in p_values}
-
 
 _FAR = 0.5  # share of rows outside the reference's whole range
 
@@ -191,10 +179,10 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
         for i, figure in enumerate(self._figures):
             by_column.setdefault(figure.column.name, []).append((homogeneity(here[i], there[i]), i))
         best = {name: min(some) for name, some in by_column.items()}
-        adjusted = holm({name: min(1.0, p * len(by_column[name])) for name, (p, _) in best.items()})
+        adjusted = holm([min(1.0, p * len(by_column[name])) for name, (p, _) in best.items()])
         changes = [
-            self._change(i, here[i], there[i], adjusted[name], (self._here["sums"][i], state["sums"][i]))
-            for name, (_, i) in best.items()
+            self._change(i, here[i], there[i], p, (self._here["sums"][i], state["sums"][i]))
+            for p, (_, i) in zip(adjusted, best.values(), strict=True)
         ]
 
         def rank(change: ColumnChange) -> tuple[bool, float, bool, float]:

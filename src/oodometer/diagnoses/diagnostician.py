@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Literal, Self
 
@@ -15,27 +16,24 @@ from ..errors import NotApplicable
 from ..estimators import Sums
 from ..estimators.target_prior import (
     LabelCounts,
+    ShiftStatistics,
     conditionals,
     fit_prior,
-    g_statistic,
-    label_counts_of,
     label_shift_test,
     no_shift_test,
     pooled_statistic,
-    recall_of,
 )
 from ..inference.domain_classifier import DomainComparison, compare_samples, domain_sample
 from ..inference.method import Method
 from ..inference.row_sample import RowSample
-from ..kernels.incomplete_beta import quantiles
+from ..intervals import holm, quantiles
 from ..predictions import Predictions
 from ..registry import those
 from ..results import percent
 from ..results.diagnosis import Diagnosis, Finding, ShiftKind, UserColumn
 from ..scores import ModelAgreement, Score, natural_confidence
-from .column_drift import ColumnDrift, columns_finding, holm
+from .column_drift import ColumnDrift, columns_finding
 
-_LEAST_EXPECTED = 5  # target rows in a cell of a test
 Strength = Literal["strong", "weak", "none"]
 
 
@@ -51,85 +49,6 @@ def asking_for(stable: str) -> tuple[str, ...]:
     ('label-shift', 'bbse', 'sld', 'leap', 's-leap')
     """
     return those("estimator", lambda cls: cls.traits.stable == stable)
-
-
-class ShiftStatistics:
-    """How far the target moved, and how much of it other class shares leave unexplained.
-
-    With n_b and m_b the counts of reference and target in the cells (predicted class, quantile of confidence), n and m
-    their sums: ``moved`` = sqrt((G_0 - df)+ / h), G_0 the G statistic of homogeneity, h = n m / (n + m);
-    ``unexplained`` = sqrt((G_1 - df (1 + m/n))+ / m), G_1 that of the best class prior (`fit_prior`), whose null mean
-    is inflated by the reference's own error; ``label_shift`` = sum_y q_y P_S(correct | y). Both distances are free of
-    the sample sizes. Records without true classes have ``moved`` alone or nothing.
-
-    Source: the likelihood-ratio tests are those of `oodometer.estimators.target_prior`.
-
-    >>> p = Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100)
-    >>> statistics = ShiftStatistics().fit(p)
-    >>> {k: round(v, 2) for k, v in statistics.finish(statistics.summarize(p)).items()}
-    {'moved': 0.0, 'unexplained': 0.0, 'label_shift': 1.0}
-    """
-
-    name = "shift_statistics"
-    label_counts: LabelCounts | None = None
-
-    def fit(self, reference: Predictions) -> Self:
-        """A fitted copy."""
-        fitted = copy.copy(self)
-        try:
-            fitted.label_counts = label_counts_of(reference)
-        except NotApplicable:
-            fitted.label_counts = None
-        return fitted
-
-    def summarize(self, batch: Predictions) -> Sums:
-        """Counts of the batch in the cells."""
-        if self.label_counts is None or self.label_counts.why_not(batch) is not None or not batch.has_prediction:
-            return Sums(rows=len(batch), counts=np.zeros(1, dtype=np.int64))
-        return Sums(rows=len(batch), counts=self.label_counts.count(batch))
-
-    def finish(self, state: Sums, effects: tuple[float, float] = (1.0, 1.0)) -> dict[str, float]:
-        """The statistics; empty where there are no cells. ``effects``: as in `p_value`."""
-        label_counts, counts = self.label_counts, state["counts"] / effects[1]
-        if label_counts is None or not counts.sum() or len(counts) != len(label_counts):
-            return {}
-        here, there = label_counts.rows / effects[0], counts
-        n, m = here.sum(), there.sum()
-        pooled = (here + there) / (n + m)
-        degrees = max(int(np.count_nonzero(pooled)) - 1, 1)
-        same = float(g_statistic(here, n * pooled) + g_statistic(there, m * pooled))
-        given = conditionals(label_counts)
-        prior = fit_prior(given, there[None], label_counts.prior[None], tolerance=1e-5, most_cycles=60)
-        left = float(g_statistic(there, m * given.mix(prior)[0]))
-        return {
-            "moved": float(np.sqrt(max(same - degrees, 0.0) * (n + m) / (n * m))),
-            "unexplained": float(np.sqrt(max(left - degrees * (1 + m / n), 0.0) / m)),
-            "label_shift": float(prior[0] @ recall_of(label_counts)),
-        }
-
-    def p_value(self, state: Sums, seed: int = 0, effects: tuple[float, float] = (1.0, 1.0)) -> float | None:
-        """Of the test that the outputs are distributed as on the reference, fit for many looks; None without cells.
-        Cells in which fewer than five target rows are expected are taken together, from the rarest on: with thousands
-        of sparse cells the test would see changes where there are none. ``effects``: design effects of reference and
-        target (`cells_effect`), by which counts are divided. Source: the G test of `no_shift_test`, its tail by a gamma
-        distribution (`ShiftTest.tail_p_value`).
-        """
-        label_counts, counts = self.label_counts, state["counts"]
-        if label_counts is None or not counts.sum() or len(counts) != len(label_counts):
-            return None
-        here, there = (np.rint(n / d) for n, d in zip((label_counts.rows, counts), effects, strict=True))
-        here, there = _without_sparse(here, there)
-        return no_shift_test(here, there, seed=seed).tail_p_value
-
-
-def _without_sparse(here: Array, there: Array) -> tuple[Array, Array]:
-    """Counts of both sides in cells of five expected target rows or more, grouped by the sum of both sides alone."""
-    both = here + there
-    order = np.argsort(both, kind="stable")
-    expected = both[order] * (there.sum() / max(both.sum(), 1))
-    group = np.floor(np.cumsum(expected) / _LEAST_EXPECTED).astype(np.int64)
-    group = np.unique(group, return_inverse=True)[1]
-    return np.bincount(group, here[order]).astype(np.int64), np.bincount(group, there[order]).astype(np.int64)
 
 
 _ENOUGH_POWER = 0.5
@@ -293,7 +212,7 @@ class Diagnostician(Method[Sums, Diagnosis]):
     _shift: ShiftStatistics
     _confidence: Score | None
     _agreement: Score | None
-    _drift: ColumnDrift
+    _drift: ColumnDrift | None
     _here: Sums
 
     def __init__(self, *, seed: int = 0, columns: Sequence[UserColumn] = ()) -> None:
@@ -308,25 +227,29 @@ class Diagnostician(Method[Sums, Diagnosis]):
             fitted._confidence = natural_confidence(reference)
         except NotApplicable:
             fitted._confidence = None
-        agreement = ModelAgreement().fit(reference)
-        fitted._agreement = None if agreement.why_not(reference) else agreement
-        fitted._drift = ColumnDrift(self.columns, seed=self.seed).fit(reference)
+        fitted._agreement = fitted._drift = None
+        if reference.members is not None:
+            agreement = ModelAgreement().fit(reference)
+            fitted._agreement = None if agreement.why_not(reference) else agreement
+        if reference.features is not None:
+            fitted._drift = ColumnDrift(self.columns, seed=self.seed).fit(reference)
         fitted._here = fitted.summarize(reference)
         return fitted
 
     def summarize(self, batch: Predictions) -> Sums:
         """Counts of cells, moments of confidence and agreement, a bounded sample of rows."""
-        state = Sums(rows=len(batch), shift=self._shift.summarize(batch)["counts"])
+        state = Sums(rows=batch.rows, shift=self._shift.summarize(batch)["counts"])
         for key, score in (("confidence", self._confidence), ("agreement", self._agreement)):
             moments = np.zeros(3)
-            if score is not None and score.why_not(batch) is None:
-                values = score(batch)
-                moments = np.array(
-                    [values.sum(dtype=np.float64), np.square(values, dtype=np.float64).sum(), len(batch)]
-                )
+            with suppress(NotApplicable):
+                if score is not None:
+                    values = score(batch)
+                    sums = values.sum(dtype=np.float64), np.square(values, dtype=np.float64).sum()
+                    moments = np.array([*sums, batch.rows])
             state[key] = moments
         state["sample"] = domain_sample(batch, seed=self.seed)
-        state["columns"] = self._drift.summarize(batch)
+        if self._drift is not None:
+            state["columns"] = self._drift.summarize(batch)
         return state
 
     def diagnose(self, target: Predictions) -> Diagnosis:
@@ -347,8 +270,9 @@ class Diagnostician(Method[Sums, Diagnosis]):
         overlap = self._overlap(state["sample"])
         if overlap is not None:
             findings["overlap"] = overlap
-        adjusted = holm({k: f.p_value for k, f in findings.items() if f.p_value is not None})
-        changed = any(p < _LEVEL and findings[k].strength != "none" for k, p in adjusted.items())
+        tested = [(f.p_value, f.strength) for f in findings.values() if f.p_value is not None]
+        adjusted = holm([p for p, _ in tested])
+        changed = any(p < _LEVEL and strength != "none" for p, (_, strength) in zip(adjusted, tested, strict=True))
         if cells is not None and statistics:
             label = label_shift_finding(cells, counts, self.seed)
             if not changed and not label.refutes and label.statistic is not None:
@@ -368,7 +292,7 @@ class Diagnostician(Method[Sums, Diagnosis]):
             for k in ("features", "probabilities")
         ]
         features, probabilities = pairs
-        columns = columns_finding(features, probabilities, self._drift.columns)
+        columns = columns_finding(features, probabilities, () if self._drift is None else self._drift.columns)
         if columns is not None:
             findings["columns"] = columns
         kind, why = _kind(findings, changed)
@@ -376,7 +300,8 @@ class Diagnostician(Method[Sums, Diagnosis]):
         if kind == "none" and fewest < _FEW_ROWS:
             few = "a single row" if fewest == 1 else f"only {fewest} rows"
             kind, why = "unknown", f"no test could see a difference with {few} on one side"
-        return Diagnosis(kind, tuple(findings.values()), why, statistics, self._drift.finish(state["columns"]))
+        moved = () if self._drift is None else self._drift.finish(state["columns"])
+        return Diagnosis(kind, tuple(findings.values()), why, statistics, moved)
 
     def _overlap(self, sample: RowSample) -> Finding | None:
         mine: RowSample = self._here["sample"]

@@ -127,14 +127,14 @@ class Estimator(Method[Sums, Estimate]):
         if not references:
             raise NotApplicable("needs a reference")
         records = [r.known() for r in references] if self.traits.needs_labels else list(references)
-        if not any(len(r) for r in records):
+        if not any(r.rows for r in records):
             raise NotApplicable("needs labelled reference rows (`label` with a prediction, or `correct`)")
         for record in records:
             why = self.why_not_learn(record)
             if why is not None:
                 raise NotApplicable(why)
         fitted = copy.copy(self)
-        fitted._fit(Predictions.concat([r for r in records if len(r)]))
+        fitted._fit(Predictions.concat([r for r in records if r.rows]))
         return fitted
 
     def lighter(self) -> Self:
@@ -155,7 +155,7 @@ class Estimator(Method[Sums, Estimate]):
 
     def estimate(self, target: Predictions, *, batch_rows: int = 65_536) -> Estimate:
         """Estimate of the accuracy on a target held in memory; labels in it are not looked at."""
-        if not len(target):
+        if not target.rows:
             raise NotApplicable("needs at least one target row")
         why = self.why_not(target)
         if why is not None:

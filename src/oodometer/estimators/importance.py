@@ -7,6 +7,7 @@ from typing import Any, Self, final
 import numpy as np
 
 from ..arrays import Array
+from ..calibrators.binned_map import pool_adjacent
 from ..errors import NotApplicable
 from ..inference.domain_classifier import (
     DomainComparison,
@@ -18,7 +19,7 @@ from ..inference.domain_classifier import (
     why_no_domains,
 )
 from ..inference.row_sample import RowSample, seeded_sample
-from ..kernels import LOG_ODDS_BINS, log_odds_bin, pool_adjacent
+from ..kernels import LOG_ODDS_BINS, log_odds_bin
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate, percent

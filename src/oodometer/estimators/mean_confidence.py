@@ -23,8 +23,8 @@ from ..calibrators.binned_map import (
 from ..errors import NotApplicable, UsageError
 from ..inference.decision_metrics import answers_for
 from ..inference.method import Method
-from ..intervals import check_level
-from ..kernels import equal_bin, log_odds_bin, quantiles, tally
+from ..intervals import check_level, quantiles
+from ..kernels import equal_bin, log_odds_bin, tally
 from ..predictions import Predictions
 from ..registry import create, register
 from ..results import Curve, Estimate, percent
@@ -81,14 +81,14 @@ def confidence_gap(record: Predictions, score: Score) -> tuple[float, float]:
     def make() -> tuple[float, float]:
         verdicts, values = record.verdicts, score(record)
         sums = squares = 0.0
-        for start in range(0, len(record), _ROWS_AT_A_TIME):
+        for start in range(0, record.rows, _ROWS_AT_A_TIME):
             part = slice(start, start + _ROWS_AT_A_TIME)
             gap = np.subtract(verdicts[part], values[part], dtype=np.float64)
             sums += float(gap.sum())
             squares += float(np.einsum("n,n->", gap, gap))
-        mean = sums / len(record)
+        mean = sums / record.rows
         spread = max(squares - sums * mean, 0.0) + 1  # one squared unit more, as in `mean_and_variance`
-        return mean, spread / (len(record) + 1) / len(record)
+        return mean, spread / (record.rows + 1) / record.rows
 
     return record.derived(f"gap:{score.name}", make)
 
@@ -131,7 +131,7 @@ class HistogramImportance(Estimator):
 
     def _fit(self, reference: Predictions) -> None:
         self._score: Score = natural_confidence(reference).fit(reference)
-        self._rows = len(reference)
+        self._rows = reference.rows
         index = self._bin(reference)
         rows, hits = count_verdicts(index, reference.verdicts, self._bins)
         full = rows > 0
@@ -144,7 +144,7 @@ class HistogramImportance(Estimator):
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows in each bin."""
-        return Sums(rows=len(batch), counts=tally(self._bin(batch), self._bins)[0, :, 0])
+        return Sums(rows=batch.rows, counts=tally(self._bin(batch), self._bins)[0, :, 0])
 
     def finish(self, state: Sums) -> Estimate:
         """Reference accuracy of the bins, weighted by the target."""
@@ -184,11 +184,11 @@ class DifferenceOfConfidence(Estimator):
     def _fit(self, reference: Predictions) -> None:
         self._score: Score = natural_confidence(reference).fit(reference)
         self._gap, self._gap_variance = confidence_gap(reference, self._score)
-        self._rows = len(reference)
+        self._rows = reference.rows
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows and the sum of confidence."""
-        return Sums(rows=len(batch), total=total_confidence(batch, self._score))
+        return Sums(rows=batch.rows, total=total_confidence(batch, self._score))
 
     def finish(self, state: Sums) -> Estimate:
         """Mean confidence of the target plus the reference's gap."""
@@ -240,13 +240,13 @@ class AverageConfidence(Estimator):
     def _fit(self, reference: Predictions) -> None:
         score = self._score or natural_confidence(reference)
         self._score = score.fit(reference)
-        self._rows = len(reference) if reference.calibrated else sys.maxsize  # raw scores owe it nothing
+        self._rows = reference.rows if reference.calibrated else sys.maxsize  # raw scores owe it nothing
         self._reference_variance = confidence_gap(reference, self._score)[1] if reference.calibrated else 0.0
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows and the sum of the score."""
         assert self._score is not None
-        return Sums(rows=len(batch), total=total_confidence(batch, self._score))
+        return Sums(rows=batch.rows, total=total_confidence(batch, self._score))
 
     def finish(self, state: Sums) -> Estimate:
         """Mean of the score."""
@@ -307,7 +307,7 @@ class CBPE(Estimator):
         self._names = reference.classes or ()
         self._score: Score = natural_confidence(reference)
         kinds = max(self._classes, 1)
-        self._rows = len(reference)
+        self._rows = reference.rows
         width = bins_for(kinds)
         bins = confidence_bins(reference, self._score, kinds)
         predicted = self._predicted(reference) if kinds > 1 else None
@@ -320,7 +320,7 @@ class CBPE(Estimator):
 
     def _predicted(self, record: Predictions) -> Array:
         """Predicted class of each sample; one class for all where there is no class axis."""
-        return record.predicted if self._classes else np.zeros(len(record), dtype=np.intp)
+        return record.predicted if self._classes else np.zeros(record.rows, dtype=np.intp)
 
     def summarize(self, batch: Predictions) -> Sums:
         """Counts by (predicted class, bin) of its probability, and what `expected_confusion` needs of the others."""
@@ -329,7 +329,7 @@ class CBPE(Estimator):
             top = counts_by_class_and_bin(batch, self._score, kinds)
         else:
             top = count_bins(predicted, confidence_bins(batch, self._score, kinds), kinds)
-        state = Sums(rows=len(batch), confidence=total_confidence(batch, self._score), top=top)
+        state = Sums(rows=batch.rows, confidence=total_confidence(batch, self._score), top=top)
         if self._classes and self._extended:
             assert batch.probabilities is not None
             state |= count_off_diagonal(batch.probabilities, predicted, is_argmax=_keeps_argmax(batch))
@@ -418,7 +418,7 @@ class RiskCoverage(Method[Sums, Curve]):
     def fit(self, reference: Predictions) -> Self:
         """A fitted copy."""
         reference = reference.known()
-        if not len(reference):
+        if not reference.rows:
             raise NotApplicable("needs labelled reference rows")
         fitted = copy.copy(self)
         fitted._score = natural_confidence(reference)
@@ -433,7 +433,7 @@ class RiskCoverage(Method[Sums, Curve]):
     def summarize(self, batch: Predictions) -> Sums:
         """Rows in each log-odds bin of confidence."""
         bins = confidence_bins(batch, self._score, 1)
-        return Sums(rows=len(batch), counts=tally(bins, bins_for(1))[0, :, 0])
+        return Sums(rows=batch.rows, counts=tally(bins, bins_for(1))[0, :, 0])
 
     def estimate(self, target: Predictions) -> Curve:
         """The curve of a target held in memory."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from statistics import NormalDist, median
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class LabelCounts:
             f"predicted below {self.classes}",
             lambda: not len(predicted) or bool(predicted.min() >= 0 and predicted.max() < self.classes),
         )
-        if self.score is not None and len(self.table) <= len(record) and known:
+        if self.score is not None and len(self.table) <= record.rows and known:
             fine = counts_by_class_and_bin(record, self.score, self.classes).reshape(-1)
             name = f"label counts:{self.score.name}:{self.classes}:{self._digest}"
             return record.derived(  # exact below 2^53
@@ -158,7 +158,7 @@ def count_labels(
         raise NotApplicable("needs the predicted class of each row (`prediction` or `probabilities`)")
     if not (reference.label >= 0).all():
         reference = reference.take(reference.label >= 0)
-    if not len(reference):
+    if not reference.rows:
         raise NotApplicable("needs reference rows with a `label`")
     assert reference.label is not None
     score: Score | None = None  # a single bin needs no confidence
@@ -234,7 +234,7 @@ class LabelCountEstimator(Estimator):
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows in each cell."""
-        return Sums(rows=len(batch), counts=self._label_counts.count(batch))
+        return Sums(rows=batch.rows, counts=self._label_counts.count(batch))
 
 
 _PSEUDO_ROWS = 1.0  # what smoothing adds to each class
@@ -552,3 +552,85 @@ def no_shift_test(reference: Array, target: Array, *, seed: int = 0, draws: int 
     pooled = (first + second)[0] / (first + second).sum()
     again = [rng.multinomial(int(one.sum()), pooled, size=draws).astype(np.float64) for one in (first, second)]
     return ShiftTest(float(statistic(first, second)[0]), statistic(*again))
+
+
+_LEAST_EXPECTED = 5  # target rows in a cell of a test
+
+
+class ShiftStatistics:
+    """How far the target moved, and how much of it other class shares leave unexplained.
+
+    With n_b and m_b the counts of reference and target in the cells (predicted class, quantile of confidence), n and m
+    their sums: ``moved`` = sqrt((G_0 - df)+ / h), G_0 the G statistic of homogeneity, h = n m / (n + m);
+    ``unexplained`` = sqrt((G_1 - df (1 + m/n))+ / m), G_1 that of the best class prior (`fit_prior`), whose null mean
+    is inflated by the reference's own error; ``label_shift`` = sum_y q_y P_S(correct | y). Both distances are free of
+    the sample sizes. Records without true classes have ``moved`` alone or nothing.
+
+    Source: the likelihood-ratio tests are those of this file.
+
+    >>> p = Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100)
+    >>> statistics = ShiftStatistics().fit(p)
+    >>> {k: round(v, 2) for k, v in statistics.finish(statistics.summarize(p)).items()}
+    {'moved': 0.0, 'unexplained': 0.0, 'label_shift': 1.0}
+    """
+
+    name = "shift_statistics"
+    label_counts: LabelCounts | None = None
+
+    def fit(self, reference: Predictions) -> Self:
+        """A fitted copy."""
+        fitted = copy(self)
+        try:
+            fitted.label_counts = label_counts_of(reference)
+        except NotApplicable:
+            fitted.label_counts = None
+        return fitted
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """Counts of the batch in the cells."""
+        if self.label_counts is None or self.label_counts.why_not(batch) is not None or not batch.has_prediction:
+            return Sums(rows=batch.rows, counts=np.zeros(1, dtype=np.int64))
+        return Sums(rows=batch.rows, counts=self.label_counts.count(batch))
+
+    def finish(self, state: Sums, effects: tuple[float, float] = (1.0, 1.0)) -> dict[str, float]:
+        """The statistics; empty where there are no cells. ``effects``: as in `p_value`."""
+        label_counts, counts = self.label_counts, state["counts"] / effects[1]
+        if label_counts is None or not counts.sum() or len(counts) != len(label_counts):
+            return {}
+        here, there = label_counts.rows / effects[0], counts
+        n, m = here.sum(), there.sum()
+        pooled = (here + there) / (n + m)
+        degrees = max(int(np.count_nonzero(pooled)) - 1, 1)
+        same = float(g_statistic(here, n * pooled) + g_statistic(there, m * pooled))
+        given = conditionals(label_counts)
+        prior = fit_prior(given, there[None], label_counts.prior[None], tolerance=1e-5, most_cycles=60)
+        left = float(g_statistic(there, m * given.mix(prior)[0]))
+        return {
+            "moved": float(np.sqrt(max(same - degrees, 0.0) * (n + m) / (n * m))),
+            "unexplained": float(np.sqrt(max(left - degrees * (1 + m / n), 0.0) / m)),
+            "label_shift": float(prior[0] @ recall_of(label_counts)),
+        }
+
+    def p_value(self, state: Sums, seed: int = 0, effects: tuple[float, float] = (1.0, 1.0)) -> float | None:
+        """Of the test that the outputs are distributed as on the reference, fit for many looks; None without cells.
+        Cells in which fewer than five target rows are expected are taken together, from the rarest on: with thousands
+        of sparse cells the test would see changes where there are none. ``effects``: design effects of reference and
+        target (`cells_effect`), by which counts are divided. Source: the G test of `no_shift_test`, its tail by a gamma
+        distribution (`ShiftTest.tail_p_value`).
+        """
+        label_counts, counts = self.label_counts, state["counts"]
+        if label_counts is None or not counts.sum() or len(counts) != len(label_counts):
+            return None
+        here, there = (np.rint(n / d) for n, d in zip((label_counts.rows, counts), effects, strict=True))
+        here, there = _without_sparse(here, there)
+        return no_shift_test(here, there, seed=seed).tail_p_value
+
+
+def _without_sparse(here: Array, there: Array) -> tuple[Array, Array]:
+    """Counts of both sides in cells of five expected target rows or more, grouped by the sum of both sides alone."""
+    both = here + there
+    order = np.argsort(both, kind="stable")
+    expected = both[order] * (there.sum() / max(both.sum(), 1))
+    group = np.floor(np.cumsum(expected) / _LEAST_EXPECTED).astype(np.int64)
+    group = np.unique(group, return_inverse=True)[1]
+    return np.bincount(group, here[order]).astype(np.int64), np.bincount(group, there[order]).astype(np.int64)

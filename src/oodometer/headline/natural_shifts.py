@@ -18,9 +18,8 @@ import numpy as np
 from ..arrays import Array
 from ..audits.betting import SampledRows
 from ..audits.judge import Believed, believe, below_with_labels, prior_cdf
-from ..diagnoses.column_drift import holm
 from ..errors import InputError, UsageError
-from ..intervals import clopper_pearson, normal_quantile
+from ..intervals import clopper_pearson, holm, normal_quantile
 from ..registry import classes_of, known
 from ..results import Estimate, Interval, percent
 from ..results.alarms import Fall, FallVerdict
@@ -276,10 +275,11 @@ def judged(
     at 5 % after Holm's correction, so that a series without change raises any in about 5 % of cases. ``labelled``: rows
     by which a part is judged.
     """
-    adjusted = holm({str(i): p for i, p in enumerate(changes) if p is not None})
+    tested = holm([p for p in changes if p is not None])
+    adjusted = dict(zip((i for i, p in enumerate(changes) if p is not None), tested, strict=True))
     out = []
     for i, chance in enumerate(chances):
-        verdict, changed = verdict_of(chance), adjusted.get(str(i))
+        verdict, changed = verdict_of(chance), adjusted.get(i)
         rows = None if labelled is None else labelled[i]
         if rows is not None:
             why = f"by {counted(rows, 'labelled row')}"

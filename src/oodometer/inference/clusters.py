@@ -16,7 +16,7 @@ import numpy as np
 from ..arrays import Array
 from ..classes import is_null
 from ..intervals import clopper_pearson, normal_quantile
-from ..kernels.hash import mix, row_hash
+from ..kernels.top import mix, row_hash
 
 MOST_CLUSTERS = 1 << 16  # of which sums are kept; of more, an even sample of whole clusters
 _LONG_TEXT = 64

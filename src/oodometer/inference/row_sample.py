@@ -41,8 +41,8 @@ def content_folds(record: Predictions, seed: int = 0) -> Array:
         columns.append(record.confidence)
     elif record.members is not None:
         columns.append(np.ascontiguousarray(record.members.T))
-    fold = np.empty(len(record), dtype=np.intp)
-    fold[content_order(*columns, seed=seed)] = np.arange(len(record)) % FOLDS
+    fold = np.empty(record.rows, dtype=np.intp)
+    fold[content_order(*columns, seed=seed)] = np.arange(record.rows) % FOLDS
     return fold
 
 
@@ -102,7 +102,7 @@ class RowSample:
         def make() -> RowSample:
             keys, order = batch.derived(f"sample order:{limit}:{seed}", lambda: _lowest(batch, limit, seed))
             arrays = {name: _sample_first(batch, name)[order] for name in fields}
-            return cls(keys, arrays, limit, len(batch), seed)
+            return cls(keys, arrays, limit, batch.rows, seed)
 
         return batch.derived(f"sample:{','.join(fields)}:{limit}:{seed}", make)
 
@@ -145,7 +145,7 @@ class RowSample:
 
 def _lowest(batch: Predictions, limit: int, seed: int) -> tuple[Array, Array]:
     """The smallest ``limit`` scrambled row numbers of a batch, ascending, and their places in it."""
-    rows = np.arange(batch.first_row, batch.first_row + len(batch))
+    rows = np.arange(batch.first_row, batch.first_row + batch.rows)
     keys: Array = batch.derived(f"row keys:{seed}", lambda: scramble(rows, seed))
     bound = None if batch.rows_in_all is None else key_bound(limit, batch.rows_in_all)
     if bound is not None:

@@ -15,18 +15,25 @@ from .bins import (
     log_odds_bin,
     log_odds_centres,
     off_diagonal_counts,
-    pool_adjacent,
     tally,
 )
-from .compiled import is_compiled
-from .hash import mix, row_hash
-from .incomplete_beta import quantiles
-from .threads import by_chunks, concatenated, cores, later, limited_to, one_thread, pool, side_by_side
-from .top import FEW_CLASSES, RowStatistics, Top, entropy_sums, look_over, row_statistics, row_sums, top_two
+from .threads import by_chunks, concatenated, cores, is_compiled, later, limited_to, one_thread, pool, side_by_side
+from .top import (
+    FEW_CLASSES,
+    RowStatistics,
+    Top,
+    entropy_sums,
+    look_over,
+    mix,
+    row_hash,
+    row_statistics,
+    row_sums,
+    top_two,
+)
 
 __all__ = [
     "FEW_CLASSES", "LOG_ODDS_BINS", "RowStatistics", "Top", "best_split", "by_chunks", "cell_sums", "concatenated",
     "cores", "count_passed", "entropy_sums", "equal_bin", "half_bin", "is_compiled", "later", "limited_to",
     "log_odds_bin", "log_odds_centres", "look_over", "mix", "off_diagonal_counts", "one_thread", "pool",
-    "pool_adjacent", "quantiles", "row_hash", "row_statistics", "row_sums", "side_by_side", "tally", "top_two",
+    "row_hash", "row_statistics", "row_sums", "side_by_side", "tally", "top_two",
 ]  # fmt: skip

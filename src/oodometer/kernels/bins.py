@@ -1,33 +1,11 @@
-"""Bins and cells: log-odds bins, counts over them, splits of cells and blocks that rise."""
+"""Bins and cells: log-odds bins, counts over them, and splits of cells."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..arrays import Array
-from .compiled import contiguous, is_compiled, passes, supports
-from .threads import by_chunks
-
-
-def pool_adjacent(rows: Array, hits: Array) -> tuple[Array, Array, Array]:
-    """First bin, rows and hits of each block of the isotonic regression of hits / rows, weighted by rows (PAVA). rows
-    (above 0) and hits have shape (bin,); the results (block,), with hits / rows strictly rising. Counts are added up
-    and compared as products, so that the blocks of whole numbers are exact.
-    """
-    first: list[int] = []
-    many: list[float] = []
-    right: list[float] = []
-    pairs = zip(rows.astype(float).tolist(), hits.astype(float).tolist(), strict=True)
-    for start, (rows_here, hits_here) in enumerate(pairs):
-        while many and right[-1] * rows_here >= hits_here * many[-1]:
-            rows_here += many.pop()
-            hits_here += right.pop()
-            start = first.pop()
-        first.append(start)
-        many.append(rows_here)
-        right.append(hits_here)
-    return np.array(first, dtype=np.int64), np.array(many), np.array(right)
-
+from .threads import by_chunks, is_compiled, passes, supports
 
 _ROWS_AT_A_TIME = 1 << 15
 
@@ -215,7 +193,9 @@ def off_diagonal_counts(
         return _plain(probabilities, predicted, width, is_argmax)
     counts = np.zeros((classes, width), dtype=np.int64)
     mass = np.zeros((classes, classes))
-    passes.count_off_diagonal(contiguous(probabilities), contiguous(predicted, np.int32), counts, mass, is_argmax)
+    passes.count_off_diagonal(
+        np.ascontiguousarray(probabilities), np.ascontiguousarray(predicted, np.int32), counts, mass, is_argmax
+    )
     return counts, mass
 
 

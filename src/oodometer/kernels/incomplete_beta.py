@@ -1,4 +1,4 @@
-"""The incomplete beta function and quantiles, without the libraries that would load for them.
+"""The incomplete beta function, without the library that would load for it.
 
 `scipy.special.betaincinv` is the same. Measured again: to load it takes 0.34 s of a processor's time, where a whole
 `oodometer estimate` with methods by name, which needs nothing else of scipy, takes 1.1 s. (With all methods, and in
@@ -8,27 +8,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
-
-import numpy as np
-
-from ..arrays import Array
-
-
-def quantiles(values: Array, shares: Sequence[float]) -> Array:
-    """`np.quantile` along the first axis, linear between neighbours; axes (share, ...). At the first call numpy's own
-    loads its masked arrays, 10 ms: as long as all else that finishes an estimate. Values have at least one entry and no
-    NaN.
-    """
-    ordered = np.sort(values, axis=0)
-    at = np.asarray(shares, dtype=np.float64) * (len(ordered) - 1)
-    below = np.floor(at).astype(np.intp)
-    part = (at - below).reshape(-1, *[1] * (values.ndim - 1))
-    low, high = ordered[below], ordered[np.minimum(below + 1, len(ordered) - 1)]
-    # from the nearer neighbour, as numpy does, so that the result is the same to the last digit
-    return np.asarray(np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part)))
-
 
 _TINY = 1e-300
 _PRECISE = 1e-15

@@ -1,4 +1,7 @@
-"""Threads: how many cores there are for us, and work cut into pieces for them."""
+"""Threads: how many cores there are for us, work cut into pieces for them, and the passes of passes.c where they were
+built and are wanted: `OODOMETER_PLAIN=1` in the environment leaves them out; the answers are the same (sums to
+rounding), only later.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,29 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..arrays import Array
+
+__all__ = ["is_compiled", "passes", "supports"]
+
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+try:
+    # where intp has 32 bits, bin numbers have another size than the passes write
+    if os.environ.get("OODOMETER_PLAIN") == "1" or np.dtype(np.intp).itemsize != 8:
+        raise ImportError("the plain passes are wanted")
+    from . import _passes as passes
+except ImportError:  # also an installation without a compiler
+    passes = None  # type: ignore[assignment]
+
+
+def is_compiled() -> bool:
+    """Whether the compiled passes are used."""
+    return passes is not None
+
+
+def supports(values: Array) -> bool:
+    """Whether the compiled passes are used for values of this type: native float32 and float64."""
+    return is_compiled() and values.dtype in _FLOATS
+
 
 FEW_CLASSES = 64
 _CHUNK_VALUES = 1 << 19  # values in flight: they stay near the processor, and threads seldom meet

@@ -1,4 +1,4 @@
-"""Top: the two highest entries of each row and other row-wise figures, in one pass."""
+"""Top: the two highest entries of each row and other row-wise figures, in one pass; and a hash of each row."""
 
 from __future__ import annotations
 
@@ -7,10 +7,41 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from .compiled import contiguous, passes, supports
-from .threads import FEW_CLASSES, by_chunks
+from .threads import FEW_CLASSES, by_chunks, passes, supports
 
 __all__ = ["FEW_CLASSES", "RowStatistics", "Top", "look_over", "row_statistics", "row_sums", "top_two"]
+
+
+def mix(bits: Array) -> Array:
+    """A bijective scramble of 64-bit integers (the splitmix64 finalizer), so that low bits look random."""
+    with np.errstate(over="ignore"):
+        x = bits.astype(np.uint64)
+        x ^= x >> np.uint64(30)
+        x *= np.uint64(0xBF58476D1CE4E5B9)
+        x ^= x >> np.uint64(27)
+        x *= np.uint64(0x94D049BB133111EB)
+        x ^= x >> np.uint64(31)
+    return x
+
+
+def row_hash(*columns: Array, seed: int = 0) -> Array:
+    """A 64-bit hash of each sample's content, so that folds and samples do not depend on the order of rows. Arrays have
+    the sample axis first; equal rows get equal hashes.
+    """
+    total = np.full(len(columns[0]), seed, dtype=np.uint64)
+    salt = np.random.default_rng(20)
+    with np.errstate(over="ignore"):
+        for column in columns:
+            flat = np.ascontiguousarray(column).reshape(len(column), -1)
+            if flat.dtype.kind == "f":
+                flat = flat.astype(np.float64, copy=False).view(np.uint64)
+            else:
+                flat = flat.astype(np.int64, copy=False).view(np.uint64)
+            for k in range(flat.shape[1]):
+                odd = np.uint64(salt.integers(1, 2**63, dtype=np.uint64) | np.uint64(1))
+                total = total + (flat[:, k] ^ (flat[:, k] >> np.uint64(29))) * odd
+            total = mix(total)
+    return total
 
 
 def entropy_sums(probabilities: Array) -> Array:
@@ -21,7 +52,7 @@ def entropy_sums(probabilities: Array) -> Array:
     if supports(probabilities) and probabilities.shape[1]:
 
         def run(start: int, stop: int) -> None:
-            passes.negative_entropy(contiguous(probabilities[start:stop]), out[start:stop])
+            passes.negative_entropy(np.ascontiguousarray(probabilities[start:stop]), out[start:stop])
 
         by_chunks(run, *probabilities.shape, lock=False)
         return out
@@ -81,7 +112,9 @@ def row_statistics(values: Array) -> RowStatistics:
     if supports(values):
 
         def run(start: int, stop: int) -> None:
-            low, gap = passes.row_statistics(contiguous(values[start:stop]), *(whole[start:stop] for whole in top))
+            low, gap = passes.row_statistics(
+                np.ascontiguousarray(values[start:stop]), *(whole[start:stop] for whole in top)
+            )
             lows.append(low)
             gaps.append(gap)
 
@@ -102,7 +135,7 @@ def row_statistics(values: Array) -> RowStatistics:
 
 def look_over(values: Array) -> tuple[float, float, Top | None]:
     """The first two entries of `row_statistics`, and the top where the same pass gives it for nothing (else None)."""
-    if supports(values) or values.shape[1] <= FEW_CLASSES:
+    if values.shape[1] <= FEW_CLASSES or supports(values):
         return row_statistics(values)
     lows: list[float] = []
     gaps: list[float] = []

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import UsageError
-from ..kernels import quantiles
+from ..intervals import quantiles
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Curve

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Array
-from ..intervals import clopper_pearson, from_replicates, from_spread, wilson_from_variance
-from ..kernels import quantiles
+from ..intervals import clopper_pearson, from_replicates, from_spread, quantiles, wilson_from_variance
 from .ranks import Groups
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from ..classes import said_of_classes
 from ..errors import InputError, MissingColumnsError, NotApplicable, UsageError
 from ..inference.clusters import Clusters, cluster_keys, clustered_share, effective_rows, student_quantile
 from ..intervals import clopper_pearson
-from ..kernels.hash import mix
+from ..kernels.top import mix
 from ..metrics import Accuracy, Metric
 from ..metrics.confusion import Confusion
 from ..metrics.ranks import LIMIT, RankMetric

@@ -110,7 +110,7 @@ def decisions_said(record: Predictions, whose: str) -> list[str]:
     """What is to be said of predictions that are decisions: how many, and the threshold that explains them."""
     if record.is_argmax or record.probabilities is None or record.prediction is None:
         return []
-    text = decided_warning(rows_decided(record) / len(record), f"the {whose}'s")
+    text = decided_warning(rows_decided(record) / record.rows, f"the {whose}'s")
     if record.num_classes == 2:
         p, yes = record.probabilities[:, 1], record.prediction == 1
         low, high = (float(p[~yes].max()) if not yes.all() else 0.0), (float(p[yes].min()) if yes.any() else 1.0)
@@ -355,7 +355,7 @@ class EstimationPlan(Pass):
         """The batch with the truth of its rows, taken from `labels`."""
         assert self.labels is not None
         start = batch.first_row - self.first_row
-        end = start + len(batch)
+        end = start + batch.rows
         if end > len(self.labels):
             self.check_labels(end, "at least ")
         truth = self.labels.slice(start, end)
@@ -371,7 +371,7 @@ class EstimationPlan(Pass):
     def _labelled(self, batch: Predictions, calibrated: Predictions) -> Sums:
         """Rows by cell of confidence and by predicted class, labelled ones first, and labels by class."""
         labelled, classes = batch.verdicts >= 0, batch.num_classes
-        cell = np.zeros(len(batch), dtype=np.int64)
+        cell = np.zeros(batch.rows, dtype=np.int64)
         if self.confidence is not None and self.confidence.why_not(calibrated) is None:
             cell = bins_of_confidence(self.confidence, calibrated)[1]
         predicted = batch.predicted if classes and batch.has_prediction else cell * 0
@@ -412,10 +412,10 @@ def rounding(digits: int, whose: str) -> str:
 
 def _truth(batch: Predictions) -> Sums:
     if not can_be_judged(batch):
-        return Sums(rows=len(batch), known=0, correct=0, new=0)
+        return Sums(rows=batch.rows, known=0, correct=0, new=0)
     verdicts = batch.verdicts
     new = 0 if batch.label is None else int(np.sum(batch.label < -1))  # of classes that the model does not know
-    return Sums(rows=len(batch), known=int(np.sum(verdicts >= 0)), correct=int(np.sum(verdicts == 1)), new=new)
+    return Sums(rows=batch.rows, known=int(np.sum(verdicts >= 0)), correct=int(np.sum(verdicts == 1)), new=new)
 
 
 _LONG = frozenset({"atc-entropy", "threshold-classwise", "cbpe"})  # fits that take longest on many rows
@@ -498,7 +498,7 @@ def fit_plan(
     jobs: list[Callable[[], Any]] = [fit_curve, *(partial(fit_method, name) for name in names_asked)]
     # the long ones first, so that no core waits for one that began last
     order = sorted(range(len(jobs)), key=lambda i: i > 0 and names_asked[i - 1] not in _LONG)
-    threads = len(record) >= _THREADED_ROWS
+    threads = record.rows >= _THREADED_ROWS
     done = dict(zip(order, side_by_side([jobs[i] for i in order], threads=threads), strict=True))
     fitted_curve, results = done[0], {name: done[i] for i, name in enumerate(names_asked, 1)}
     fitted = {name: result for name, result in results.items() if isinstance(result, Estimator)}

@@ -213,8 +213,8 @@ class Gathered:
         parts = list(self.parts)
         if keys and sum(map(len, keys)) > self.limit:
             parts = smallest(parts, self.limit)[1]
-        record = Predictions.concat([r for _, r in parts if len(r)])
-        return Reference(record, self.rows, self.correct, self.unlabelled, len(record) < self.rows)
+        record = Predictions.concat([r for _, r in parts if r.rows])
+        return Reference(record, self.rows, self.correct, self.unlabelled, record.rows < self.rows)
 
 
 def most(record: Predictions, rows: int = MOST_ROWS, values: int = MOST_VALUES) -> int:
@@ -241,7 +241,7 @@ def can_be_judged(batch: Predictions) -> bool:
 
 def labelled_rows(batch: Predictions) -> tuple[Array, Predictions]:
     """Which rows of a batch are labelled, bool, shape (sample,), and these rows."""
-    there = batch.verdicts >= 0 if can_be_judged(batch) else np.zeros(len(batch), dtype=bool)
+    there = batch.verdicts >= 0 if can_be_judged(batch) else np.zeros(batch.rows, dtype=bool)
     return there, batch if there.all() else batch.take(there)
 
 
@@ -310,9 +310,9 @@ def gather_reference(
     in_memory = isinstance(source, RecordSource)
     if isinstance(source, RecordSource) and can_be_judged(source.record):
         labelled = source.record.known()
-        if 0 < len(labelled) <= most(labelled, most_rows, most_values):  # it need not be cut
-            right, dropped = int(labelled.verdicts.sum()), len(source.record) - len(labelled)
-            return Gathered(((None, labelled),), len(labelled), right, dropped, len(labelled))
+        if 0 < labelled.rows <= most(labelled, most_rows, most_values):  # it need not be cut
+            right, dropped = int(labelled.verdicts.sum()), len(source.record) - labelled.rows
+            return Gathered(((None, labelled),), labelled.rows, right, dropped, labelled.rows)
     names, bounds = None if fields is None else tuple(fields), (most_rows, most_values)
     if not in_memory and (in_parts or source.rows is not None) and not execution.is_plain:
         parts = source.parts(_PART_ROWS, execution.each)
@@ -377,16 +377,16 @@ class _Share:
                 _ = batch.probabilities is not None and batch.top, can_be_judged(batch) and batch.verdicts
                 batch = self.together.put(batch)
             there, labelled = labelled_rows(batch)
-            unlabelled += len(batch) - len(labelled)
-            if not len(labelled):
+            unlabelled += batch.rows - labelled.rows
+            if not labelled.rows:
                 continue
-            rows, correct = rows + len(labelled), correct + int(labelled.verdicts.sum())
+            rows, correct = rows + labelled.rows, correct + int(labelled.verdicts.sum())
             if self.rows is not None and self.rows <= limit:
                 parts.append((None, labelled))
                 continue
             keys = keys_of(batch, there, self.seed)
             parts.append((keys, labelled) if bound is None else below(keys, labelled, bound))
-            if sum(len(record) for _, record in parts) > SLACK * limit:
+            if sum(record.rows for _, record in parts) > SLACK * limit:
                 bound, parts = smallest(parts, limit)
         if parts and parts[0][0] is not None:
             # rows of several batches as one record: joining copies, so that no batch is held for a few of its rows

@@ -98,7 +98,7 @@ def copies_of_base(record: Predictions) -> Array:
         mask = np.zeros(len(record.members), dtype=bool)
         mask[0] = True
         return mask
-    if len(record) < _ENOUGH_ROWS:
+    if record.rows < _ENOUGH_ROWS:
         return np.zeros(len(record.members), dtype=bool)
     return np.asarray((record.members == record.predicted).all(axis=1))
 

@@ -13,7 +13,7 @@ from ..arrays import Array
 from ..errors import NotApplicable
 from ..fields import FIELDS, NO_CLASSES
 from ..predictions import Predictions
-from ..registry import answer
+from ..registry import answer, is_foreign
 
 
 def missing(needs: tuple[str, ...], present: tuple[str, ...]) -> str | None:
@@ -62,6 +62,11 @@ class Score(ABC):
     needs: ClassVar[tuple[str, ...]]
     citation: ClassVar[str]
     is_probability: ClassVar[bool] = False
+    _is_foreign: ClassVar[bool]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._is_foreign = is_foreign(cls)
 
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record does not suffice, or None."""
@@ -78,7 +83,9 @@ class Score(ABC):
         why = self.why_not(record)
         if why is not None:
             raise NotApplicable(why)
-        return answer(self, lambda: self._score(record), partial(_check, rows=len(record)))
+        if not self._is_foreign:
+            return self._score(record)
+        return answer(self, lambda: self._score(record), partial(_check, rows=record.rows))
 
     def leave_one_out(self, reference: Predictions) -> Array:
         """The score of the reference's own rows, each as if it were new; for most scores that is the call itself."""

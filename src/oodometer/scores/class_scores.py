@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 
 from ..arrays import Array, Ragged
+from ..errors import NotApplicable
 from ..kernels import entropy_sums, top_two
 from ..predictions import Predictions
 from ..registry import register
@@ -269,3 +270,23 @@ class MaxProbability(Score):
         if record.calibrated is None and record.is_argmax:
             return record.top.first
         return record.own_probability
+
+
+def natural_confidence(record: Predictions) -> Score:
+    """The score that reads as the model's own probability of being right, for this record.
+
+    Max probability where there is a class distribution, else `confidence` (that in the chosen candidate among them),
+    else the sequence probability; `NotApplicable` where there is none of them.
+
+    >>> natural_confidence(Predictions.from_confidence([0.5])).name
+    'confidence'
+    """
+    if record.candidate_scores is not None:
+        return Confidence()
+    if record.probabilities is not None:
+        return MaxProbability()
+    if record.confidence is not None:
+        return Confidence()
+    if record.token_logprobs is not None:
+        return SequenceProbability()
+    raise NotApplicable("needs `probabilities`, `logits`, `confidence` or `token_logprobs`")

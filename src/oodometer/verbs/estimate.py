@@ -350,7 +350,7 @@ def learn(
     if trials is not None and not isinstance(trials, Backtest):
         cache, trials = trials, None
         candidates = quick_methods(options.methods)
-        if len(candidates) >= LEAST_CANDIDATES and len(record) >= LEAST_REFERENCE:
+        if len(candidates) >= LEAST_CANDIDATES and record.rows >= LEAST_REFERENCE:
             how = {name: getattr(options, name) for name in ("level", "calibrator", "seed")}
             # a second at most, which no engine is worth that must be started or sent the rows
             here = Execution(progress=enter_phase(execution.progress, "backtest"))
@@ -366,7 +366,7 @@ def learn(
     clusters = Side(tuple(sources[0].columns))
     if own is not None or all(source.holds(KEY) for source in sources):
         clusters = side_of(sources, own, rows, options.level, plan.shift_statistics, labelled=True)
-    return Fitted(plan, sources[0].name, reference, trials, skipped, warnings, len(record), unmade, clusters)
+    return Fitted(plan, sources[0].name, reference, trials, skipped, warnings, record.rows, unmade, clusters)
 
 
 def _asked_metrics(record: Predictions, source: Source, options: EstimateJob) -> MetricsAsked | None:
@@ -403,13 +403,13 @@ def _reference_warnings(reference: Reference, target: Source | None, sources: Se
     if reference.sampled:
         warnings.append(
             f"the reference has {reference.rows} labelled rows; methods were fitted on a seeded sample of "
-            f"{len(record)} of them"
+            f"{record.rows} of them"
         )
     if record.rounded is not None:
         warnings.append(rounding(record.rounded, "the reference's"))
-    if len(record) < FEW_ROWS:
+    if record.rows < FEW_ROWS:
         warnings.append(
-            f"the reference has only {len(record)} labelled rows; intervals are wide and rest on few errors"
+            f"the reference has only {record.rows} labelled rows; intervals are wide and rest on few errors"
         )
     if verdicts.all() or not verdicts.any():
         kind = "errors" if verdicts.all() else "correct answers"
@@ -421,7 +421,7 @@ def _reference_warnings(reference: Reference, target: Source | None, sources: Se
         present = [path for path in paths if os.path.exists(path) and os.path.exists(target.path)]
         if target.path in paths or any(os.path.samefile(path, target.path) for path in present):
             warnings.append("reference and target are the same file")
-    if record.label is not None and len(record) and (record.label == record.label[0]).all():
+    if record.label is not None and record.rows and (record.label == record.label[0]).all():
         warnings.append("all reference labels are of one class")
     return warnings
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from oodometer.intervals import holm
 from oodometer.recipes import RECIPES, find_recipe
 from oodometer.recipes.kit.claims import (
     LEVEL,
@@ -24,7 +25,6 @@ from oodometer.recipes.kit.claims import (
     claims_table,
     either,
     gap,
-    holm,
     judged,
     partial_conjunction,
     share,

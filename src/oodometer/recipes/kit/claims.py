@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...intervals import normal_quantile
+from ...intervals import holm, normal_quantile
 from ...metrics.resampling import REPLICATES
 from .tables import Page, section
 
@@ -181,21 +181,6 @@ def partial_conjunction(p_values: Sequence[float], count: int) -> float:
     n, ranked = len(p_values), sorted(p_values)
     left = n - count + 1
     return min(1.0, *(left / (i + 1) * p for i, p in enumerate(ranked[count - 1 :])))
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values corrected for their number, in the order given: the k-th smallest times n - k + 1, never falling.
-
-    Source: Holm (1979).
-
-    >>> holm([0.04, 0.01, 0.03])
-    [0.06, 0.03, 0.06]
-    """
-    out, highest = [0.0] * len(p_values), 0.0
-    for k, i in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        highest = max(highest, min(1.0, (len(p_values) - k) * p_values[i]))
-        out[i] = highest
-    return out
 
 
 LEVEL = 0.05  # a claim that is false is said to hold, or one that is true not to, in at most this share of the cases
