@@ -23,9 +23,8 @@ def refuse(
     sample: int = -1,
     kind: type[InputError] = InputError,
 ) -> None:
-    """Raise `InputError` for the first cell that is bad, if one is; ``got`` may be worked out of its place.
-
-    ``sample`` is the axis of ``bad`` that counts the rows.
+    """Raise `InputError` for the first cell that is bad, if one is; ``got`` may be worked out of its index. ``sample``
+    is the axis of ``bad`` that counts the rows.
     """
     if bad.any():
         at = np.unravel_index(int(np.argmax(bad)), bad.shape)
@@ -36,9 +35,7 @@ def refuse(
 
 def index_of(arrays: Mapping[str, Any]) -> dict[str, Array]:
     """The index that the pandas objects among some arrays share, level by level under the names that Arrow gives them;
-    empty where there is none, or it only counts rows.
-
-    Raises `InputError` where two of them disagree, so that their places do not tell which rows belong together.
+    empty where there is none, or it only counts rows. Raises `InputError` where two of them disagree.
     """
     indexed = {name: value.index for name, value in arrays.items() if hasattr(value, "reindex")}
     chosen = {
@@ -138,12 +135,8 @@ class Ragged:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Coded:
-    """Classes as positions in a list of distinct values, -1 where unknown: what a dictionary-encoded column holds.
-
-    ``noted`` counts labels that are no class, and classes that are none of the known ones (`classes.label_codes`).
-
-    >>> Coded(np.array([0, 1, 0, -1]), ["dog", "cat"]).values
-    ['dog', 'cat']
+    """Classes as positions in a list of distinct values, -1 where unknown. ``noted`` counts labels that are no class,
+    and classes that are none of the known ones (`classes.label_codes`).
     """
 
     codes: Array
@@ -152,12 +145,8 @@ class Coded:
 
 
 def as_numpy(value: Any) -> Array:
-    """Anything with an array interface (numpy, torch, jax, pandas, polars, pyarrow, lists) as a plain numpy array.
-
-    A masked entry becomes None, and numbers get the byte order of this machine.
-
-    >>> as_numpy(np.ma.array([1, 2], mask=[False, True])).tolist()
-    [1, None]
+    """Anything with an array interface (numpy, torch, jax, pandas, polars, pyarrow, lists) as a plain numpy array; a
+    masked entry becomes None, and numbers get the byte order of this machine.
     """
     if not isinstance(value, np.ndarray):
         if hasattr(value, "detach"):  # a torch tensor on any device, with or without gradient
@@ -222,11 +211,7 @@ def as_cells(value: Any) -> Array:
 
 
 def softmax(logits: Array, temperature: float = 1.0) -> Array:
-    """Softmax over the last axis, exp(z / t) / sum exp(z / t), in the dtype of the input.
-
-    >>> softmax(np.array([[0.0, 0.0]])).tolist()
-    [[0.5, 0.5]]
-    """
+    """Softmax over the last axis, exp(z / t) / sum exp(z / t), in the dtype of the input."""
     z = logits / np.asarray(temperature, dtype=logits.dtype)
     z -= z.max(axis=-1, keepdims=True)
     np.exp(z, out=z)

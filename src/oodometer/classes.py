@@ -29,24 +29,15 @@ class NewLabelError(InputError):
 
 
 def is_missing_word(value: Any) -> bool:
-    """Whether a text is what people write in the place of a label that they do not have.
-
-    >>> [is_missing_word(one) for one in ("NA", " None ", "?", "", "nothing", 0)]
-    [True, True, True, True, False, False]
-    """
+    """Whether a text is what people write in the place of a label that they do not have."""
     return isinstance(value, str) and value.strip().lower() in _MISSING
 
 
 def label_codes(coded: Coded, classes: ClassNames, others: bool = False) -> tuple[Coded, dict[str, int]]:
     """A column of labels in which words for a missing one (`is_missing_word`) that are no class are unknown, -1; and
     with ``others`` classes that are none of the known ones -2, since rows of them are errors of the model. Beside it
-    how many rows had which word, or which class.
-
-    A class that looks like another way to write a known one (``Cat`` for ``cat``, 1 to K for 0 to K - 1) is none.
-
-    >>> found, noted = label_codes(Coded(np.array([0, 1, 2]), ["cat", "NA", "wolf"]), ("cat", "dog"), others=True)
-    >>> found.codes.tolist(), noted
-    ([0, -1, -2], {"missing 'NA'": 1, "class 'wolf'": 1})
+    how many rows had which word, or which class. A class that looks like another way to write a known one (``Cat`` for
+    ``cat``, 1 to K for 0 to K - 1) is none.
     """
     by_name = {str(name) for name in classes}
     alike = {name.strip().casefold() for name in by_name}
@@ -67,11 +58,7 @@ def label_codes(coded: Coded, classes: ClassNames, others: bool = False) -> tupl
 
 
 def said_of_classes(noted: Mapping[str, int], who: str) -> list[str]:
-    """What is to be said of labels that are no class, of classes that the model does not know, and of no answers.
-
-    >>> said_of_classes({"missing 'NA'": 160}, "c.csv")
-    ["c.csv: 160 labels are written 'NA' and count as unknown; if that is a class, name all with --classes"]
-    """
+    """What is to be said of labels that are no class, of classes that the model does not know, and of no answers."""
     out = []
     for kind in ("missing", "class", "no answer"):
         rows = {name.partition(" ")[2]: count for name, count in noted.items() if name.startswith(kind)}
@@ -97,16 +84,8 @@ def _other_numbering(cell: Any, distinct: Sequence[Any], classes: ClassNames) ->
 
 
 def named_classes(value: Any) -> ClassNames:
-    """Class names as somebody gave them: in an order, each once, integers or strings; False and True
-    become texts.
-
-    >>> named_classes(np.array(["cat", "dog"])), named_classes([1.0, 2.0])
-    (('cat', 'dog'), (1, 2))
-    >>> named_classes([False, True])
-    ('False', 'True')
-    >>> named_classes({"cat"})
-    Traceback (most recent call last):
-    oodometer.errors.InputError: column classes: expected class names in the order of the probabilities, got a set; ...
+    """Class names as somebody gave them: in an order, each once, integers or strings; False and True become texts.
+    `InputError` for a set, which has no order.
     """
     unordered = isinstance(value, (Set, Mapping)) and not isinstance(value, KeysView)
     if unordered or isinstance(value, (str, bytes)) or not (isinstance(value, Iterable) or np.ndim(value)):
@@ -163,11 +142,7 @@ def is_null(cell: Any) -> bool:
 
 
 def class_of_truth(value: bool, names: Collection[str]) -> str:
-    """The name of the class that true or false stands for: of two classes False and True (however written), or 0 and 1.
-
-    >>> class_of_truth(True, ("0", "1")), class_of_truth(False, ("true", "false")), class_of_truth(True, ("a", "b"))
-    ('1', 'false', 'True')
-    """
+    """The name of the class that true or false stands for: of False and True (however written), or 0 and 1."""
     pairs = (("False", "True"), ("false", "true"), ("FALSE", "TRUE"), ("0", "1"))
     names_ = next((pair for pair in pairs if names and set(pair).issuperset(names)), pairs[0])
     return names_[value]
@@ -244,13 +219,9 @@ def find_classes(columns: Mapping[str, Any]) -> ClassNames:
 
 
 def encode(value: Any, classes: ClassNames, column: str, field: str = "label") -> Array:
-    """Classes as int32 positions in ``classes``, matched by name; null is -1, and so is a word for a missing label.
-
-    Of a ``field`` that may not be unknown, `prediction`, null is `NO_ANSWER`. Raises `InputError` for a class that is
-    not among ``classes``, of predictions a `NewClassError`, of labels a `NewLabelError`.
-
-    >>> encode(["dog", None, "cat"], ("cat", "dog"), "label").tolist()
-    [1, -1, 0]
+    """Classes as int32 positions in ``classes``, matched by name; null is -1, and so is a word for a missing label. Of
+    a ``field`` that may not be unknown, `prediction`, null is `NO_ANSWER`. Raises `InputError` for a class that is not
+    among ``classes``, of predictions a `NewClassError`, of labels a `NewLabelError`.
     """
     if not isinstance(value, Coded):
         value = as_cells(value)
@@ -276,16 +247,7 @@ def encode(value: Any, classes: ClassNames, column: str, field: str = "label") -
 
 
 def encode_positions(value: Any, column: str) -> Array:
-    """Positions among the candidates of a row as int32: whole numbers from 0; null is -1.
-
-    Raises `InputError` for what is no position; whether the row has so many candidates is checked elsewhere.
-
-    >>> encode_positions([2, None, 0.0], "label").tolist()
-    [2, -1, 0]
-    >>> encode_positions(["B"], "label")
-    Traceback (most recent call last):
-    oodometer.errors.InputError: row 1: column label: expected the position of a candidate (0, 1, ...), got 'B'; ...
-    """
+    """Positions among the candidates of a row as int32: whole numbers from 0; null is -1."""
     codes, distinct = _dictionary(value, column)
     positions = []
     for cell in distinct:

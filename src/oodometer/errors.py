@@ -26,13 +26,7 @@ _BENDING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u20
 
 
 def visible(text: str) -> str:
-    """Text that is safe on a terminal: control characters, and those that turn the direction of a line, as escapes.
-
-    Names of columns, classes and files come from outside and may hold sequences that a terminal obeys.
-
-    >>> visible("cat\\x1b[2J\\u202e"), visible("Katze \u00fc")
-    ('cat\\\\x1b[2J\\\\u202e', 'Katze \u00fc')
-    """
+    """Text that is safe on a terminal: control characters, and those that turn the direction of a line, as escapes."""
     if text.isprintable():
         return text
     return "".join(
@@ -57,14 +51,8 @@ _WORD = re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s:/?]*):(?!\d+(?:[/,?]|$)).*@", r
 
 
 def without_passwords(text: str, *, word: bool = False) -> str:
-    """Text with every password in a URL hidden: what is said or written of an address must not hold it.
-
-    ``word``: the text is one word of a command, so that a password may hold spaces.
-
-    >>> without_passwords("--store postgresql://me:secret@host/db?password=secret&sslmode=require")
-    '--store postgresql://me:***@host/db?password=***&sslmode=require'
-    >>> without_passwords("--store=postgresql://me:my secret@host/db", word=True)
-    '--store=postgresql://me:***@host/db'
+    """Text with every password in a URL hidden; ``word``: it is one word of a command, so that a password may hold
+    spaces.
     """
     if "://" not in text:
         return text
@@ -75,11 +63,7 @@ def without_passwords(text: str, *, word: bool = False) -> str:
 
 
 def near_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
-    """The known names that look like a mistyped one, the nearest first.
-
-    >>> near_names("y_pred_prob", ["id", "y_pred", "y_pred_proba"]), near_names("site", ["age"])
-    (['y_pred_proba'], [])
-    """
+    """The known names that look like a mistyped one, the nearest first."""
     import difflib
 
     lower = {name_.lower(): name_ for name_ in reversed(list(known))}
@@ -99,7 +83,7 @@ class OodometerError(Exception):
         super().__init__(without_passwords(visible(" ".join(str(message).split()))))
 
     def __reduce__(self) -> Any:
-        """An error comes back from another process as what it was, not made anew of its message."""
+        """An error comes back from another process as what it was."""
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
@@ -218,14 +202,8 @@ class NotStoredError(WorkError):
 
 
 def install_line(extra: str) -> str:
-    """The command that adds the extra to this installation.
-
-    An index may not hold the package, or another release of it, so the line names the place that this one came from
-    (PEP 610): a checkout, a wheel or a repository. Where that place is gone, it names the libraries themselves, and for
-    a package from an index the extra.
-
-    >>> install_line("report").startswith("pip install ")
-    True
+    """The command that adds the extra to this installation. An index may not hold the package, or another release of
+    it, so the line names the place that this one came from (PEP 610), where that is gone the libraries themselves.
     """
     from importlib.metadata import PackageNotFoundError, distribution  # which takes a while
     from urllib.parse import urlsplit

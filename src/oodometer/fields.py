@@ -68,10 +68,7 @@ def _float_matrix(value: Any, column: str, axes: str, truths: bool = False) -> A
 def check_finite(
     value: Any, column: str, axes: str = "sample, class", names: Sequence[Any] | None = None, truths: bool = False
 ) -> Array:
-    """Numbers without NaN or infinity, in an array with the named axes; the first bad cell is named.
-
-    ``truths`` allows true and false for 1 and 0.
-    """
+    """Numbers without NaN or infinity, in an array with these axes; ``truths`` allows true and false for 1 and 0."""
     array = _float_matrix(value, column, axes, truths)
     with np.errstate(over="ignore", invalid="ignore"):
         total = array.sum(dtype=np.float64)
@@ -92,23 +89,14 @@ def _refuse_not_finite(array: Array, column: str, axes: str, names: Sequence[Any
 
 
 def both_of(value: Any, field: str) -> Any:
-    """Numbers with one axis as those of both classes, class 1 last; anything else as it came.
-
-    >>> both_of([0.25, 1.0], "probabilities").tolist()
-    [[0.75, 0.25], [0.0, 1.0]]
-    """
+    """Numbers with one axis as those of both classes, class 1 last; anything else as it came."""
     cells = as_cells(value)
     return both_classes(cells, field, field) if cells.ndim == 1 and cells.dtype.kind in "fiu" else cells
 
 
 def both_classes(values: Array, field: str, column: str, positive: int = 1) -> Array:
-    """Probabilities or logits of both classes, shape (sample, 2), from those of the class at ``positive``.
-
-    The other class has the probability 1 - p, or the logit 0: then p = 1 / (1 + exp(-logit)). Raises `InputError` for
-    what is no probability; a little rounding is forgiven.
-
-    >>> both_classes(np.array([0.25, 1.0]), "probabilities", "p").tolist()
-    [[0.75, 0.25], [0.0, 1.0]]
+    """Probabilities or logits of both classes, shape (sample, 2), from those of the class at ``positive``. The other
+    class has the probability 1 - p, or the logit 0: then p = 1 / (1 + exp(-logit)). A little rounding is forgiven.
     """
     values = check_finite(values, column, "sample")
     other = np.zeros_like(values)
@@ -131,29 +119,16 @@ def _are_percents(values: Array) -> bool:
 
 
 def check_probabilities(value: Any, column: str = "probabilities", names: Sequence[Any] | None = None) -> Array:
-    """Class probabilities, shape (sample, class): finite, not negative, each row summing to 1 within 1e-3.
-
-    Where every value has at most d decimal digits, sums may be off by what rounding does, K / 2 * 10^-d and at most a
-    tenth; such rows are divided by their sum.
-
-    Percents, log-probabilities and logits are recognised in the message, never converted in silence.
-
-    >>> check_probabilities([[70.0, 30.0]])
-    Traceback (most recent call last):
-    oodometer.errors.InputError: row 1: column probabilities: expected probabilities that sum to 1 (±0.001), got a row \
-that sums to 100; these look like percents: divide them by 100
+    """Class probabilities, shape (sample, class): finite, not negative, each row summing to 1 within 1e-3. Where every
+    value has at most d decimal digits, sums may be off by what rounding does, K / 2 * 10^-d and at most a tenth; such
+    rows are divided by their sum. Percents, log-probabilities and logits are recognised in the message, never converted
+    in silence.
     """
     return survey_probabilities(value, column, names).values
 
 
 def survey_probabilities(value: Any, column: str = "probabilities", names: Sequence[Any] | None = None) -> Surveyed:
-    """`check_probabilities`, and what the same pass over memory gives for nothing.
-
-    >>> survey_probabilities([[0.75, 0.25]]).top
-    Top(best=array([0], dtype=int32), first=array([0.75]), second=array([0.25]))
-    >>> survey_probabilities([[0.33, 0.33, 0.33], [0.98, 0.01, 0.01]]).digits
-    2
-    """
+    """`check_probabilities`, and what the same pass over memory gives for nothing."""
     array = _float_matrix(value, column, "sample, class")
     if array.shape[0] == 0:
         return Surveyed(array, None, None)
@@ -179,10 +154,8 @@ def survey_probabilities(value: Any, column: str = "probabilities", names: Seque
 
 
 def _digits(array: Array, gap: float) -> int | None:
-    """Decimal digits that every value has at most, if rounding to them explains row sums as far from 1 as ``gap``.
-
-    K values rounded to d digits move a sum by K / 2 * 10^-d at most. More than a tenth is never put down to it: then
-    mass is missing, or the rows are something else.
+    """Decimal digits that every value has at most, if rounding to them, which moves a sum of K by K / 2 * 10^-d at
+    most, explains row sums as far from 1 as ``gap``. More than a tenth is never put down to it: then mass is missing.
     """
     step = max(1, (1 << 16) // array.shape[1])
     parts = [array[at : at + step] for at in range(0, len(array), step)]
@@ -227,17 +200,9 @@ def _explain_probabilities(array: Array, column: str, names: Sequence[Any] | Non
 
 
 def check_logits(logits: Array, probabilities_too: bool = False) -> None:
-    """Logits that are probabilities already are refused: a softmax of them would flatten every row in silence.
-
-    The first 32 rows decide, or all of fewer, so that a file gets one answer however it is read in batches. In a single
-    row logits may happen to lie in [0, 1] and to sum to 1; in two rows that is one chance in a million, in 32 none.
-
-    >>> check_logits(np.array([[0.9, 0.1], [0.2, 0.8]]))
-    Traceback (most recent call last):
-    oodometer.errors.InputError: row 1: column logits: expected logits, got probabilities: the first 2 rows lie in \
-[0, 1] and sum to 1; rename the columns to prob_<class> (or `probabilities`, or use Predictions.from_probabilities); \
-if they are logits all the same, add 1 to every one, which changes no result
-    >>> check_logits(np.array([[0.9, 0.1], [2.0, -0.5]]))
+    """Logits that are probabilities already are refused: a softmax of them would flatten every row in silence. The
+    first 32 rows decide, or all of fewer, so that a file gets one answer however it is read in batches: in a single row
+    logits may happen to sum to 1; in two rows that is one chance in a million.
     """
     first = logits[:_DECIDING_ROWS]
     if len(first) < _LEAST_DECIDING:
@@ -299,14 +264,7 @@ def check_logprobs(value: Any, column: str = "token_logprobs") -> Ragged:
 
 
 def check_candidate_scores(value: Any, column: str = "candidate_scores") -> Ragged:
-    """Scores of the candidates of each sample: finite numbers, at least two in a row; a row may have its own length.
-
-    >>> check_candidate_scores([[0.5, -1.0], [2.0, 0.0, 1.0]]).lengths.tolist()
-    [2, 3]
-    >>> check_candidate_scores([[0.5, -1.0], [2.0]])
-    Traceback (most recent call last):
-    oodometer.errors.InputError: row 2: column candidate_scores: expected at least 2 candidates, got 1; ...
-    """
+    """Scores of the candidates of each sample: finite numbers, at least two in a row; a row may have its own length."""
     ragged = _ragged(value, column, "give one score for each candidate, larger = more likely right")
     lengths, few = ragged.lengths, "a choice needs two: add the others' scores, or drop the row"
     refuse(lengths < 2, column, "at least 2 candidates", lambda at: str(lengths[at]), few)
@@ -359,13 +317,7 @@ NO_CLASSES = "does not apply: the labels are positions among candidates, not cla
 
 
 def candidate_softmax(scores: Ragged) -> Ragged:
-    """exp(s_ik) / sum_j exp(s_ij) over the candidates of each row, float64: scores are read as logits.
-
-    For log-likelihoods this is the probability of each candidate given that one of them is said.
-
-    >>> candidate_softmax(Ragged.from_rows([[0.0, 0.0], [np.log(3.0), 0.0]])).values.round(2).tolist()
-    [0.5, 0.5, 0.75, 0.25]
-    """
+    """exp(s_ik) / sum_j exp(s_ij) over the candidates of each row, float64: scores are read as logits."""
     if not len(scores):
         return Ragged(np.empty(0), scores.offsets)
     starts, lengths = scores.offsets[:-1], scores.lengths
@@ -378,12 +330,7 @@ def candidate_softmax(scores: Ragged) -> Ragged:
 
 
 def top_candidates(scores: Ragged, probabilities: Ragged) -> Top:
-    """Position of the largest score in each row (the first among ties), its probability and the runner-up's.
-
-    >>> scores = Ragged.from_rows([[1.0, 1.0], [0.0, np.log(2.0), 0.0]])
-    >>> top_candidates(scores, candidate_softmax(scores)).best.tolist()
-    [0, 1]
-    """
+    """Position of the largest score in each row (the first among ties), its probability and the runner-up's."""
     if not len(scores):
         return Top(np.empty(0, np.int32), np.empty(0), np.empty(0))
     starts, lengths = scores.offsets[:-1], scores.lengths
@@ -397,11 +344,7 @@ def top_candidates(scores: Ragged, probabilities: Ragged) -> Top:
 
 
 def own_probability(probabilities: Ragged, positions: Array) -> Array:
-    """The probability of the candidate at one position in each row, shape (sample,).
-
-    >>> own_probability(Ragged.from_rows([[0.25, 0.75], [0.5, 0.3, 0.2]]), np.array([1, 2])).tolist()
-    [0.75, 0.2]
-    """
+    """The probability of the candidate at one position in each row, shape (sample,)."""
     out: Array = probabilities.values[probabilities.offsets[:-1] + positions]
     return out
 
@@ -571,14 +514,7 @@ FIELDS: dict[str, Field] = {
 def refuse_classes_beside_positions(
     names: Iterable[str], classes: ClassNames | None = None, file: str | None = None
 ) -> str | None:
-    """The field whose entries labels are positions of, None where labels are classes; `InputError` for both together.
-
-    >>> refuse_classes_beside_positions(["candidate_scores", "label"])
-    'candidate_scores'
-    >>> refuse_classes_beside_positions(["candidate_scores", "logits"])
-    Traceback (most recent call last):
-    oodometer.errors.InputError: column logits: expected no field of classes beside `candidate_scores`, got ...
-    """
+    """The field whose entries labels are positions of, None where they are classes; `InputError` for both together."""
     ordered = next((name for name in names if FIELDS[name].positions), None)
     if ordered is None:
         return None

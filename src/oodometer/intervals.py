@@ -34,9 +34,8 @@ def normal_quantile(level: float) -> float:
 
 
 def quantiles(values: Array, shares: Sequence[float]) -> Array:
-    """`np.quantile` along the first axis, linear between neighbours; axes (share, ...). At the first call numpy's own
-    loads its masked arrays, 10 ms: as long as all else that finishes an estimate. Values have at least one entry and no
-    NaN.
+    """`np.quantile` along the first axis, linear between neighbours; axes (share, ...). At its first call numpy's own
+    loads its masked arrays, 10 ms. Values have at least one entry and no NaN.
     """
     ordered = np.sort(values, axis=0)
     at = np.asarray(shares, dtype=np.float64) * (len(ordered) - 1)
@@ -49,11 +48,7 @@ def quantiles(values: Array, shares: Sequence[float]) -> Array:
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """p-values corrected for their number, in the order given: the k-th smallest times n - k + 1, never falling.
-
     Source: Holm (1979).
-
-    >>> holm([0.04, 0.01, 0.03])
-    [0.06, 0.03, 0.06]
     """
     out, highest = [0.0] * len(p_values), 0.0
     for k, i in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
@@ -107,12 +102,8 @@ def wilson_from_variance(value: float, variance: float, trials: float, level: fl
 def from_spread(
     replicates: Array, value: float, level: float, low: float = 0.0, high: float = 1.0
 ) -> tuple[float, float]:
-    """value +- z sd of bootstrap replicates, cut to [low, high]; a few dozen replicates suffice for a spread.
-
-    Replicates that are NaN are left out; with fewer than two the interval is (low, high).
-
-    >>> from_spread(np.array([0.4, 0.5, 0.6]), 0.5, 0.9)[0] < 0.5
-    True
+    """value +- z sd of bootstrap replicates, cut to [low, high]; a few dozen suffice for a spread. NaN are left out;
+    with fewer than two the interval is (low, high).
     """
     good = replicates[np.isfinite(replicates)]
     if good.size < 2:
@@ -125,11 +116,7 @@ def from_replicates(
     replicates: Array, value: float, level: float, low: float = 0.0, high: float = 1.0
 ) -> tuple[float, float]:
     """value + quantiles of bootstrap replicates about their own mean, cut to [low, high] and widened to hold the value.
-
-    Unlike `from_spread` it may be lopsided; it wants hundreds of replicates. Replicates that are NaN are left out.
-
-    >>> from_replicates(np.array([0.4, 0.5, 0.6]), 0.5, 0.9)[0] < 0.5
-    True
+    Unlike `from_spread` it may be lopsided; it wants hundreds of replicates. NaN are left out.
     """
     good = replicates[np.isfinite(replicates)]
     if good.size < 2:

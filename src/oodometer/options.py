@@ -257,16 +257,8 @@ def _wrong(name: str, expected: str, value: Any) -> UsageError:
 
 
 def check_seed(value: Any, name: str = "seed") -> int:
-    """A seed as a whole number from 0 to 2^32 - 1, by scikit-learn's convention.
-
-    None draws one from the machine, a generator of numpy gives the next of its own; the result tells which it was.
-
-    >>> import numpy as np
-    >>> check_seed(np.random.default_rng(0)) == check_seed(np.random.default_rng(0))
-    True
-    >>> check_seed(-1)
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: expected seed to be a whole number from 0 to 4294967295, a generator of numpy or ...
+    """A seed as a whole number from 0 to 2^32 - 1, by scikit-learn's convention. None draws one from the machine, a
+    generator of numpy gives the next of its own; the result tells which it was.
     """
     import numpy as np  # here, as options are declared where `-h` must not load it
 
@@ -295,12 +287,7 @@ def _is_called(value: Any, method: str) -> bool:
 
 
 def need(expected: str, holds: Callable[[Any], bool], make: Callable[[Any], Any] = lambda value: value) -> Check:
-    """A check that something holds of a value, which comes out as ``make`` has it.
-
-    >>> need("an even number", lambda value: value % 2 == 0)("rows", 3)
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: expected rows to be an even number, got 3 (int)
-    """
+    """A check that something holds of a value, which comes out as ``make`` has it."""
 
     def check(name: str, value: Any) -> Any:
         if not holds(value):
@@ -311,11 +298,7 @@ def need(expected: str, holds: Callable[[Any], bool], make: Callable[[Any], Any]
 
 
 def one_of(*known: str) -> Check:
-    """A check that a text is one of those known.
-
-    >>> one_of("cpu", "cuda")("device", "cpu")
-    'cpu'
-    """
+    """A check that a text is one of those known."""
     return need(f"one of {', '.join(known)}", lambda value: isinstance(value, str) and value in known)
 
 
@@ -351,11 +334,7 @@ def texts(name: str, value: Any) -> list[str]:
 
 
 def texts_or_one(name: str, value: Any) -> Any:
-    """A check that something is a text or several of them.
-
-    >>> texts_or_one("keep", "age"), texts_or_one("keep", ["age", "year"])
-    ('age', ['age', 'year'])
-    """
+    """A check that something is a text or several of them."""
     return value if isinstance(value, str) else texts(name, value)
 
 
@@ -533,13 +512,7 @@ def reword(error: OodometerError, names: Collection[str]) -> None:
 
 
 def in_python(message: str, names: Collection[str]) -> str:
-    """A message whose options are arguments of a function with these names; what it has not, and commands, stay.
-
-    >>> in_python("rename with --map theirs=ours, or name all with --classes a,b", ["mapping", "classes"])
-    'rename with mapping={"theirs": "ours"}, or name all with classes=["a", "b"]'
-    >>> in_python("see --map p=confidence --map q=label --positive s; leave --by out", ["mapping", "positive", "by"])
-    'see mapping={"p": "confidence", "q": "label"}, positive="s"; leave by out'
-    """
+    """A message whose options are arguments of a function with these names; what it has not, and commands, stay."""
 
     def reworded(found: re.Match[str]) -> str:
         given: dict[str, list[str]] = {}

@@ -457,7 +457,6 @@ def check_fields(
     given: dict[str, Any], classes: ClassNames | None, positions: bool = False
 ) -> tuple[int, ClassNames | None, dict[str, Any], dict[str, Any]]:
     """Number of rows, class names, checked arrays, and what the checks learnt on the way (``top``, ``rounded``).
-
     ``positions`` says that labels and predictions are positions among candidates although no scores of these are here.
     Rows in errors are counted from the start of these arrays.
     """
@@ -542,16 +541,8 @@ def shown(names: Sequence[int | str] | None) -> str:
 
 def follows_argmax(prediction: Array, probabilities: Array, names: ClassNames) -> bool:
     """Whether every predicted class has the highest probability, ties allowed; else they are decisions of another rule.
-
     Raises `InputError` where decisions go against the probabilities: where these give the predicted classes less than
     they give the same predictions in another order. Then columns are swapped, or come from another model.
-
-    >>> p = np.array([[0.4, 0.6], [0.9, 0.1], [0.1, 0.9]])
-    >>> follows_argmax(np.array([1, 0, 1]), p, (0, 1)), follows_argmax(np.array([0, 0, 1]), p, (0, 1))
-    (True, False)
-    >>> follows_argmax(np.array([0, 1, 0]), p, (0, 1))
-    Traceback (most recent call last):
-    oodometer.errors.InputError: row 1: column prediction: expected predictions that go with the probabilities, got ...
     """
     own = probabilities[np.arange(len(prediction)), prediction]
     off = own < probabilities.max(axis=1) - 1e-6

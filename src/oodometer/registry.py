@@ -163,12 +163,8 @@ def named(kind: MethodKind, name: str) -> str:
 
 
 def those(kind: MethodKind, holds: Callable[[Any], bool]) -> tuple[str, ...]:
-    """Names of the classes of a kind for which something holds, in the order that the classes state.
-
-    Plugins are among them once they are loaded, which a list of all names asks for.
-
-    >>> those("estimator", lambda cls: cls.traits.family == "label shift")[:2]
-    ('label-shift', 'bbse')
+    """Names of the classes of a kind for which something holds, in the order that the classes state. Plugins are among
+    them once they are loaded, which a list of all names asks for.
     """
     return tuple(cls.name for cls in classes_of(kind) if holds(cls))
 
@@ -186,11 +182,7 @@ def known(kind: MethodKind, name: str) -> Any:
 
 
 def holds(kind: MethodKind, cls: type) -> bool:
-    """Whether a class is registered under its name, without loading anything.
-
-    >>> holds("score", int)
-    False
-    """
+    """Whether a class is registered under its name, without loading anything."""
     return _table[kind].get(getattr(cls, "name", "")) is cls
 
 
@@ -221,21 +213,13 @@ class PluginError(WorkError):
 
 
 def is_foreign(method: Any) -> bool:
-    """Whether a method (or its class) comes from a package other than ours.
-
-    >>> is_foreign(PluginError), is_foreign("text")
-    (False, True)
-    """
+    """Whether a method (or its class) comes from a package other than ours."""
     cls = method if isinstance(method, type) else type(method)
     return cls.__module__.partition(".")[0] != _HOME
 
 
 def why_failed(name: str, method: Any, error: BaseException) -> str:
-    """The reason to print; raises the error again where it is meant for the user, as wrong input is.
-
-    >>> why_failed("odd", "of another package", ZeroDivisionError("division by zero"))
-    'plugin odd failed: ZeroDivisionError: division by zero'
-    """
+    """The reason to print; raises the error again where it is meant for the user, as wrong input is."""
     if isinstance(error, (NotApplicable, PluginError)):
         return str(error)
     if isinstance(error, OodometerError) and not is_foreign(method):
@@ -244,11 +228,7 @@ def why_failed(name: str, method: Any, error: BaseException) -> str:
 
 
 def answer(method: Any, work: Callable[[], T], check: Callable[[T], Any] | None = None) -> T:
-    """What ``work`` gives; of a method of someone else `PluginError` where it fails or does not pass the check.
-
-    >>> answer("ours", lambda: 3)
-    3
-    """
+    """What ``work`` gives; of a method of someone else `PluginError` where it fails or does not pass the check."""
     if not is_foreign(method):
         return work()
     try:
@@ -288,11 +268,7 @@ class Failed:
 
 
 def guarded(name: str, method: Any, work: Callable[[], Any], kind: type = object) -> Any:
-    """What ``work`` gives, a `Failed` where it raises or gives something that is not of the kind.
-
-    >>> guarded("odd", Failed("a method"), lambda: 1 / 0).why
-    'odd failed: ZeroDivisionError: division by zero; report it'
-    """
+    """What ``work`` gives, a `Failed` where it raises or gives something that is not of the kind."""
     try:
         result = work()
         if not isinstance(result, kind):
@@ -367,14 +343,8 @@ _ALIASES: dict[str, dict[str, str]] = {
 
 
 def canonical(kind: str, name: str, known: Iterable[str]) -> str:
-    """Our name for what somebody calls a method; the same name where it is ours, or where none is meant.
-
-    Capitals and the signs between words do not count; what follows a colon stays.
-
-    >>> canonical("metric", "ROC-AUC", ["roc_auc"]), canonical("metric", "auc", ["aurc", "roc_auc"])
-    ('roc_auc', 'roc_auc')
-    >>> canonical("estimator", "CBPE", ["cbpe"]), canonical("estimator", "mine", ["cbpe"])
-    ('cbpe', 'mine')
+    """Our name for what somebody calls a method; the same name where it is ours, or where none is meant. Capitals and
+    the signs between words do not count; what follows a colon stays.
     """
     known = list(known)
     head, colon, argument = name.partition(":")

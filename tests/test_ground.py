@@ -1,0 +1,97 @@
+"""Small parts of the ground floor, each by an example."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oodometer import errors, options, registry
+from oodometer.arrays import Coded, Ragged
+from oodometer.classes import class_of_truth, encode, encode_positions, is_missing_word, label_codes, named_classes
+from oodometer.errors import InputError, NotApplicable, UsageError
+from oodometer.fields import (
+    both_of,
+    candidate_softmax,
+    check_candidate_scores,
+    check_logits,
+    own_probability,
+    refuse_classes_beside_positions,
+    survey_probabilities,
+    top_candidates,
+)
+from oodometer.intervals import from_replicates, from_spread
+from oodometer.predictions import follows_argmax
+
+CHOICES = Ragged.from_rows([[1.0, 1.0], [0.0, np.log(2.0), 0.0]])
+WORDS = Coded(np.array([0, 1, 2]), ["cat", "NA", "wolf"])
+RULE = np.array([[0.4, 0.6], [0.9, 0.1], [0.1, 0.9]])
+ADDRESS = "postgresql://me:secret@host/db?password=secret&sslmode=require"
+EXAMPLES: dict[str, tuple[Any, Any]] = {
+    "visible": (errors.visible("cat\x1b[2J\u202e Katze \u00fc"), "cat\\x1b[2J\\u202e Katze \u00fc"),
+    "password": (errors.without_passwords(ADDRESS), "postgresql://me:***@host/db?password=***&sslmode=require"),
+    "word": (errors.without_passwords("--store=pg://me:my secret@h/d", word=True), "--store=pg://me:***@h/d"),
+    "near": (errors.near_names("y_pred_prob", ["id", "y_pred", "y_pred_proba"]), ["y_pred_proba"]),
+    "missing": ([is_missing_word(word) for word in ("NA", " None ", "?", "", "nothing", 0)], [True] * 4 + [False] * 2),
+    "labels": (label_codes(WORDS, ("cat", "dog"), others=True)[0].codes.tolist(), [0, -1, -2]),
+    "noted": (label_codes(WORDS, ("cat", "dog"), others=True)[1], {"missing 'NA'": 1, "class 'wolf'": 1}),
+    "names": (named_classes(np.array(["cat", "dog"])), ("cat", "dog")),
+    "truths": (named_classes([False, True]), ("False", "True")),
+    "numbers": (named_classes([1.0, 2.0]), (1, 2)),
+    "true": ([class_of_truth(True, names) for names in (("0", "1"), ("a", "b"), ("true",))], ["1", "True", "true"]),
+    "encode": (encode(["dog", None, "cat"], ("cat", "dog"), "label").tolist(), [1, -1, 0]),
+    "positions": (encode_positions([2, None, 0.0], "label").tolist(), [2, -1, 0]),
+    "both": (both_of([0.25, 1.0], "probabilities").tolist(), [[0.75, 0.25], [0.0, 1.0]]),
+    "digits": (survey_probabilities([[0.33, 0.33, 0.33], [0.98, 0.01, 0.01]]).digits, 2),
+    "logits": (check_logits(np.array([[0.9, 0.1], [2.0, -0.5]])), None),
+    "scores": (check_candidate_scores([[0.5, -1.0], [2.0, 0.0, 1.0]]).lengths.tolist(), [2, 3]),
+    "top": (top_candidates(CHOICES, candidate_softmax(CHOICES)).best.tolist(), [0, 1]),
+    "own": (own_probability(candidate_softmax(CHOICES), np.array([1, 1])).round(9).tolist(), [0.5, 0.5]),
+    "ordered": (refuse_classes_beside_positions(["candidate_scores", "label"]), "candidate_scores"),
+    "spread": (from_spread(np.array([0.4, 0.5, 0.6]), 0.5, 0.9)[0] < 0.5, True),
+    "replicates": (from_replicates(np.array([0.4, 0.5, 0.6]), 0.5, 0.9)[0] < 0.5, True),
+    "argmax": ([follows_argmax(np.array(said), RULE, (0, 1)) for said in ([1, 0, 1], [0, 0, 1])], [True, False]),
+    "one of": (options.one_of("cpu", "cuda")("device", "cpu"), "cpu"),
+    "texts": ([options.texts_or_one("keep", given) for given in ("age", ["age"])], ["age", ["age"]]),
+    "holds": (registry.holds("score", int), False),
+    "foreign": ([registry.is_foreign(thing) for thing in (registry.PluginError, "text")], [False, True]),
+    "failed": (
+        registry.why_failed("odd", "theirs", ZeroDivisionError("no")),
+        "plugin odd failed: ZeroDivisionError: no",
+    ),
+    "skipped": (registry.why_failed("odd", "theirs", NotApplicable("needs more")), "needs more"),
+    "aliases": (
+        [registry.named("metric", name) for name in ("ROC-AUC", "auc", "mine")],
+        ["roc_auc", "roc_auc", "mine"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("got", "expected"), EXAMPLES.values(), ids=EXAMPLES)
+def test_an_example_of_each(got: Any, expected: Any) -> None:
+    assert got == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "says"),
+    [
+        (lambda: named_classes({"cat"}), InputError, "class names in the order of the probabilities, got a set"),
+        (lambda: encode_positions(["B"], "label"), InputError, "row 1: .* the position of a candidate .*, got 'B'"),
+        (lambda: survey_probabilities([[70.0, 30.0]]), InputError, "sums to 100; these look like percents: divide"),
+        (
+            lambda: check_logits(np.array([[0.9, 0.1]] * 2)),
+            InputError,
+            "expected logits, got probabilities: the first 2",
+        ),
+        (lambda: check_candidate_scores([[0.5, -1], [2]]), InputError, "row 2: .* at least 2 candidates, got 1"),
+        (lambda: refuse_classes_beside_positions(["candidate_scores", "logits"]), InputError, "no field of classes"),
+        (lambda: follows_argmax(np.array([0, 1, 0]), RULE, (0, 1)), InputError, "that go with the probabilities"),
+        (lambda: options.check_seed(-1), UsageError, "seed to be a whole number from 0 to 4294967295"),
+        (lambda: options.need("even", lambda v: v % 2 == 0)("rows", 3), UsageError, r"rows to be even, got 3 \(int\)"),
+    ],
+)
+def test_what_each_refuses(call: Callable[[], Any], kind: type[Exception], says: str) -> None:
+    with pytest.raises(kind, match=says):
+        call()
