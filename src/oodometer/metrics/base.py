@@ -15,7 +15,7 @@ from ..fields import NO_CLASSES, check_confidence, check_length, check_probabili
 from ..inference.method import Method
 from ..intervals import check_level
 from ..predictions import Predictions
-from ..results import Interval, Kind, plain
+from ..results import Interval, Kind
 from ..scores.class_scores import sequence_probability
 
 # What a metric reads: alternatives, each a set of fields that must all be there; the first that fits is used.
@@ -45,10 +45,7 @@ class Measure(Interval):
     """
 
     extras: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {**Interval.to_dict(self), **{k: plain(v) for k, v in self.extras.items()}}
+    _spread = frozenset({"extras"})
 
 
 def measure(value: float, ends: tuple[float, float], level: float, kind: Kind, **extras: Any) -> Measure:

@@ -31,13 +31,7 @@ def power(result: Result) -> str:
 
 
 def next_command(result: Result) -> dict[str, Any] | None:
-    """How many rows to label next and the command that draws them: this one again, with `--suggest`.
-
-    >>> result = {"argv": "oodometer audit r.csv t.csv --labels few.csv --report a.html", "labels": 30,
-    ...           "target": {"rows": 500}}
-    >>> next_command(result)["line"]
-    'oodometer audit r.csv t.csv --labels few.csv --suggest 30 --out next.csv'
-    """
+    """How many rows to label next and the command that draws them: this one again, with `--suggest`."""
     argv = result.get("argv")
     if result.get("suggested"):
         return None

@@ -24,11 +24,7 @@ PERCENT: Spec = {"axis": {"format": "%"}}
 
 
 def axis(field: str, title: str, scale: Mapping[str, Any] | None = None, **more: Any) -> Spec:
-    """A quantitative axis.
-
-    >>> axis("x", "rows", {"zero": False})
-    {'field': 'x', 'type': 'quantitative', 'title': 'rows', 'scale': {'zero': False}}
-    """
+    """A quantitative axis."""
     return {"field": field, "type": "quantitative", "title": title, "scale": dict(scale or {}), **more}
 
 

@@ -54,13 +54,7 @@ MEANINGS = {
 
 
 def meaning(name: str, result: Result) -> str:
-    """What a metric says, with the options it was read at.
-
-    >>> meaning("risk_at_coverage", {"coverage": 0.8}).replace(chr(160), " ")
-    'share of wrong answers when the surest 80 % of the rows are answered; less is better'
-    >>> meaning("mine", {"description": "my own {risk}"}), meaning("coverage_at_risk", {})[52:]
-    ('my own {risk}', 'at most so many of the answers wrong; more is better')
-    """
+    """What a metric says, with the options it was read at."""
     if name not in MEANINGS:
         return str(result.get("description") or "")
     words = {"risk": "so many", "coverage": "part"}

@@ -74,11 +74,7 @@ def _line(
 
 
 def _word(text: str, value: float, largest: float) -> dict[str, Any]:
-    """A word with its colour: for or against the class, and how strongly, of the largest in the example.
-
-    >>> _word("no", -0.2, 0.4)
-    {'word': 'no', 'side': 'against', 'shade': '0.360', 'title': 'no: −0.200'}
-    """
+    """A word with its colour: for or against the class, and how strongly, of the largest in the example."""
     shade = 0.0 if not largest else min(abs(value) / largest, 1) * STRONGEST
     sentence = f"{value:+.3f}".replace("-", "\N{MINUS SIGN}")
     side = "for" if value > 0 else "against"

@@ -31,13 +31,7 @@ class Reference:
 
 
 def reference(key: str) -> Reference:
-    """What stands under a key, of more than three authors the first; a key without an entry comes back bare.
-
-    >>> reference("guo2017").title, reference("guo2017").authors, reference("guo2017").place
-    ('On Calibration of Modern Neural Networks', 'Guo et al.', 'ICML')
-    >>> reference("nobody1900").title
-    ''
-    """
+    """What stands under a key, of more than three authors the first; a key without an entry comes back bare."""
 
     def field(name: str) -> str:
         match = re.search(rf"^\s*{name}\s*=\s*\{{(.*)\}},?$", BIBTEX.get(key, ""), flags=re.MULTILINE)
@@ -62,53 +56,33 @@ LEAST_WIDTH = 0.004  # an interval narrower than this needs a second decimal
 
 
 def finite(value: Any) -> float | None:
-    """The number as a float, or None where there is none (absent, NaN, infinite, text).
-
-    >>> finite(1), finite(None), finite(float("nan")), finite("0.5"), finite(True)
-    (1.0, None, None, None, None)
-    """
+    """The number as a float, or None where there is none (absent, NaN, infinite, text)."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return None
     return float(value)
 
 
 def best(interval: Any) -> dict[str, Any]:
-    """The mapping itself if it holds a finite ``value``, else an empty one: absent and null are one case.
-
-    >>> best({"value": 0.5}), best({"value": None}), best(None)
-    ({'value': 0.5}, {}, {})
-    """
+    """The mapping itself if it holds a finite ``value``, else an empty one: absent and null are one case."""
     if isinstance(interval, Mapping) and finite(interval.get("value")) is not None:
         return dict(interval)
     return {}
 
 
 def digits(interval: Mapping[str, Any]) -> int:
-    """Decimals of a percentage: 1, or 2 where the interval is so narrow that one would hide it.
-
-    >>> digits({"lower": 0.8, "upper": 0.9}), digits({"lower": 0.9, "upper": 0.902}), digits({})
-    (1, 2, 1)
-    """
+    """Decimals of a percentage: 1, or 2 where the interval is so narrow that one would hide it."""
     lower, upper = finite(interval.get("lower")), finite(interval.get("upper"))
     return 2 if lower is not None and upper is not None and 0 < upper - lower < LEAST_WIDTH else 1
 
 
 def percent(value: Any, decimals: int = 1) -> str:
-    """A fraction as a percentage.
-
-    >>> percent(0.8317).replace(SPACE, " "), percent(0.8317, 0).replace(SPACE, " ")
-    ('83.2 %', '83 %')
-    """
+    """A fraction as a percentage."""
     number_ = finite(value)
     return MISSING if number_ is None else in_words(number_, decimals, space=SPACE)
 
 
 def percent_range(lower: Any, upper: Any, decimals: int = 1) -> str:
-    """Two fractions as a range of percentages.
-
-    >>> percent_range(0.791, 0.872).replace(SPACE, " "), percent_range(0.791, 0.872, 0).replace(SPACE, " ")
-    ('79.1–87.2 %', '79–87 %')
-    """
+    """Two fractions as a range of percentages."""
     low, high = finite(lower), finite(upper)
     if low is None or high is None:
         return MISSING
@@ -116,20 +90,12 @@ def percent_range(lower: Any, upper: Any, decimals: int = 1) -> str:
 
 
 def points(difference: float) -> str:
-    """A difference of two fractions in percentage points, without its sign.
-
-    >>> points(-0.078).replace(SPACE, " "), points(0.01).replace(SPACE, " ")
-    ('7.8 points', '1.0 points')
-    """
+    """A difference of two fractions in percentage points, without its sign."""
     return f"{abs(difference) * 100:.1f}{SPACE}points"
 
 
 def number(value: Any, decimals: int = 3) -> str:
-    """A plain number with a fixed count of decimals; whole numbers with thousands separators.
-
-    >>> number(0.03417), number(50000), number(None), number(0.00002), number(12345.678)
-    ('0.034', '50,000', '–', '2.0e-05', '12,346')
-    """
+    """A plain number with a fixed count of decimals; whole numbers with thousands separators."""
     number_ = finite(value)
     if number_ is None:
         return MISSING
@@ -141,11 +107,7 @@ def number(value: Any, decimals: int = 3) -> str:
 
 
 def threshold(value: Any) -> str:
-    """A threshold of confidence: three decimals, and more where they would read as 1.
-
-    >>> threshold(0.87), threshold(0.99997), threshold(1.0)
-    ('0.870', '0.99997', '1.000')
-    """
+    """A threshold of confidence: three decimals, and more where they would read as 1."""
     number_, decimals = finite(value), 3
     if number_ is None:
         return MISSING
@@ -155,21 +117,13 @@ def threshold(value: Any) -> str:
 
 
 def given(value: Any) -> str:
-    """A share that a person chose, as a percentage with all its digits and no more.
-
-    >>> given(0.95).replace(SPACE, " "), given(0.995).replace(SPACE, " ")
-    ('95 %', '99.5 %')
-    """
+    """A share that a person chose, as a percentage with all its digits and no more."""
     number_ = finite(value)
     return MISSING if number_ is None else in_words(number_, None, space=SPACE)
 
 
 def rows_text(count: Any) -> str:
-    """A count of rows in words.
-
-    >>> rows_text(1), rows_text(50000)
-    ('1 row', '50,000 rows')
-    """
+    """A count of rows in words."""
     whole = finite(count)
     if whole is None:
         return "rows"
@@ -177,20 +131,12 @@ def rows_text(count: Any) -> str:
 
 
 def basename(path: Any) -> str:
-    """The last part of a path of either kind of system.
-
-    >>> basename("/data/ref.csv"), basename("C:\\\\data\\\\ref.csv"), basename("-")
-    ('ref.csv', 'ref.csv', '-')
-    """
+    """The last part of a path of either kind of system."""
     return str(path).rstrip("/\\").replace("\\", "/").rpartition("/")[2] or str(path)
 
 
 def short(text: Any, most: int = 60) -> str:
-    """Text on one line and cut to a sane length.
-
-    >>> short("a  b"), short("x" * 99, 5), short("")
-    ('a b', 'xxxx…', '(empty)')
-    """
+    """Text on one line and cut to a sane length."""
     line = " ".join(str(text).encode("utf-8", "replace").decode("utf-8").split()) or "(empty)"
     return line if len(line) <= most else line[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
@@ -200,21 +146,13 @@ EQUAL = 0.0005  # differences below this read as none
 
 
 def sentence(text: Any) -> str:
-    """A clause as the end of a sentence: one full stop, no space around.
-
-    >>> sentence(" no  shift "), sentence("Why not?"), sentence(None)
-    ('no shift.', 'Why not?', '')
-    """
+    """A clause as the end of a sentence: one full stop, no space around."""
     text = _quoted(" ".join(str(text or "").split()))
     return text if not text or text.endswith((".", "!", "?")) else f"{text}."
 
 
 def capital(text: str) -> str:
-    """The same with a capital at the start.
-
-    >>> capital("the methods disagree."), capital("")
-    ('The methods disagree.', '')
-    """
+    """The same with a capital at the start."""
     text = _quoted(text)
     return text[:1].upper() + text[1:]
 
@@ -225,13 +163,7 @@ def _quoted(text: str) -> str:
 
 
 def difference(value: Any, other: Any, name: str) -> str:
-    """How far a fraction lies from another, in words; empty where one is unknown.
-
-    >>> difference(0.832, 0.91, "the reference").replace(chr(160), " ")
-    '7.8 points below the reference'
-    >>> difference(0.91, 0.91, "the reference")
-    'the same as the reference'
-    """
+    """How far a fraction lies from another, in words; empty where one is unknown."""
     item, two = finite(value), finite(other)
     if item is None or two is None:
         return ""
@@ -242,21 +174,13 @@ def difference(value: Any, other: Any, name: str) -> str:
 
 
 def signed_points(gap: float) -> str:
-    """A difference of two fractions in points with its sign.
-
-    >>> signed_points(-0.078).replace(chr(160), " "), signed_points(0.0).replace(chr(160), " ")
-    ('−7.8 points', '0.0 points')
-    """
+    """A difference of two fractions in points with its sign."""
     rounded = round(gap, 3)
     return ("\N{MINUS SIGN}" if rounded < 0 else "+" if rounded > 0 else "") + points(gap)
 
 
 def apart(value: float, other: float) -> str:
-    """`signed_points` of two fractions as they stand on the page, so that a reader's own subtraction agrees.
-
-    >>> apart(0.94762, 0.95333).replace(chr(160), " ")  # 94.8 % and 95.3 %
-    '−0.5 points'
-    """
+    """`signed_points` of two fractions as they stand on the page, so that a reader's own subtraction agrees."""
     return signed_points(round(value, 3) - round(other, 3))
 
 
@@ -266,11 +190,7 @@ def measured(result: Result) -> str:
 
 
 def fall_text(fell: Result) -> str:
-    """What is said of a part's fall, for a cell: the share of public shifts like it that fell, and an alarm.
-
-    >>> fall_text({"p": 0.86, "alarm": True, "verdict": "fell"}).replace(chr(160), " "), fall_text({})
-    ('alarm (86 %)', '')
-    """
+    """What is said of a part's fall, for a cell: the share of public shifts like it that fell, and an alarm."""
     likely = finite(fell.get("p"))
     if not fell or likely is None:
         return ""
@@ -279,11 +199,7 @@ def fall_text(fell: Result) -> str:
 
 
 def alarms(parts: Sequence[Result], name: str) -> str:
-    """How many of the parts raised an alarm of a fall.
-
-    >>> alarms([{"fell": {"by_at_least": 0.01, "alarm": True}}, {"fell": {"by_at_least": 0.01}}], "chunk")
-    '1 of 2 chunks raised an alarm: a fall of 1 point or more'
-    """
+    """How many of the parts raised an alarm of a fall."""
     requested = [part["fell"] for part in parts if part.get("fell")]
     many = sum(bool(item.get("alarm")) for item in requested)
     margin = points_or_more(finite(requested[0].get("by_at_least")) or 0 if requested else 0)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from .values import Interval, Record, counted, percent, plain
+from .values import INTERVAL, Interval, Record, counted, percent, plain
 
 FallVerdict = Literal["fell", "holds", "cannot say"]
 
@@ -38,26 +38,21 @@ class Fall(Record):
     why: str
 
     def sentence(self) -> str:
-        """The question and its answer in a line.
-
-        >>> Fall(0.01, 0.86, "fell", 1e-9, True, "of 90 such, 95 % had").sentence()
-        'Fell by 1 point or more: yes (86 % likely; of 90 such, 95 % had)'
-        """
-        margin = f"Fell by {points_or_more(self.by_at_least)}"
+        """The question and its answer in a line."""
         text = {"fell": "yes", "holds": "no", "cannot say": "cannot say"}[self.verdict]
         likely = "" if self.p is None else f"{percent(self.p, 0)} likely"
-        more = "; ".join(part for part in (likely, self.why) if part)
-        return f"{margin}: {text}" + (f" ({more})" if more else "")
+        more = "; ".join(filter(None, (likely, self.why)))
+        return f"Fell by {points_or_more(self.by_at_least)}: {text}" + (f" ({more})" if more else "")
 
 
 def points_or_more(margin: float) -> str:
-    """A margin as sentences say it.
+    """A margin as sentences say it."""
+    return f"{_points(margin)} or more"
 
-    >>> points_or_more(0.01), points_or_more(0.025)
-    ('1 point or more', '2.5 points or more')
-    """
-    points = f"{100 * margin:.10g}"
-    return f"{points} point{'' if points == '1' else 's'} or more"
+
+def _points(margin: float) -> str:
+    text = f"{100 * margin:.10g}"
+    return f"{text} point{'' if text == '1' else 's'}"
 
 
 RuleKind = Literal["below", "drop"]
@@ -70,8 +65,6 @@ WHEN: dict[str, str] = {
     "likely": "it is at least 80 % likely that the number lies below the bound, by more than chance",
     "upper": "the whole interval lies below the bound",
 }
-
-_INTERVAL = ("value", "lower", "upper", "level", "kind")
 
 # Which alarms count, where a store of past runs tells what was raised before.
 ASKED: tuple[Asked, ...] = ("all", "new")
@@ -97,10 +90,8 @@ class AlarmRule:
         """The rule in words."""
         if self.kind == "below":
             return f"{self.metric} below {_plainly(self.metric, self.amount)}"
-        if self.metric != "accuracy":
-            return f"{self.metric} more than {self.amount:.10g} below the reference's"
-        points = f"{100 * self.amount:.10g}"
-        return f"{self.metric} more than {points} point{'' if points == '1' else 's'} below the reference's"
+        amount = _points(self.amount) if self.metric == "accuracy" else f"{self.amount:.10g}"
+        return f"{self.metric} more than {amount} below the reference's"
 
 
 @dataclass(frozen=True)
@@ -139,7 +130,7 @@ class Failing:
         out |= {"rule": self.rule.kind, "bound": plain(self.bound), "reference": plain(self.reference)}
         out |= {**self.interval.to_dict(), "upper_below": self.interval.upper < self.bound}
         out |= {"p": plain(self.chance), "changed": plain(self.changed)}
-        return out | {"truth": None if self.truth is None else self.truth.to_dict(), "by_labels": self.by_labels}
+        return out | {"truth": plain(self.truth), "by_labels": self.by_labels}
 
     def sentence(self) -> str:
         """The failure in one line, to follow "ALARM"."""
@@ -199,83 +190,59 @@ class Alarms:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
+        alone, fails = self.asked is None, [item.to_dict() for item in self.where]
+        if not alone:
+            fails = [item | {"known_since": at.known_since} for item, at in zip(fails, self.where, strict=True)]
         out: dict[str, Any] = {"raised": self.raised, "when": self.when}
         out |= {"rules": [{"metric": r.metric, "rule": r.kind, "amount": r.amount} for r in self.rules]}
         out |= {"judged": self.judged, "of": self.kind}
-        out |= {} if self.asked is None else {"asked": self.asked, "new": len(self.new)}
-        out |= {"where": [self._told(item) for item in self.where]}
-        return out | {"by_chance": [item.to_dict() for item in self.by_chance], "unjudged": list(self.unjudged)}
-
-    def _told(self, item: Failing) -> dict[str, Any]:
-        return item.to_dict() | ({} if self.asked is None else {"known_since": item.known_since})
+        out |= {} if alone else {"asked": self.asked, "new": len(self.new)}
+        return out | {"where": fails, "by_chance": plain(self.by_chance), "unjudged": list(self.unjudged)}
 
     @classmethod
     def from_dict(cls, result: Mapping[str, Any]) -> Alarms:
-        """The alarms that `to_dict` wrote.
-
-        >>> rules = (AlarmRule("f1", "below", 0.8),)
-        >>> Alarms.from_dict(Alarms(rules, "value", 3, "chunk", (), ()).to_dict()).summary()
-        'No alarm in 3 chunks: f1 below 0.8'
-        """
+        """The alarms that `to_dict` wrote."""
         rules = {(r["metric"], r["rule"]): AlarmRule(r["metric"], r["rule"], r["amount"]) for r in result["rules"]}
 
         def failing(item: Mapping[str, Any]) -> Failing:
-            where_it_is = {name: item[name] for name in ("name", "start", "end", "by", "slice") if name in item}
+            place = {name: item[name] for name in ("name", "start", "end", "by", "slice") if name in item}
             interval, truth = (
-                None if x is None else Interval(*(x[n] for n in _INTERVAL)) for x in (item, item["truth"])
+                None if x is None else Interval(*(x[n] for n in INTERVAL)) for x in (item, item["truth"])
             )
             assert interval is not None
-            return Failing(
-                rules[item["metric"], item["rule"]],
-                item["bound"],
-                item["reference"],
-                where_it_is,
-                item["rows"],
-                interval,
-                item["p"],
-                item["changed"],
-                truth,
-                item.get("known_since"),
-            )
+            about = (rules[item["metric"], item["rule"]], item["bound"], item["reference"], place, item["rows"])
+            return Failing(*about, interval, item["p"], item["changed"], truth, item.get("known_since"))
 
         where, by_chance = (tuple(map(failing, result.get(name) or ())) for name in ("where", "by_chance"))
-        unjudged, which = tuple(result.get("unjudged") or ()), result.get("asked")
-        return cls(
-            tuple(rules.values()), result["when"], result["judged"], result["of"], where, by_chance, unjudged, which
-        )
+        about = (tuple(rules.values()), result["when"], result["judged"], result["of"])
+        return cls(*about, where, by_chance, tuple(result.get("unjudged") or ()), result.get("asked"))
 
     def lines(self) -> list[str]:
         """A line for everything that fails, those that count first, and one that sums up."""
+        lines = []
+        for item in sorted(self.where, key=lambda item: self.asked == "new" and item.known_since is not None):
+            known = item.known_since is not None
+            since = f", known since {item.known_since[:10]}" if item.known_since is not None else ""
+            lines.append(f"{'known alarm' if known and self.asked == 'new' else 'ALARM'} {item.sentence()}{since}")
         unsaid = [f"No estimate, so no alarm could be raised: {_few(self.unjudged)}"] if self.unjudged else []
-        earlier = [item for item in self.where if item.known_since is not None]
-        if self.asked != "new":
-            text = [f"ALARM {item.sentence()}{_since(item)}" for item in self.where]
-        else:
-            text = [f"ALARM {item.sentence()}" for item in self.new]
-            text += [f"known alarm {item.sentence()}{_since(item)}" for item in earlier]
-        return [*text, *unsaid, self.summary()]
+        return [*lines, *unsaid, self.summary()]
 
     def summary(self) -> str:
         """How many fail, and how many lie below by no more than chance."""
-        rules_text = " or ".join(rule.sentence() for rule in self.rules)
         counts = self.new if self.asked == "new" else self.where
-        failing = len({count.place["name"] for count in counts})
-        new = "new " if self.asked == "new" and self.where else ""
+        failing, earlier = (
+            len({item.place["name"] for item in some})
+            for some in (counts, [item for item in self.where if item.known_since is not None])
+        )
+        parts, new = counted(self.judged, self.kind), "new " if self.asked == "new" and self.where else ""
+        text = f"Alarm raised by {failing} of {parts}" if counts else f"No {new}alarm in {parts}"
         if self.kind == "target":
-            text = f"Alarm raised: {rules_text}" if counts else f"No {new}alarm: {rules_text}"
-        elif counts:
-            text = f"Alarm raised by {failing} of {counted(self.judged, self.kind)}: {rules_text}"
-        else:
-            text = f"No {new}alarm in {counted(self.judged, self.kind)}: {rules_text}"
-        earlier = len({item.place["name"] for item in self.where if item.known_since is not None})
+            text = "Alarm raised" if counts else f"No {new}alarm"
         remarks = [f"{earlier} known from earlier runs"] if earlier and self.kind != "target" else []
         names = list(dict.fromkeys(str(item.place["name"]) for item in self.by_chance))
         remarks += [f"below it, but by no more than chance: {_few(names)}"] if names else []
+        text += f": {' or '.join(rule.sentence() for rule in self.rules)}"
         return f"{text} ({'; '.join(remarks)})" if remarks else text
-
-
-def _since(item: Failing) -> str:
-    return "" if item.known_since is None else f", known since {item.known_since[:10]}"
 
 
 def _few(names: Sequence[str]) -> str:

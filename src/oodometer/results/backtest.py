@@ -12,7 +12,7 @@ import numpy as np
 
 from ..version import __version__
 from .values import Record, Skipped, percent, plain, points, signed_points
-from .view import Grid, Maker, Shown, Table, View, shows
+from .view import Grid, Maker, Shown, Table, View, cell, shows
 
 FAMILIES = {
     "none": "no shift",
@@ -32,11 +32,7 @@ Key = tuple[str, float, int]
 
 
 def family_name(name: str) -> str:
-    """A family as people read it.
-
-    >>> family_name("class_prior"), family_name("my_shift")
-    ('class shares', 'my shift')
-    """
+    """A family as people read it."""
     return FAMILIES.get(name, name.replace("_", " "))
 
 
@@ -71,16 +67,9 @@ class Trial(Record):
     def from_dict(cls, plain: Mapping[str, Any]) -> Trial:
         """The trial that `to_dict` wrote; `KeyError`, `TypeError` or `ValueError` for anything else."""
         estimates = {str(m): (float(a), float(b), float(c)) for m, (a, b, c) in plain["estimates"].items()}
-        trial = cls(
-            str(plain["family"]),
-            float(plain["severity"]),
-            int(plain["repeat"]),
-            int(plain["rows"]),
-            float(plain["truth"]),
-            float(plain["source"]),
-            estimates,
-            {str(k): float(v) for k, v in plain["signs"].items()},
-        )
+        of = {"family": str, "severity": float, "repeat": int, "rows": int, "truth": float, "source": float}
+        signs = {str(k): float(v) for k, v in plain["signs"].items()}
+        trial = cls(**{name: kind(plain[name]) for name, kind in of.items()}, estimates=estimates, signs=signs)
         shares = [(0.0, trial.truth, 1.0), (0.0, trial.source, 1.0)]
         shares += [(low, value, high) for value, low, high in estimates.values()]
         if trial.rows < 1 or not all(0 <= a <= b <= c <= 1 for a, b, c in shares):  # NaN is in no order
@@ -125,27 +114,20 @@ class Backtest(Shown):
 
     def frames(self) -> dict[str, Maker]:
         """``rows`` by method, family and severity; ``methods`` over all trials, best first; ``trials``, each."""
-        errors = ("error", "bias", "coverage", "width", "cases")
-        about = ("family", "severity", "repeat", "rows", "truth")
-        columns = (*about[:4], "method", "value", "lower", "upper", "level", "truth", "error")
+        errors, about = ("error", "bias", "coverage", "width", "cases"), ("family", "severity", "repeat", "rows")
+        columns = (*about, "method", "value", "lower", "upper", "level", "truth", "error")
 
         def trials() -> Table:
-            rows = [
-                {
-                    **{name: getattr(trial, name) for name in about},
-                    **dict(zip(("value", "lower", "upper"), three, strict=True)),
-                    "method": method,
-                    "level": self.level,
-                    "error": three[0] - trial.truth,
-                }
-                for trial in self.trials
-                for method, three in trial.estimates.items()
-            ]
+            rows = []
+            for trial in self.trials:
+                for method, (value, lower, upper) in trial.estimates.items():
+                    answer = {"method": method, "value": value, "lower": lower, "upper": upper, "level": self.level}
+                    rows.append({**vars(trial), **answer, "error": value - trial.truth})
             return Table(columns, rows)
 
         return {
-            "rows": lambda: Table(("method", "family", "severity", *errors), [row.to_dict() for row in self.rows]),
-            "methods": lambda: Table(("method", *errors), [row.to_dict() for row in self.overall()]),
+            "rows": lambda: Table(("method", "family", "severity", *errors), list(map(vars, self.rows))),
+            "methods": lambda: Table(("method", *errors), list(map(vars, self.overall()))),
             "trials": trials,
         }
 
@@ -161,35 +143,30 @@ class Backtest(Shown):
         for t in self.trials:
             for method, three in t.estimates.items():
                 cells[method, t.family, t.severity].append((*three, t.truth))
-        return [_row(key, np.array(cell)) for key, cell in cells.items()]
+        rows = []
+        for key, answers in cells.items():
+            value, lower, upper, truth = np.array(answers).T
+            inside = (lower <= truth + 1e-12) & (truth <= upper + 1e-12)
+            error, bias, held, width = (
+                float(x.mean()) for x in (np.abs(value - truth), value - truth, inside, upper - lower)
+            )
+            rows.append(BacktestRow(*key, error, bias, held, width, len(answers)))
+        return rows
 
     def overall(self) -> list[BacktestRow]:
         """Each method over all trials in which it answered, best first; families count alike."""
-        by_method: dict[str, list[BacktestRow]] = defaultdict(list)
+        rows: dict[str, dict[str, list[BacktestRow]]] = defaultdict(lambda: defaultdict(list))
         for row in self.rows:
-            by_method[row.method].append(row)
+            rows[row.method][row.family].append(row)
         out = []
-        for method, rows in by_method.items():
-            families: dict[str, list[BacktestRow]] = defaultdict(list)
-            for row in rows:
-                families[row.family].append(row)
-
-            def mean(name: str, families: dict[str, list[BacktestRow]] = families) -> float:
-                return float(np.mean([np.mean([getattr(r, name) for r in f]) for f in families.values()]))
-
-            out.append(
-                BacktestRow(
-                    method,
-                    "all",
-                    0.0,
-                    mean("error"),
-                    mean("bias"),
-                    mean("coverage"),
-                    mean("width"),
-                    sum(r.cases for r in rows),
-                )
+        for method, families in rows.items():
+            error, bias, held, width = (
+                float(np.mean([np.mean([getattr(row, name) for row in some]) for some in families.values()]))
+                for name in ("error", "bias", "coverage", "width")
             )
-        return sorted(out, key=lambda r: r.error)
+            cases = sum(row.cases for some in families.values() for row in some)
+            out.append(BacktestRow(method, "all", 0.0, error, bias, held, width, cases))
+        return sorted(out, key=lambda row: row.error)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
@@ -200,66 +177,36 @@ class Backtest(Shown):
         return out | {"skipped": [s.to_dict() for s in self.skipped], "warnings": list(self.warnings)}
 
 
-def _row(key: tuple[str, str, float], numbers: Any) -> BacktestRow:
-    value, lower, upper, truth = numbers.T
-    inside = (lower <= truth + 1e-12) & (truth <= upper + 1e-12)
-    return BacktestRow(
-        *key,
-        float(np.abs(value - truth).mean()),
-        float((value - truth).mean()),
-        float(inside.mean()),
-        float((upper - lower).mean()),
-        len(numbers),
-    )
-
-
 @shows(Backtest)
 def backtest_view(result: Mapping[str, Any]) -> View:
     """What a backtest says, from the mapping that JSON holds: every method, the smallest error first."""
     order = [item for item in result.get("overall") or [] if item.get("error") is not None]
     order = sorted(order, key=lambda entry: entry["error"])
-    reference, warnings = result.get("reference") or {}, tuple(result.get("warnings") or ())
+    warnings = tuple(result.get("warnings") or ())
     skipped = tuple(f"{item['method']} left out: {item['why']}" for item in result.get("skipped") or ())
     title = "Smallest mean error on simulated shifts"
     if not order:
         why = "No method could answer on the shifts that could be simulated; the reasons are listed below."
         return View(title, "none", sentences=(why,), details=skipped, warnings=warnings)
-    best, families = order[0], answered_families(result)
-    error, heading = by_family(result, "error"), f"{percent(result.get('level') or 0.95, None)} intervals held"
-    rows = []
+    best, families, error = order[0], answered_families(result), by_family(result, "error")
+    rows, trials = [], []
     for entry in order:
         some = [(value, f) for (method, f), value in error.items() if method == entry["method"]]
         worst = [f"{100 * max(some)[0]:.1f}", family_name(max(some)[1])] if some else ["", ""]
-        rows.append([entry["method"], f"{100 * entry['error']:.1f}", *worst, percent(entry["coverage"], 0)])
+        held, bias = percent(entry["coverage"], 0), entry.get("bias")
+        rows.append([entry["method"], f"{100 * entry['error']:.1f}", *worst, held])
+        means = [percent(entry["error"]), "" if bias is None else signed_points(bias), held]
+        trials.append([entry["method"], *means, cell(entry.get("width"), "%"), cell(entry.get("cases"))])
+    first = ["method", "error", "worst", "in", f"{percent(result.get('level') or 0.95, None)} intervals held"]
+    then = ["method", "mean error", "bias", "interval held", "mean width", "trials"]
     return View(
         title,
         points(best["error"]),
         note=str(best["method"]),
-        sentences=(_winner(result, order, len(families)), _simulated(result, reference)),
+        sentences=(_winner(result, order, len(families)), _simulated(result, result.get("reference") or {})),
         grids=(
-            Grid(
-                "Mean absolute error, points of accuracy; the best first",
-                ["method", "error", "worst", "in", heading],
-                rows,
-                noun="method",
-            ),
-            Grid(
-                "Errors over all trials",
-                ["method", "mean error", "bias", "interval held", "mean width", "trials"],
-                [
-                    [
-                        item["method"],
-                        percent(item["error"]),
-                        "" if item.get("bias") is None else signed_points(item["bias"]),
-                        percent(item["coverage"], 0),
-                        "" if item.get("width") is None else percent(item["width"]),
-                        "" if item.get("cases") is None else f"{item['cases']:,}",
-                    ]
-                    for item in order
-                ],
-                noun="",
-                detail=True,
-            ),
+            Grid("Mean absolute error, points of accuracy; the best first", first, rows, noun="method"),
+            Grid("Errors over all trials", then, trials, noun="", detail=True),
             *(_families_grid(result, order, families, name) for name in ("error", "coverage")),
         ),
         details=skipped,
@@ -270,16 +217,14 @@ def backtest_view(result: Mapping[str, Any]) -> View:
 
 def _winner(result: Mapping[str, Any], order: list[dict[str, Any]], families: int) -> str:
     """Which method would have been right, and how far off it would have been to report the reference accuracy."""
-    best = order[0]
+    best, trials, cases = order[0], result.get("trials"), order[0].get("cases")
     text = f"On targets simulated from this reference, in {families} famil{'y' if families == 1 else 'ies'} of shifts, "
     text += f"{best['method']} was closest to the truth: off by {points(best['error'])} on average"
     source = next((item for item in order if item["method"] == "source"), best)
     if source is not best:
         text += f", where reporting the reference accuracy would have been off by {points(source['error'])}"
-    trials, cases = result.get("trials"), best.get("cases")
-    return (
-        f"{text}. It could answer in {cases} of {trials} trials." if trials and cases and cases < trials else f"{text}."
-    )
+    few = trials and cases and cases < trials
+    return f"{text}. It could answer in {cases} of {trials} trials." if few else f"{text}."
 
 
 def _simulated(result: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
@@ -297,11 +242,7 @@ def answered_families(result: Mapping[str, Any]) -> list[str]:
 
 
 def by_family(result: Mapping[str, Any], name: str) -> dict[tuple[str, str], float]:
-    """Mean over severities of a column of the table, by method and family.
-
-    >>> by_family({"rows": [{"method": "atc", "family": "tilt", "error": e} for e in (0.01, 0.03)]}, "error")
-    {('atc', 'tilt'): 0.02}
-    """
+    """Mean over severities of a column of the table, by method and family."""
     values: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row in result.get("rows") or []:
         if row.get(name) is not None:
@@ -311,22 +252,19 @@ def by_family(result: Mapping[str, Any], name: str) -> dict[tuple[str, str], flo
 
 def _families_grid(result: Mapping[str, Any], order: list[dict[str, Any]], families: list[str], name: str) -> Grid:
     """Errors, or how often intervals held the truth, of every method on every family of shifts."""
-    level = percent(result.get("level") or 0.95, None)
-    title, digits = {
-        "error": ("Mean absolute error, points of accuracy", 1),
-        "coverage": (f"Share of trials whose truth the {level} interval held, %", 0),
-    }[name]
+    nominal = result.get("level") or 0.95
+    level, digits = percent(nominal, None), 1 if name == "error" else 0
     cells = by_family(result, name) | {(item["method"], "all"): item[name] for item in order}
     columns, names = [*families, "all"], [item["method"] for item in order]
     rows = [[m, *(f"{100 * cells[m, f]:.{digits}f}" if (m, f) in cells else "" for f in columns)] for m in names]
+    title, bold = "Mean absolute error, points of accuracy", set[tuple[int, int]]()
     notes: tuple[str, ...] = ()
-    bold = set[tuple[int, int]]()
     if name == "error":
         for j, family in enumerate(columns, 1):
             least = min((cells[m, family] for m in names if (m, family) in cells), default=None)
             bold |= {(i, j) for i, m in enumerate(names) if cells.get((m, family)) == least}
     else:  # cells more than two standard errors of a share of trials below the level
-        nominal, trials = result.get("level") or 0.95, defaultdict[tuple[str, str], float](float)
+        trials = defaultdict[tuple[str, str], float](float)
         for row in result.get("rows") or []:
             trials[row["method"], row["family"]] += row.get("cases") or 0
         for i, m in enumerate(names):
@@ -335,6 +273,7 @@ def _families_grid(result: Mapping[str, Any], order: list[dict[str, Any]], famil
                 bold |= {(i, j)} if (m, f) in cells and cells[m, f] < nominal - 2 * error else set()
         many = sum((m, f) in cells for m in names for f in families)
         how = f"far less often in {len(bold)} of {many} cells (bold)" if bold else "about as often as they say"
+        title = f"Share of trials whose truth the {level} interval held, %"
         notes = (f"Intervals called {level} held the truth {how}",)
     heads = ["method", *map(family_name, columns)]
     return Grid(title, heads, rows, detail=True, bold=frozenset(bold), notes=notes)

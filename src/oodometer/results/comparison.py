@@ -7,22 +7,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import UsageError
-from ..version import __version__
 from .diagnosis import ColumnChange, explained_text
 from .evaluation import Evaluation
-from .values import Interval, counted, listed, percent, plain, points, rounded_up, signed_points
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of, shows
+from .values import Interval, Record, counted, listed, percent, points, rounded_up, signed_points
+from .view import INTERVAL, Grid, Maker, Shown, Table, View, cell, cells_of, ends, interval_of, shows, with_ends
 
 _LEFT_OUT = ("command", "version", "argv", "level", "seed", "per_class")
 _COLUMNS = ("accuracy", "auc_coverage", "disca", "coverage_at_risk", "augrc", "risk_at_coverage")
 _MAIN = 4  # of them are shown at first
 _MOST_TOLD = 3  # models in a sentence
 _PLACES = {"in_domain": "in domain", "out_of_domain": "out of domain", "target": "the target"}
-_RANKINGS = {"in_domain": "rankings", "out_of_domain": "rankings_out_of_domain"}
+_RANKINGS, _TARGET = {"in_domain": "rankings", "out_of_domain": "rankings_out_of_domain"}, "rankings_target"
 
 
 @dataclass(frozen=True)
-class ModelRecord:
+class ModelRecord(Record):
     """What was found for one model: in its domain, out of it, on a target without labels, and what it costs.
 
     in_domain, out_of_domain : `Evaluation`, the second None where no file was given.
@@ -45,28 +44,14 @@ class ModelRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-
-        def short(item: Evaluation | None) -> dict[str, Any] | None:
-            if item is None:
-                return None
-            return {k: v for k, v in item.to_dict().items() if k not in _LEFT_OUT}
-
-        return {
-            "name": self.name,
-            "in_domain": short(self.in_domain),
-            "out_of_domain": short(self.out_of_domain),
-            "target": plain(self.target),
-            "energy": self.energy,
-            "parameters": self.parameters,
-            "computation": plain(self.computation),
-            "didma": plain(self.didma),
-            "nidma": plain(self.nidma),
-            "columns": {domain: [change.to_dict() for change in changes] for domain, changes in self.columns.items()},
-        }
+        out = super().to_dict()
+        for domain in _RANKINGS:
+            out[domain] = out[domain] and {key: item for key, item in out[domain].items() if key not in _LEFT_OUT}
+        return out
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Shown):
+class Comparison(Shown, Record):
     """What `compare` found; ``comparison["name"]`` is the record of one model.
 
     models : in the order given. rankings : domain (in_domain, out_of_domain, target) -> metric -> rows, best first.
@@ -89,6 +74,14 @@ class Comparison(Shown):
     seed: int
     argv: str | None = field(default=None)
     difference: Mapping[str, Any] = field(default_factory=dict)
+    _command, _spread = "compare", frozenset({"orders"})
+    _first = "argv level seed settings paired models orders disagreements pairs difference findings warnings"
+    _untold = frozenset({"rankings"})
+
+    @property
+    def orders(self) -> dict[str, Any]:
+        """The rankings of each domain under their names in JSON."""
+        return {name: self.rankings.get(domain, {}) for domain, name in {**_RANKINGS, "target": _TARGET}.items()}
 
     def frames(self) -> dict[str, Maker]:
         """``models``: a row for each model, domain and metric; ``pairs``: a row for each two models, a minus b."""
@@ -104,53 +97,29 @@ class Comparison(Shown):
                 return model
         raise UsageError(f"there is no model {name!r}; known: {', '.join(m.name for m in self.models)}")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        out: dict[str, Any] = {"command": "compare", "version": __version__, "argv": self.argv, "level": self.level}
-        out |= {"seed": self.seed, "settings": plain(self.settings), "paired": plain(self.paired)}
-        out |= {"models": [model.to_dict() for model in self.models]}
-        out |= {"rankings": plain(self.rankings.get("in_domain", {}))}
-        out |= {"rankings_out_of_domain": plain(self.rankings.get("out_of_domain", {}))}
-        out |= {"rankings_target": plain(self.rankings.get("target", {}))}
-        out |= {"disagreements": plain(list(self.disagreements)), "pairs": plain(list(self.pairs))}
-        out |= {"difference": plain(self.difference), "findings": plain(list(self.findings))}
-        return out | {"warnings": list(self.warnings)}
-
 
 @shows(Comparison)
 def comparison_view(result: Mapping[str, Any]) -> View:
-    """What a comparison says, from the mapping that JSON holds: the difference, who may answer, every metric's order.
-
-    >>> gap = {"a": "old", "b": "new", "value": 0.02, "lower": 0.01, "upper": 0.03, "p_b_better": 0.99, "rows": 900}
-    >>> view = comparison_view({"difference": {**gap, "paired": True, "level": 0.95}})
-    >>> view.title, view.number, view.ends
-    ('Difference in accuracy, new - old', '+2.0 points', ('+1.0', '+3.0'))
-    >>> view.sentences
-    ('The better one is new, with probability 99 %',)
-    """
+    """What a comparison says, from the mapping that JSON holds: the difference, who may answer, the orders."""
     models, gap = result.get("models") or [], result.get("difference") or {}
     clusters = f" in {gap['clusters']:,} clusters" if gap.get("clusters") else ""
-    entry = interval_of({"kind": "asymptotic", **gap})
-    often = [
-        ""
-        if finding.get("undecided") or finding.get("share") is None
-        else f" (in {percent(finding['share'], 0)} of replicates)"
-        for finding in result.get("findings") or ()
-    ]
-    targets = [model for model in models if interval_of((model.get("target") or {}).get("accuracy"))]
+    entry, notes = interval_of({"kind": "asymptotic", **gap}), []
+    for finding in result.get("findings") or ():
+        unsure = finding.get("undecided") or finding.get("share") is None
+        notes.append(finding["sentence"] + ("" if unsure else f" (in {percent(finding['share'], 0)} of replicates)"))
     # what the models cost, and the scores that weigh it
     of = "energy" if any(item.get("energy") for item in models) else "parameters"
-    rows = [
-        [
-            str(item["name"]),
-            f"{item.get(of) or 0:,.10g}",
-            f"{item['computation']:.4g}",
-            *(cells_of(item.get(score), share=False)[0] for score in ("didma", "nidma")),
-        ]
-        for item in models
-        if item.get("computation") is not None
-    ]
-    columns = ["model", of, "computation", "DiDMA", "NiDMA"][: 5 if any(row[4] for row in rows) else 4]
+    costs, skipped = [], []
+    for model in models:
+        if model.get("computation") is not None:
+            scores = (cells_of(model.get(score), share=False)[0] for score in ("didma", "nidma"))
+            costs.append([str(model["name"]), f"{model.get(of) or 0:,.10g}", f"{model['computation']:.4g}", *scores])
+        for domain in _RANKINGS:
+            for item in (model.get(domain) or {}).get("skipped") or ():
+                metric = str(item.get("metric") or item["method"])
+                skipped.append([metric, str(model["name"]), _PLACES[domain], str(item["why"])])
+    cost = Grid.used("what the models cost", ["model", of, "computation", "DiDMA", "NiDMA"], costs, {4})
+    heads = ["metric", "model", "where", "why"]
     return View(
         "Models compared" if entry is None else f"Difference in accuracy, {gap['b']} - {gap['a']}",
         counted(len(models), "model") if entry is None else signed_points(entry.value),
@@ -161,29 +130,16 @@ def comparison_view(result: Mapping[str, Any]) -> View:
         sentences=tuple(filter(None, (*_better(gap, entry), may_answer(result), on_target(result)))),
         grids=(
             *(grid for domain in _RANKINGS for grid in _domain_grid(result, domain)),
-            *([Grid("what the models cost", columns, [row[: len(columns)] for row in rows])] if rows else []),
-            *_targets_grid(result, sorted(targets, key=lambda model: -model["target"]["accuracy"]["value"])),
+            *([cost] if costs else []),
+            *_targets_grid(result),
             *(grid for index in ("out_of_domain", "target") for grid in _columns_grid(models, index)),
             *_thresholds_grids(result),
             *(_values_grid(result, domain) for domain in _RANKINGS),
             *_against_grid(result),
             _cases_grid(models),
-            Grid(
-                "metrics that were left out",
-                ["metric", "model", "where", "why"],
-                [
-                    [str(item.get("metric") or item["method"]), str(model["name"]), _PLACES[domain], str(item["why"])]
-                    for model in models
-                    for domain in _RANKINGS
-                    for item in (model.get(domain) or {}).get("skipped") or ()
-                ],
-                noun="",
-                detail=True,
-            ),
+            Grid("metrics that were left out", heads, skipped, noun="", detail=True),
         ),
-        notes=tuple(
-            f"{finding['sentence']}{share}" for finding, share in zip(result.get("findings") or (), often, strict=True)
-        ),
+        notes=tuple(notes),
         warnings=tuple(result.get("warnings") or ()),
         seed=result.get("seed"),
     )
@@ -194,22 +150,17 @@ def _better(gap: Mapping[str, Any], item: Interval | None) -> list[str]:
     if item is None:
         return []
     better, p = (gap["b"], gap["p_b_better"]) if item.value >= 0 else (gap["a"], 1 - gap["p_b_better"])
+    line = f"Undecided: the interval includes 0; {better} is better with probability {percent(p, 0)}"
     if item.lower > 0 or item.upper < 0:
-        lines = [f"The better one is {better}, with probability {percent(p, 0)}"]
-    else:
-        lines = [f"Undecided: the interval includes 0; {better} is better with probability {percent(p, 0)}"]
+        line = f"The better one is {better}, with probability {percent(p, 0)}"
     if gap.get("p_value") is None:
-        return lines
+        return [line]
     alone = f"Only {gap['b']} is right on {counted(gap['b_alone'], 'row')}, only {gap['a']} on {gap['a_alone']:,}"
-    return [*lines, f"{alone} (McNemar's exact p = {gap['p_value']:.2g})"]
+    return [line, f"{alone} (McNemar's exact p = {gap['p_value']:.2g})"]
 
 
 def required(result: Mapping[str, Any]) -> tuple[float, list[float]]:
-    """The accuracy to speak about first, the tolerance of DiSCA or else the highest, and all that are required.
-
-    >>> required({"settings": {"require": [0.9, 0.95, 0.99], "tolerance": 0.95}}), required({})
-    ((0.95, [0.9, 0.95, 0.99]), (0.0, []))
-    """
+    """The accuracy to speak about first, the tolerance of DiSCA or else the highest, and all that are required."""
     settings = result.get("settings") or {}
     wanted: list[float] = sorted(item for item in settings.get("require") or () if item is not None)
     first = settings.get("tolerance")
@@ -241,44 +192,27 @@ def leader(result: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, A
 
 
 def may_answer(result: Mapping[str, Any]) -> str:
-    """Which model may answer, from which confidence on, and what is proven of its answers; "" where nobody asked.
-
-    >>> point = {"accuracy": 0.95, "threshold": 0.7, "coverage": {"value": 0.894, "lower": 0.8, "upper": 0.9},
-    ...          "selective_accuracy": {"value": 0.978, "lower": 0.954}}
-    >>> print(may_answer({"models": [{"name": "one", "in_domain": {"operating_points": [point]}}], "level": 0.95,
-    ...                   "settings": {"require": [0.95], "tolerance": 0.95}}))
-    From confidence 0.7000 on, one may answer: 89.4 % of rows like these, and with 95 % confidence it is right on at \
-least 95.4 % of them (here on 97.8 %)
-    """
+    """Which model may answer, from which confidence on, and what is proven of its answers; "" where nobody asked."""
     led, (first, wanted) = leader(result), required(result)
     if led is None:
         accuracies = listed([percent(item, None) for item in wanted], "or")
-        return (
-            f"No threshold is proven: these rows show no model to be right {accuracies} of the time"
-            if accuracies
-            else ""
-        )
+        text = f"No threshold is proven: these rows show no model to be right {accuracies} of the time"
+        return text if accuracies else ""
     model, at = led
     proof, share = at["selective_accuracy"], at["coverage"]["value"]
-    other = f"No model is proven to be right {percent(first, None)} of the time. For {percent(at['accuracy'], None)}: "
-    start = f"{'from' if at['accuracy'] < first else 'From'} confidence {rounded_up(at['threshold'])} on,"
-    text = f"{start} {model['name']} may answer: {percent(share)} of rows like these, and"
+    text = f"from confidence {rounded_up(at['threshold'])} on, {model['name']} may answer: {percent(share)} of rows "
+    text += "like these, and"
     if share >= 1:
-        start = "everything" if at["accuracy"] < first else "Everything"
-        text = f"{start} like these rows may be answered by {model['name']}:"
+        text = f"everything like these rows may be answered by {model['name']}:"
+    other = f"No model is proven to be right {percent(first, None)} of the time. For {percent(at['accuracy'], None)}: "
+    text = other + text if at["accuracy"] < first else text[:1].upper() + text[1:]
     sure = f" with {percent(result['level'], None)} confidence" if result.get("level") else ""
     right = f"it is right on at least {percent(proof['lower'])} of them (here on {percent(proof['value'])})"
-    return f"{other if at['accuracy'] < first else ''}{text}{sure} {right}"
+    return f"{text}{sure} {right}"
 
 
 def on_target(result: Mapping[str, Any]) -> str:
-    """What is estimated of the models on their targets without labels, and whether their order is decided.
-
-    >>> one, other = ({"value": v, "lower": v - 0.05, "upper": v + 0.05} for v in (0.8, 0.6))
-    >>> told = {"models": [{"name": "a", "target": {"accuracy": one}}, {"name": "b", "target": {"accuracy": other}}]}
-    >>> print(on_target(told))
-    On the target, without labels, a is estimated at 80.0 % (75.0 % to 85.0 %) and b at 60.0 % (55.0 % to 65.0 %)
-    """
+    """What is estimated of the models on their targets without labels, and whether their order is decided."""
     rows = [(str(model.get("name")), model["target"]) for model in result.get("models") or () if model.get("target")]
     labelled = bool(rows) and all(item.get("by_labels") for _, item in rows)
     by = "by_labels" if labelled else "accuracy"
@@ -286,21 +220,15 @@ def on_target(result: Mapping[str, Any]) -> str:
     order.sort(key=lambda row: -row[1].value)
     if not order:
         return ""
-    verb = " is" if labelled else " is estimated"
-    names = [
-        f"{name}{'' if i else verb} at {percent(at.value)} ({percent(at.lower)} to {percent(at.upper)})"
-        for i, (name, at, _) in enumerate(order[:_MOST_TOLD])
-    ]
+    verbs = [" is" if labelled else " is estimated", *[""] * len(order)]
+    names = [f"{name}{verb} at {with_ends(at)}" for verb, (name, at, _) in zip(verbs, order[:_MOST_TOLD], strict=False)]
     text = f"On the target, {'by its labels' if labelled else 'without labels'}, {listed(names)}"
     if len(order) > 1 and order[0][1].lower <= order[1][1].upper:
         text += "; the first two intervals overlap: which is better is undecided"
         text += "" if labelled else ", and a few labels decide it"
     doubted = [name for name, _, item in order if item.get("trust") == "none" and not labelled]
-    return (
-        f"{text}; the estimate of {listed(doubted[:_MOST_TOLD])} deserves no trust, nor does its place"
-        if doubted
-        else text
-    )
+    doubt = f"; the estimate of {listed(doubted[:_MOST_TOLD])} deserves no trust, nor does its place"
+    return text + doubt if doubted else text
 
 
 def _domain_grid(result: Mapping[str, Any], domain: str) -> list[Grid]:
@@ -326,17 +254,12 @@ def _domain_grid(result: Mapping[str, Any], domain: str) -> list[Grid]:
 
 def _values_grid(result: Mapping[str, Any], domain: str) -> Grid:
     """Value, interval and rank of each model by each metric, and in how many replicates it keeps that rank."""
-    rows = [
-        [
-            str(row["model"]),
-            metric,
-            str(row["rank"]),
-            *cells_of(row, share=metric in ("accuracy", "coverage_at_risk", "risk_at_coverage")),
-            "" if row.get("stable") is None else percent(row["stable"], 0),
-        ]
-        for metric, ranked in (result.get(_RANKINGS[domain]) or {}).items()
-        for row in ranked
-    ]
+    rows = []
+    for metric, ranked in (result.get(_RANKINGS[domain]) or {}).items():
+        share = metric in ("accuracy", "coverage_at_risk", "risk_at_coverage")
+        for row in ranked:
+            values = [str(row["rank"]), *cells_of(row, share=share), cell(row.get("stable"), "%0")]
+            rows.append([str(row["model"]), metric, *values])
     heads = ["model", "metric", "rank", "value", "lower", "upper", "rank holds in"]
     return Grid(f"every metric {_PLACES[domain]}", heads, rows, noun="", detail=True)
 
@@ -347,14 +270,12 @@ def _against_grid(result: Mapping[str, Any]) -> list[Grid]:
     name, rows = "" if led is None else str(led[0]["name"]), []
     for pair in result.get("pairs") or ():
         gap, chance = interval_of(pair.get("difference")), pair.get("p_a_better")
-        if gap is None or name not in (pair["a"], pair["b"]):
-            continue
-        if pair["domain"] != "in_domain" or pair["metric"] not in _COLUMNS[:4]:
-            continue
-        first = pair["a"] == name
-        values = (gap.value, gap.lower, gap.upper) if first else (-gap.value, -gap.upper, -gap.lower)
-        often = "" if chance is None else percent(chance if first else 1 - chance, 0)
-        rows.append([str(pair["b" if first else "a"]), pair["metric"], *(f"{x:+.4f}" for x in values), often])
+        seen = name in (pair["a"], pair["b"]) and pair["domain"] == "in_domain" and pair["metric"] in _COLUMNS[:4]
+        if gap is not None and seen:
+            first = pair["a"] == name
+            values = (gap.value, gap.lower, gap.upper) if first else (-gap.value, -gap.upper, -gap.lower)
+            often = cell(None if chance is None else chance if first else 1 - chance, "%0")
+            rows.append([str(pair["b" if first else "a"]), pair["metric"], *(f"{x:+.4f}" for x in values), often])
     title, heads = f"how surely {name} is better", ["than", "metric", "difference", "lower", "upper", "better in"]
     return [Grid(title, heads, rows, noun="", detail=True)] if rows else []
 
@@ -367,98 +288,79 @@ def _cases_grid(models: Sequence[Mapping[str, Any]]) -> Grid:
             looked = True
             if case.get("seen"):
                 name, size = case["name"], "" if case.get("rise") is None else points(case["rise"])
-                size = f"{case.get('rises')} times" if name == "often" else size
+                if name == "often":
+                    size = f"{case.get('rises')} times"
                 if name == "plateau":
                     size = "" if case.get("width") is None else f"{percent(case['width'], 0)} wide"
-                again = "" if case.get("share") is None else percent(case["share"], 0)
+                again = cell(case.get("share"), "%0")
                 rows.append([str(model["name"]), _PLACES[domain], name, size, again, str(case["sentence"])])
     notes = ("None of these cases was seen",) if looked and not rows else ()
     heads = ["model", "where", "case", "size", "seen again in", "in words"]
     return Grid("failure cases of each curve", heads, rows, noun="", detail=True, notes=notes)
 
 
-def _targets_grid(result: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> list[Grid]:
+def _targets_grid(result: Mapping[str, Any]) -> list[Grid]:
     """The accuracy of each model on rows without labels, as `estimate` says it, and what it assumes."""
-    if not models:
+    every = [(str(model["name"]), model["target"]) for model in result.get("models") or [] if model.get("target")]
+    every = [(name, item) for name, item in every if interval_of(item.get("accuracy"))]
+    every.sort(key=lambda pair: -pair[1]["accuracy"]["value"])
+    rows = []
+    for name, item in every:
+        beside = [cells_of(item.get("truth"))[0], cells_of(item.get("auc_coverage"), share=False)[0]]
+        rows.append([name, *cells_of(item["accuracy"]), item.get("trust") or "-", *beside])
+    if not rows:
         return []
-    rows = [
-        [
-            str(model["name"]),
-            *cells_of(item["accuracy"]),
-            item.get("trust") or "-",
-            cells_of(item.get("truth"))[0],
-            cells_of(item.get("auc_coverage"), share=False)[0],
-        ]
-        for model in models
-        for item in [model["target"]]
-    ]
     columns = ["model", "accuracy", "lower", "upper", "trust", "truth", "auc_coverage"]
-    used = [j for j in range(len(columns)) if j < 5 or any(row[j] for row in rows)]
-    assumes = dict.fromkeys(model["target"]["assumes"] for model in models if model["target"].get("assumes"))
-    kind = models[0]["target"]["accuracy"].get("kind") or "empirical"
-    title = f"on the target, estimated without labels ({percent(result.get('level') or 0.95, None)} {kind} intervals)"
-    cells = [[row[j] for j in used] for row in rows]
-    return [Grid(title, [columns[j] for j in used], cells, notes=tuple(f"Assumes: {assume}" for assume in assumes))]
+    assumes = dict.fromkeys(f"Assumes: {item['assumes']}" for _, item in every if item.get("assumes"))
+    made = (
+        f"{percent(result.get('level') or 0.95, None)} {every[0][1]['accuracy'].get('kind') or 'empirical'} intervals"
+    )
+    title = f"on the target, estimated without labels ({made})"
+    return [Grid.used(title, columns, rows, {5, 6}, notes=tuple(assumes))]
 
 
 def _columns_grid(models: Sequence[Mapping[str, Any]], domain: str) -> list[Grid]:
     """How the user's columns moved from the domain to there; at first those that explain a change of accuracy."""
-    every = [
-        (str(model["name"]), change) for model in models for change in (model.get("columns") or {}).get(domain) or ()
-    ]
-    if not every:
-        return []
+    named = ((str(model["name"]), (model.get("columns") or {}).get(domain) or ()) for model in models)
+    every = [(name, change) for name, changes in named for change in changes]
     rows = [[name, item["name"], item["says"], explained_text(item)] for name, item in every]
     few = [i for i, (_, item) in enumerate(every) if item["matters"]]
     none = () if few else (f"None of your columns explains a change from in domain to {_PLACES[domain]}",)
     title = f"your columns, from in domain to {_PLACES[domain]}"
     heads = ["model", "column", "what changed", "explains"]
-    return [Grid(title, heads, rows, noun="column", few=few, notes=none)]
+    return [Grid(title, heads, rows, noun="column", few=few, notes=none)] if rows else []
 
 
 def _thresholds_grids(result: Mapping[str, Any]) -> list[Grid]:
     """What is proven in domain and what the same threshold did out of it; why nothing is proven elsewhere."""
     models, rows, open_ = result.get("models") or [], [], []
+    by_model: dict[str, list[str]] = {}
     for model in models:
         for at in operating_points(model):
             start = [str(model["name"]), percent(at["accuracy"], None)]
             if not interval_of(at.get("coverage")):
                 open_.append([*start, str(at.get("why") or "")])
+                by_model.setdefault(start[0], []).append(start[1])
                 continue
-            there = elsewhere(model, at["threshold"])
-            rows.append(
-                [
-                    *start,
-                    rounded_up(at["threshold"]),
-                    percent(at["coverage"]["value"]),
-                    *(percent(at["selective_accuracy"][end]) for end in ("value", "lower")),
-                    *(percent(there[name]) if name in there else "-" for name in ("coverage", "value")),
-                ]
-            )
-    away = any(model.get("out_of_domain") for model in models)
-    columns = ["model", "required", "threshold", "answered", "accuracy", "proven", "OOD share", "OOD right"]
-    by_model: dict[str, list[str]] = {}
-    for name, accuracy, _ in open_:
-        by_model.setdefault(name, []).append(accuracy)
+            proof, there = at["selective_accuracy"], elsewhere(model, at["threshold"])
+            seen = [at["coverage"]["value"], proof["value"], proof["lower"]]
+            beyond = (percent(there[name]) if name in there else "-" for name in ("coverage", "value"))
+            rows.append([*start, rounded_up(at["threshold"]), *map(percent, seen), *beyond])
+    width = 8 if any(model.get("out_of_domain") for model in models) else 6
+    columns = ["model", "required", "threshold", "answered", "accuracy", "proven", "OOD share", "OOD right"][:width]
     missing = listed([f"{name} at {listed(some)}" for name, some in by_model.items()][:_MOST_TOLD])
     missing += f" and {len(by_model) - _MOST_TOLD} models more" if len(by_model) > _MOST_TOLD else ""
-    beyond = "OOD: the share answered out of domain with the same threshold, and its accuracy"
-    notes = (beyond if away else "", f"No threshold is proven for {missing}" if open_ else "") if rows else ()
+    away = "OOD: the share answered out of domain with the same threshold, and its accuracy"
+    notes = (away if width == 8 else "", f"No threshold is proven for {missing}" if open_ else "") if rows else ()
     title = f"thresholds in domain, chosen on these rows; proven at the {percent(result.get('level') or 0.95, None)} "
-    title += "level"
     return [
-        Grid(title, columns[: 8 if away else 6], [row[: 8 if away else 6] for row in rows], notes=notes),
+        Grid(f"{title}level", columns, [row[:width] for row in rows], notes=notes),
         Grid("thresholds that are not proven", ["model", "required", "why"], open_, noun="reason", detail=True),
     ]
 
 
 def elsewhere(model: Mapping[str, Any], threshold: float | None) -> dict[str, Any]:
-    """What a model did out of its domain from a threshold on: the nearest point of its curve that is not below it.
-
-    >>> curve = {"x": [0.5, 1.0], "y": [1.0, 0.9], "lower": [0.9, 0.8], "upper": [1.0, 1.0], "thresholds": [0.8, 0.6]}
-    >>> elsewhere({"out_of_domain": {"risk_coverage": curve}}, 0.7)["coverage"]
-    0.5
-    """
+    """What a model did out of its domain from a threshold on: the nearest point of its curve that is not below it."""
     curve = (model.get("out_of_domain") or {}).get("risk_coverage") or {}
     columns = [curve.get(name) or [] for name in ("x", "y", "lower", "upper", "thresholds")]
     if threshold is None or not columns[0]:
@@ -473,12 +375,9 @@ def elsewhere(model: Mapping[str, Any], threshold: float | None) -> dict[str, An
 def _models_table(result: Comparison) -> Table:
     rows: list[dict[str, Any]] = []
     for model in result.models:
-        costs = {"didma": model.didma, "nidma": model.nidma}
+        costs = {name: cost for name in ("didma", "nidma") if (cost := getattr(model, name)) is not None}
         numbers: dict[str, Mapping[str, Any]] = {
-            "in_domain": {
-                **model.in_domain.metrics,
-                **{name: cost for name, cost in costs.items() if cost is not None},
-            },
+            "in_domain": {**model.in_domain.metrics, **costs},
             "out_of_domain": {} if model.out_of_domain is None else model.out_of_domain.metrics,
             "target": {n: v for n, v in (model.target or {}).items() if ends(v)["value"] is not None},
         }

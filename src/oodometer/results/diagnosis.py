@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .values import Interval, Record, percent, plain, signed_points
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, ends, p_text, shows
+from .values import Interval, Record, percent, signed_points
+from .view import INTERVAL, Grid, Maker, Shown, Table, View, cell, ends, p_text, shows
 
 ColumnKind = Literal["number", "category", "text"]
 _NAMED = 3
@@ -39,21 +39,13 @@ class UserColumn(Record):
 
     @property
     def width(self) -> int:
-        """Number of features.
-
-        >>> UserColumn("colour", "category", 0, ("red", "blue")).width  # blue, other, missing
-        3
-        """
+        """Number of features."""
         if self.kind == "category":
             return len(self.labels) - 1 + 2
         return len(self.center) + self.encoded
 
     def features(self) -> tuple[str, ...]:
-        """A name for each feature.
-
-        >>> UserColumn("colour", "category", 0, ("red", "blue")).features()
-        ('colour=blue', 'colour: other', 'colour: missing')
-        """
+        """A name for each feature."""
         name = self.name
         if self.kind == "category":
             return (*(f"{name}={label}" for label in self.labels[1:]), f"{name}: other", f"{name}: missing")
@@ -95,9 +87,8 @@ class ColumnChange(Record):
     @property
     def matters(self) -> bool:
         """Whether it moved, and 0 is not among what it may explain."""
-        if not self.moved or self.explains is None:
-            return False
-        return self.explains.lower > 0 or self.explains.upper < 0
+        item = self.explains
+        return self.moved and item is not None and (item.lower > 0 or item.upper < 0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
@@ -105,17 +96,12 @@ class ColumnChange(Record):
 
 
 def most_moved(changes: Sequence[Mapping[str, Any]]) -> str:
-    """One line on the columns that moved most, in their order, from their mappings; empty without columns.
-
-    >>> most_moved([ColumnChange("age", "number", 0.2, 0.1, 1e-9, True, None, "older").to_dict()])
-    'Most moved: age'
-    """
+    """One line on the columns that moved most, in their order, from their mappings; empty without columns."""
+    moved = [change for change in changes if change["moved"]]
     if not changes:
         return ""
-    moved = [change for change in changes if change["moved"]]
     if not moved:
-        many = len(changes)
-        return f"None of the {many} columns moved" if many > 1 else f"{changes[0]['name']} did not move"
+        return f"None of the {len(changes)} columns moved" if len(changes) > 1 else f"{changes[0]['name']} did not move"
     names = [
         item["name"] + (f" (explains {signed_points(item['explains']['value'])})" if item["matters"] else "")
         for item in moved[:_NAMED]
@@ -125,21 +111,12 @@ def most_moved(changes: Sequence[Mapping[str, Any]]) -> str:
 
 
 def shares_text(name: str, before: float, after: float) -> str:
-    """How a share changed.
-
-    >>> shares_text("red", 0.25, 0.4)
-    'red 25 % -> 40 %'
-    """
+    """How a share changed."""
     return f"{name} {percent(before, 0)} -> {percent(after, 0)}"
 
 
 def explained_text(change: Mapping[str, Any]) -> str:
-    """What a column explains of a change of accuracy, with its interval; a dash where it did not move.
-
-    >>> explains = Interval(-0.02, -0.03, -0.01, 0.95, "asymptotic")
-    >>> explained_text(ColumnChange("age", "number", 0.2, 0.1, 1e-9, True, explains, "older").to_dict())
-    '-2.0 points [-3.0, -1.0]'
-    """
+    """What a column explains of a change of accuracy, with its interval; a dash where it did not move."""
     item = change["explains"]
     if item is None:
         return ""
@@ -178,7 +155,7 @@ class Finding(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class Diagnosis(Shown):
+class Diagnosis(Shown, Record):
     """What kind of shift the target shows, as far as data without labels can tell.
 
     kind : "none"; "label" (a change of the class prior explains it); "covariate" (other inputs, within what the
@@ -202,30 +179,21 @@ class Diagnosis(Shown):
     columns: tuple[ColumnChange, ...] = ()
     features: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    _first, _spare = "kind why findings signs warnings features", frozenset({"features", "columns"})
 
     def frames(self) -> dict[str, Maker]:
         """A row for each finding; ``columns``, a row for each of the user's, and what it alone would change."""
         first = ("finding", "says", "statistic", "p_value", "power", "strength", "supports", "refutes")
-        findings = [
-            {
-                **{name: getattr(finding, name) for name in first[1:6]},
-                "finding": finding.name,
-                "supports": ", ".join(finding.supports),
-                "refutes": ", ".join(finding.refutes),
-            }
-            for finding in self.findings
-        ]
+        findings = []
+        for item in self.findings:
+            methods = {"supports": ", ".join(item.supports), "refutes": ", ".join(item.refutes)}
+            findings.append({name: getattr(item, name) for name in first[1:6]} | {"finding": item.name, **methods})
         then = ("column", "type", "distance", "psi", "p_value", "moved", *INTERVAL, "says")
         columns = [
-            {
-                "column": column.name,
-                "type": column.kind,
-                **ends(column.explains),
-                **{name: getattr(column, name) for name in ("distance", "psi", "p_value", "moved", "says")},
-            }
+            {**vars(column), "column": column.name, "type": column.kind, **ends(column.explains)}
             for column in self.columns
         ]
-        made: dict[str, Maker] = {"findings": lambda: Table(first, findings)}
+        made = {"findings": lambda: Table(first, findings)}
         return made | ({"columns": lambda: Table(then, columns)} if columns else {})
 
     def __getitem__(self, name: str) -> Finding:
@@ -234,35 +202,17 @@ class Diagnosis(Shown):
                 return finding
         raise KeyError(name)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        out: dict[str, Any] = {"kind": self.kind, "why": self.why, "findings": [f.to_dict() for f in self.findings]}
-        out |= {"signs": plain(self.signs), "warnings": list(self.warnings)}
-        out |= {"features": plain(self.features)} if self.features else {}
-        return out | ({"columns": [column.to_dict() for column in self.columns]} if self.columns else {})
-
 
 @shows(Diagnosis)
 def diagnosis_view(result: Mapping[str, Any]) -> View:
-    """What a diagnosis says, from the mapping that JSON holds.
-
-    >>> diagnosis_view({"kind": "none", "why": "nothing moved"}).sentences[0]
-    'nothing moved'
-    """
+    """What a diagnosis says, from the mapping that JSON holds."""
     looks = result.get("findings") or []
     verdicts = [look for look in looks if look["supports"] or look["refutes"]]
-    rows = [
-        [
-            look["name"],
-            look["says"],
-            "" if look["statistic"] is None else f"{look['statistic']:.3g}",
-            p_text(look["p_value"]),
-            "" if look["power"] is None else percent(look["power"], 0),
-        ]
-        for look in looks
-    ]
+    numbers = [[cell(look["statistic"], ".3g"), p_text(look["p_value"]), cell(look["power"], "%0")] for look in looks]
+    rows = [[look["name"], look["says"], *cells] for look, cells in zip(looks, numbers, strict=True)]
     strong = frozenset((i, 0) for i, look in enumerate(looks) if look["strength"] == "strong")
-    methods = [[verdict["name"], ", ".join(verdict["supports"]), ", ".join(verdict["refutes"])] for verdict in verdicts]
+    methods = [[look["name"], ", ".join(look["supports"]), ", ".join(look["refutes"])] for look in verdicts]
+    title, heads = "Methods whose assumption a test supports or refutes", ["test", "supports", "refutes"]
     return View(
         "Kind of shift",
         str(result["kind"]),
@@ -270,13 +220,7 @@ def diagnosis_view(result: Mapping[str, Any]) -> View:
         grids=(
             *columns_grid(result),
             Grid("What each test sees", ["test", "result", "statistic", "p", "power"], rows, bold=strong),
-            Grid(
-                "Methods whose assumption a test supports or refutes",
-                ["test", "supports", "refutes"],
-                methods,
-                noun="verdict",
-                detail=True,
-            ),
+            Grid(title, heads, methods, noun="verdict", detail=True),
         ),
         notes=("No test here sees a change of the truth itself (P(y | x)): only labels do, see `oodometer audit`.",),
         warnings=tuple(result.get("warnings") or ()),
@@ -285,35 +229,24 @@ def diagnosis_view(result: Mapping[str, Any]) -> View:
 
 
 def column_sentences(result: Mapping[str, Any]) -> list[str]:
-    """Which columns moved most, and which were taken as features and which were not; nothing without features.
+    """Which columns moved most, and which were taken as features and which were not; nothing without features."""
 
-    >>> told = {"taken": [{"name": "age", "kind": "number"}], "left_out": {"day": "times"}}
-    >>> column_sentences({"features": told})
-    ['features: age; left out: day (times)']
-    """
+    def few(names: Sequence[str]) -> str:
+        more = len(names) - _SHOWN
+        return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
     lines = [most_moved(result["columns"])] if result.get("columns") else []
     if result.get("features"):
-        taken = [str(item["name"]) for item in result["features"]["taken"]]
-        left = [f"{name} ({why})" for name, why in result["features"]["left_out"].items()]
-        lines.append(f"features: {_few(taken)}" + (f"; left out: {_few(left)}" if left else ""))
+        left = few([f"{name} ({why})" for name, why in result["features"]["left_out"].items()])
+        taken = few([str(item["name"]) for item in result["features"]["taken"]])
+        lines.append(f"features: {taken}" + (f"; left out: {left}" if left else ""))
     return lines
-
-
-def _few(names: Sequence[str]) -> str:
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def columns_grid(result: Mapping[str, Any]) -> tuple[Grid, ...]:
     """How the user's columns moved, those first that explain most of a change of accuracy; at first a few of them."""
     changes = result.get("columns") or []
-    if not changes:
-        return ()
-    rows = [
-        [change["name"], change["says"], f"{change['distance']:.3f}", p_text(change["p_value"]), explained_text(change)]
-        for change in changes
-    ]
+    rows = [[o["name"], o["says"], f"{o['distance']:.3f}", p_text(o["p_value"]), explained_text(o)] for o in changes]
     matter = [i for i, change in enumerate(changes) if change["matters"]]
-    heads = ["column", "what changed", "distance", "p", "explains"]
-    bold = frozenset((i, 0) for i in matter)
-    return (Grid("Your columns", heads, rows, noun="column", few=matter[:_SHOWN], bold=bold),)
+    heads, bold = ["column", "what changed", "distance", "p", "explains"], frozenset((i, 0) for i in matter)
+    return (Grid("Your columns", heads, rows, noun="column", few=matter[:_SHOWN], bold=bold),) if changes else ()

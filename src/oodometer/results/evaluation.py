@@ -85,11 +85,12 @@ class Evaluation(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluations(Shown):
+class Evaluations(Shown, Record):
     """Evaluations of several files, in the order given."""
 
     files: tuple[Evaluation, ...]
     argv: str | None = field(default=None)
+    _command, _first = "evaluate", "argv"
 
     def frames(self) -> dict[str, Maker]:
         """The tables of one file, with the rows of all."""
@@ -104,21 +105,10 @@ class Evaluations(Shown):
     def __getitem__(self, position: int) -> Evaluation:
         return self.files[position]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON: ``files`` holds what a single file would give, each with its name."""
-        out: dict[str, Any] = {"command": "evaluate", "version": __version__, "argv": self.argv}
-        return out | {"files": [file.to_dict() for file in self.files]}
-
 
 @shows(Evaluation, Evaluations)
 def evaluation_view(result: Mapping[str, Any]) -> View:
-    """What an evaluation says, from the mapping that JSON holds; of several files each one's accuracy comes first.
-
-    >>> accuracy = {"value": 0.8, "lower": 0.7, "upper": 0.9, "level": 0.95, "kind": "exact"}
-    >>> view = evaluation_view({"name": "a.csv", "rows": 50, "metrics": {"accuracy": accuracy}})
-    >>> view.title, view.number, view.sentences
-    ('Accuracy', '80.0 %', ('Measured on 50 labelled rows of a.csv',))
-    """
+    """What an evaluation says, from the mapping that JSON holds; of several files each one's accuracy comes first."""
     if result.get("files") is not None:
         # the accuracy of each file, then what each one's own view says under its name
         views = {str(file.get("name")): evaluation_view(file) for file in result["files"]}
@@ -142,33 +132,31 @@ def evaluation_view(result: Mapping[str, Any]) -> View:
             warnings=tuple(start + warning for start, view in each for warning in view.warnings),
             seed=next((view.seed for view in views.values()), None),
         )
-    metrics = result.get("metrics") or {}
-    numbers = {name: metric for name, metric in metrics.items() if interval_of(metric)}
-    name = next(iter(numbers), "") if "accuracy" not in numbers else "accuracy"
-    skipped = [[item.get("metric") or item["method"], item["why"]] for item in result.get("skipped") or ()]
-    looked = result.get("failure_cases") or ()
-    cases = [item for item in looked if item.get("seen")]
-    none = ("None of the failure cases of the accuracy-coverage curve was seen",) if looked and not cases else ()
+    numbers = {name: metric for name, metric in (result.get("metrics") or {}).items() if interval_of(metric)}
+    name = "accuracy" if "accuracy" in numbers else next(iter(numbers), "")
     share = name in ("accuracy", "")
+    skipped = [[item.get("metric") or item["method"], item["why"]] for item in result.get("skipped") or ()]
+    cases = []
+    for item in result.get("failure_cases") or ():
+        often = "" if item.get("share") is None else f" (in {percent(item['share'], 0)} of replicates)"
+        cases += [f"Failure case: {item['sentence']}{often}"] if item.get("seen") else []
+    if result.get("failure_cases") and not cases:
+        cases = ["None of the failure cases of the accuracy-coverage curve was seen"]
     # the main metrics of each slice
     slices = result.get("slices") or []
     there = list(dict.fromkeys(name for item in slices for name in item["metrics"]))
     names = [name for name in _IN_SLICES if name in there] or there[:5]
-    rows = [
-        [
-            str(item["value"]),
-            f"{item['rows']:,}",
-            *(cells_of(item["metrics"].get(x), share=False)[0] or "-" for x in names),
-        ]
-        for item in slices
-    ]
+    rows = []
+    for item in slices:
+        cells = (cells_of(item["metrics"].get(x), share=False)[0] or "-" for x in names)
+        rows.append([str(item["value"]), f"{item['rows']:,}", *cells])
     return View(
         "Accuracy" if name == "accuracy" else name or "Measured on labelled rows",
         cells_of(numbers[name], share=share)[0] if name else counted(result.get("rows") or 0, "row"),
         interval_of(numbers.get(name)),
         share=share,
         sentences=tuple(_sentences(result, numbers)),
-        details=(*map(_case, cases), *none),
+        details=tuple(cases),
         grids=(
             *_metrics_grid(result, numbers),
             *([Grid(f"by {slices[0]['by']}", ["slice", "rows", *names], rows)] if rows else []),
@@ -196,81 +184,49 @@ _MEASURES = {
 
 
 def votes_grids(result: Mapping[str, Any]) -> list[Grid]:
-    """What judges say: bounds by how many must agree, how many accept, how well they tell right from wrong; all wait.
-
-    >>> votes_grids({})
-    []
-    """
+    """What judges say: bounds by how many must agree, how many accept, how well they tell right from wrong."""
     judged = panel(result)
     if judged is None:
         return []
     table, judges = result.get("votes") or {}, judged["judges"]
-    rules = table.get("rules") or []
-    called = {"single": "the judge"} if judges == 1 else _RULES
-    bounds = [
-        [
-            agreement(bound["agree"], judges),
-            *(percent(bound[end]) for end in ("lower", "upper")),
-            points(bound["upper"] - bound["lower"]),
-            *(["inside" if bound.get("inside") else "outside"] if rules else []),
-        ]
-        for bound in judged["bounds"]
-        if judges != 1 and bound["lower"] is not None and bound["upper"] is not None
-    ]
-    measures = [
-        [title, *(with_ends(row.get(name)) for name in _MEASURES)]
-        for title, row in (
-            *((called[row["rule"]], row) for row in rules if row["rule"] in called),
-            *((f"judge {row['judge']}", row) for row in (table.get("by_judge") or []) if judges != 1),
-        )
-    ]
-    fewer = [
-        [
-            str(row["judges"]),
-            *(with_ends(row[end]) for end in ("lower", "upper")),
-            points(row["upper"]["value"] - row["lower"]["value"]),
-        ]
-        for row in table.get("by_number") or []
-    ]
-    draws = [
-        [
-            f"{row['rows']:,}",
-            *(with_ends(row.get(name)) for name in ("gold", "lower", "upper", "mean")),
-            with_ends((row.get("bounds") or [{}])[0].get("reliability")),
-        ]
-        for row in (table.get("subsets") or [] if judges != 1 else [])
-    ]
+    rules, several = table.get("rules") or [], judges != 1
+    called = _RULES if several else {"single": "the judge"}
+    bounds = []
+    for bound in judged["bounds"] if several else []:
+        low, high = bound["lower"], bound["upper"]
+        if low is not None and high is not None:
+            held = "" if not rules else "inside" if bound.get("inside") else "outside"
+            bounds.append([agreement(bound["agree"], judges), percent(low), percent(high), points(high - low), held])
+    named = [(called[row["rule"]], row) for row in rules if row["rule"] in called]
+    named += [(f"judge {row['judge']}", row) for row in (table.get("by_judge") or []) if several]
+    measures = [[title, *(with_ends(row.get(name)) for name in _MEASURES)] for title, row in named]
+    fewer = []
+    for row in table.get("by_number") or []:
+        width = points(row["upper"]["value"] - row["lower"]["value"])
+        fewer.append([str(row["judges"]), with_ends(row["lower"]), with_ends(row["upper"]), width])
+    draws = []
+    for row in table.get("subsets") or [] if several else []:
+        cells = [with_ends(row.get(name)) for name in ("gold", "lower", "upper", "mean")]
+        draws.append([f"{row['rows']:,}", *cells, with_ends((row.get("bounds") or [{}])[0].get("reliability"))])
     ladder = [
         [str(item["at_least"]), *cells_of(item["share"]), str(item["share"].get("kind") or "")]
         for item in judged["ladder"]
         if interval_of(item["share"])
     ]
     heads = ["lower bound", "upper bound", "width"]
-    grids = {
-        "bounds by the judges": (["judges", *heads, *(["truth"] if rules else [])], bounds),
-        "how many judges accept": (["at least", "of the outputs", "lower", "upper", "kind"], ladder),
-        "how well the judges tell right from wrong outputs": (["rule", *_MEASURES.values()], measures),
-        "bounds to expect of fewer judges": (["judges", *heads], fewer if len(fewer) > 1 else []),
-        "bounds in smaller draws": (["rows", "truth", *heads[:2], "mean of both", "bounds held in"], draws),
-    }
     note = "The interval of a share covers chance in the rows; it says nothing of whether the judges are right"
-    return [
-        Grid(title, columns, rows, noun="", detail=True, notes=(note,) if rows is ladder else ())
-        for title, (columns, rows) in grids.items()
-        if rows
-    ]
-
-
-def _number(item: Any) -> float | None:
-    return None if not isinstance(item, Mapping) else item.get("value")
+    grids = (
+        Grid.used("bounds by the judges", ["judges", *heads, "truth"], bounds, {4}),
+        Grid("how many judges accept", ["at least", "of the outputs", "lower", "upper", "kind"], ladder, notes=(note,)),
+        Grid("how well the judges tell right from wrong outputs", ["rule", *_MEASURES.values()], measures),
+        Grid("bounds to expect of fewer judges", ["judges", *heads], fewer if len(fewer) > 1 else []),
+        Grid("bounds in smaller draws", ["rows", "truth", *heads[:2], "mean of both", "bounds held in"], draws),
+    )
+    return [replace(grid, noun="", detail=True) for grid in grids if grid.rows]
 
 
 def agreement(agree: Any, judges: Any) -> str:
-    """A k of k-of-n voting in words.
-
-    >>> agreement(5, 5), agreement(3, 5), agreement(1, 1)
-    ('all 5 agree', '3 of 5 agree', 'the one judge')
-    """
+    """A k of k-of-n voting in words."""
     if judges == 1:
         return "the one judge"
     return f"all {judges} agree" if agree == judges else f"{agree} of {judges} agree"
@@ -283,31 +239,28 @@ def panel(result: Mapping[str, Any]) -> dict[str, Any] | None:
     at_least and share (an interval). alone : the share that each judge accepts, intervals. truth : an accuracy.
     reference : how the judges did where labels are known.
     """
-    table, estimates = result.get("votes") or {}, result.get("estimates") or []
-    judged = bool(table.get("bounds"))
-    of_votes = (
-        estimate.get("details") or {}
-        for estimate in estimates
-        if str(estimate.get("method")).partition(":")[0] == "votes"
-    )
-    source = table if judged else next((of_vote for of_vote in of_votes if of_vote.get("bounds")), {})
-    if not source:
-        return None
-    alone = source.get("by_judge") or []
-    return {
-        "judges": source.get("judges"),
-        "agree": source.get("judges" if judged else "agree"),
-        "bounds": [
-            {**bound, **{end: _number(bound.get(end)) for end in ("lower", "upper")}} if judged else dict(bound)
-            for bound in source["bounds"]
-        ],
-        "ladder": [{"at_least": item.get("at_least"), "share": item.get("accepted") if judged else item}
-                   for item in source.get("ladder") or []],
-        "alone": [(str(item.get("judge")), item.get("accepted") or {}) for item in alone] if judged
-        else [(str(at), item) for at, item in enumerate(alone, 1)],
-        "truth": _number(table.get("accuracy") if judged else (result.get("target") or {}).get("accuracy")),
-        "reference": source.get("reference"),
-    }  # fmt: skip
+
+    def number(item: Any) -> float | None:
+        return item.get("value") if isinstance(item, Mapping) else None
+
+    source: Mapping[str, Any] = result.get("votes") or {}
+    if source.get("bounds"):
+        bounds = [{**item, "lower": number(item["lower"]), "upper": number(item["upper"])} for item in source["bounds"]]
+        ladder = [(item.get("at_least"), item.get("accepted")) for item in source.get("ladder") or []]
+        alone = [(str(item.get("judge")), item.get("accepted") or {}) for item in source.get("by_judge") or []]
+        agree, truth = source.get("judges"), number(source.get("accuracy"))
+    else:
+        of_votes = (item for item in result.get("estimates") or [] if str(item["method"]).partition(":")[0] == "votes")
+        source = next((item["details"] for item in of_votes if (item.get("details") or {}).get("bounds")), {})
+        if not source:
+            return None
+        bounds, agree = [dict(item) for item in source["bounds"]], source.get("agree")
+        ladder = [(item.get("at_least"), item) for item in source.get("ladder") or []]
+        alone = [(str(at), item) for at, item in enumerate(source.get("by_judge") or [], 1)]
+        truth = number((result.get("target") or {}).get("accuracy"))
+    out: dict[str, Any] = {"judges": source.get("judges"), "agree": agree, "bounds": bounds, "alone": alone}
+    out["ladder"] = [{"at_least": count, "share": share} for count, share in ladder]
+    return out | {"truth": truth, "reference": source.get("reference")}
 
 
 def _sentences(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[str]:
@@ -329,24 +282,19 @@ def _sentences(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[st
     return lines
 
 
-def _case(item: Mapping[str, Any]) -> str:
-    often = "" if item.get("share") is None else f" (in {percent(item['share'], 0)} of replicates)"
-    return f"Failure case: {item['sentence']}{often}"
-
-
 def _metrics_grid(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[Grid]:
     """A row for each metric; a mean over classes stands there once; at first the main ones."""
     twice = {f"macro_{name}" for name, number in numbers.items() if number.get("average") == "macro"}
     names = [name for name in numbers if name not in twice]
     rows = []
     for name in names:
-        item, title = numbers[name], name
+        item, about = numbers[name], ""
         read_at = next((item[key] for key in ("risk", "coverage") if key in item and name.endswith(key)), None)
         if "average" in item:
-            title = f"{name} ({str(item['average']).partition(',')[0]})"
+            about = f" ({str(item['average']).partition(',')[0]})"
         elif read_at is not None:
-            title = f"{name} {read_at:g}"
-        rows.append([title, *cells_of(item, share=False), str(item.get("kind") or "")])
+            about = f" {read_at:g}"
+        rows.append([f"{name}{about}", *cells_of(item, share=False), str(item.get("kind") or "")])
     few = [i for i, name in enumerate(names) if name in _MAIN] if len(names) > _MANY else []
     disca = f"disca is that of {result.get('rows')} rows: it does not compare with that of another number of rows"
     notes = (disca,) if "disca" in numbers and not few else ()
@@ -355,19 +303,18 @@ def _metrics_grid(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list
 
 
 def _frames(several: Sequence[Evaluation]) -> dict[str, Maker]:
-    makers: dict[str, tuple[tuple[str, ...], Callable[[Evaluation], list[dict[str, Any]]]]] = {}
-    if any(item.slices for item in several):
-        makers["slices"] = ("by", "slice", "rows", "metric", *INTERVAL), _slice_rows
-    makers["metrics"] = ("rows", "metric", *INTERVAL), _metric_rows
-    if any(item.tables.get("per_class") for item in several):
-        makers["per_class"] = ("class", "metric", *INTERVAL, "support"), _class_rows
-    if any(item.curves for item in several):
-        makers["curves"] = ("curve", "x_name", "y_name", "x", *INTERVAL), _curve_rows
+    interval, about = ("metric", *INTERVAL), ("curve", "x_name", "y_name", "x", *INTERVAL)
+    made: list[tuple[str, tuple[str, ...], Callable[[Evaluation], list[dict[str, Any]]], bool]] = [
+        ("slices", ("by", "slice", "rows", *interval), _slice_rows, any(item.slices for item in several)),
+        ("metrics", ("rows", *interval), _metric_rows, True),
+        ("per_class", ("class", *interval, "support"), _class_rows, any(e.tables.get("per_class") for e in several)),
+        ("curves", about, _curve_rows, any(item.curves for item in several)),
+    ]
 
-    def made(columns: tuple[str, ...], rows: Callable[[Evaluation], list[dict[str, Any]]]) -> Table:
+    def table(columns: tuple[str, ...], rows: Callable[[Evaluation], list[dict[str, Any]]]) -> Table:
         return Table(("name", *columns), [{"name": item.name, **row} for item in several for row in rows(item)])
 
-    return {name: partial(made, *how) for name, how in makers.items()}
+    return {name: partial(table, columns, rows) for name, columns, rows, there in made if there}
 
 
 def _metric_rows(item: Evaluation) -> list[dict[str, Any]]:
@@ -395,6 +342,6 @@ def _curve_rows(item: Evaluation) -> list[dict[str, Any]]:
     out = []
     for name, curve in item.curves.items():
         about = {column: getattr(curve, column) for column in ("x_name", "y_name", "level", "kind")}
-        for x, value, lower, upper in zip(curve.x, curve.y, curve.lower, curve.upper, strict=True):
-            out.append({"curve": name, **about, "x": x, "value": value, "lower": lower, "upper": upper})
+        for point in zip(curve.x, curve.y, curve.lower, curve.upper, strict=True):
+            out.append({"curve": name, **about, **dict(zip(("x", "value", "lower", "upper"), point, strict=True))})
     return out

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import UsageError
-from ..version import __version__
 from .values import Record, counted, percent, plain, points
-from .view import Grid, Point, Shown, View, cells_of, interval_of, shows, with_ends
+from .view import Grid, Point, Shown, View, cell, cells_of, interval_of, shows, with_ends
 
 
 @dataclass(frozen=True)
@@ -137,18 +136,13 @@ class History(Shown, Record):
     store: str
     jobs: tuple[Job, ...]
     argv: str | None = None
+    _command = "history"
 
     def __getitem__(self, job: str) -> Job:
-        for item in self.jobs:
-            if item.name == job:
-                return item
-        raise UsageError(
-            f"there is no job {job!r}; there is {', '.join(entry.name for entry in self.jobs) or 'none yet'}"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {"command": "history", "version": __version__, **super().to_dict()}
+        jobs = {item.name: item for item in self.jobs}
+        if job in jobs:
+            return jobs[job]
+        raise UsageError(f"there is no job {job!r}; there is {', '.join(jobs) or 'none yet'}")
 
 
 @shows(History)
@@ -167,13 +161,7 @@ _FELL = {"alarm": "yes, with an alarm", "fell": "yes", "holds": "no", "cannot sa
 
 @shows(Job)
 def job_view(result: Mapping[str, Any]) -> View:
-    """What past runs of a job say, from the mapping that JSON holds: the last period, whether it fell, what stands.
-
-    >>> run = {"number": 3, "at": "2026-11-24T05:15:00+00:00", "value": 0.9, "lower": 0.8, "upper": 0.95, "rows": 1500}
-    >>> view = job_view({"job": "loans", "runs": [run], "parts": []})
-    >>> view.title, view.number, view.sentences[2]
-    ('loans: estimated accuracy, newest run', '90.0 %', 'No alarm stands')
-    """
+    """What past runs of a job say, from the mapping that JSON holds: the last period, whether it fell, what stands."""
     runs, every = result.get("runs") or [], result.get("parts") or []
     if not runs:
         return View(str(result.get("job")), "no run")
@@ -183,21 +171,23 @@ def job_view(result: Mapping[str, Any]) -> View:
     chunks = [part for part in parts if kind == "chunk" and part["metric"] == "accuracy" and part["value"] is not None]
     run = runs[-1]
     last, what = (chunks[-1], f"of {chunks[-1]['name']}") if chunks else (run, "newest run")
-    about = {"level": run.get("level"), "kind": run.get("kind")}
     standing = [part["name"] for part in parts if any(alarm["stands"] for alarm in part.get("alarms") or ())]
     names = list(dict.fromkeys(map(str, standing)))
     older = f"{len(names) - _MOST_NAMES} older and " if len(names) > _MOST_NAMES else ""
-    metrics = list(dict.fromkeys(part["metric"] for part in parts))
-    reference, value = run.get("reference_accuracy"), last.get("value")
-    against = ""
+    alarm = f"ALARM stands in {counted(len(names), kind)}: {older}{', '.join(names[-_MOST_NAMES:])}"
+    metrics = dict.fromkeys(part["metric"] for part in parts)
+    reference, value, against = run.get("reference_accuracy"), last.get("value"), ""
     if reference is not None and value is not None:
         gap = round(value, 3) - round(reference, 3)
         against = f"{points(gap)} {'below' if gap < 0 else 'above'} the reference accuracy ({percent(reference)})"
-    rows = f" on {counted(run['rows'], 'row')}" if run.get("rows") else ""
+    rows, drawn = f" on {counted(run['rows'], 'row')}" if run.get("rows") else "", []
+    for chunk in chunks if len(chunks) > 1 else ():
+        ends, truth = (chunk["value"], chunk["lower"], chunk["upper"]), (chunk["truth"] or {}).get("value")
+        drawn.append(Point(chunk["name"], *ends, truth, chunk["name"] in standing))
     return View(
         f"{result.get('job')}: estimated accuracy{' ' if chunks else ', '}{what}",
         "none" if value is None else percent(value),
-        interval_of({**last, **about}),
+        interval_of({**last, "level": run.get("level"), "kind": run.get("kind")}),
         trust=last.get("trust"),
         sentences=(
             f"Fell in {last['name']}: {_FELL.get(last['fell'], last['fell'])}" if chunks and last.get("fell") else "",
@@ -205,26 +195,14 @@ def job_view(result: Mapping[str, Any]) -> View:
             "" if names else "No alarm stands",
             f"Newest of {counted(len(runs), 'run')}, {_when(run)} UTC: {with_ends(run)}{rows}",
         ),
-        points=tuple(
-            Point(
-                chunk["name"],
-                chunk["value"],
-                chunk["lower"],
-                chunk["upper"],
-                truth=(chunk["truth"] or {}).get("value"),
-                alarm=chunk["name"] in standing,
-            )
-            for chunk in (chunks if len(chunks) > 1 else ())
-        ),
+        points=tuple(drawn),
         line=reference,
         line_name="reference",
         grids=(
             *(_parts_grid([part for part in parts if part["metric"] == name], kind, name) for name in metrics),
             _runs_grid(runs),
         ),
-        alarms=(f"ALARM stands in {counted(len(names), kind)}: {older}{', '.join(names[-_MOST_NAMES:])}",)
-        if names
-        else (),
+        alarms=(alarm,) if names else (),
     )
 
 
@@ -234,40 +212,28 @@ def _when(run: Mapping[str, Any]) -> str:
 
 def _parts_grid(parts: Sequence[Mapping[str, Any]], kind: str, metric: str) -> Grid:
     """The newest estimate of each part, its truth, the runs that saw it, and since when it fails a rule."""
-    rows, marked = [], set()
+    rows, marked, share = [], set(), metric == "accuracy"
     for i, part in enumerate(parts):
-        share, alarms = metric == "accuracy", part.get("alarms") or ()
+        alarms = part.get("alarms") or ()
         since = sorted(str(alarm.get("since"))[:10] for alarm in alarms if alarm["stands"])
         marked |= {i} if since else set()
-        many = "" if part.get("rows") is None else f"{part['rows']:,}"
-        truth, seen = cells_of(part.get("truth"), share=share)[0], str(len(part.get("seen") or ()))
+        cells = [cell(part.get("rows")), *cells_of(part, share=share), cells_of(part.get("truth"), share=share)[0]]
         alarm = f"since {since[0]}" if since else "ended" if alarms else ""
-        cells = cells_of(part, share=share)
-        rows.append([str(part["name"]), many, *cells, truth, seen, alarm, str(part.get("at"))[:10]])
+        rows.append([str(part["name"]), *cells, str(len(part.get("seen") or ())), alarm, str(part.get("at"))[:10]])
     columns = [kind, "rows", metric, "lower", "upper", "truth", "runs", "alarm", "estimated"]
-    used = [j for j in range(len(columns)) if j not in (5, 7) or any(row[j] for row in rows)]
-    return Grid(
-        f"The newest estimate of each {kind}{'' if metric == 'accuracy' else f', {metric}'}",
-        [columns[j] for j in used],
-        [[row[j] for j in used] for row in rows],
-        noun=kind,
-        few=range(max(len(rows) - _MOST_PARTS, 0), len(rows)),
-        main=range(len(used) - 1),
-        across="column",
-        marked=frozenset(marked),
-    )
+    title, few = f"The newest estimate of each {kind}{'' if share else f', {metric}'}", len(rows) - _MOST_PARTS
+    look: dict[str, Any] = {"noun": kind, "few": range(max(few, 0), len(rows)), "across": "column"}
+    grid = Grid.used(title, columns, rows, {5, 7}, marked=frozenset(marked), **look)
+    return replace(grid, main=range(len(grid.columns) - 1))
 
 
 def _runs_grid(runs: Sequence[Mapping[str, Any]]) -> Grid:
     rows = []
     for run in runs:
-        again = "" if run.get("repeats") is None else f" (as {run['repeats']})"
-        many = "" if run.get("rows") is None else f"{run['rows']:,}"
-        counts = [str(run.get(name) or "") for name in ("alarms", "new")]
-        words = [str(run.get(name) or "") for name in ("trust", "diagnosis", "version", "target")]
-        rows.append(
-            [f"{run['number']}{again}", _when(run), many, *cells_of(run), *counts, str(run.get("exit_code")), *words]
-        )
+        number = f"{run['number']}" + ("" if run.get("repeats") is None else f" (as {run['repeats']})")
+        words = (str(run.get(name) or "") for name in ("trust", "diagnosis", "version", "target"))
+        counts = [str(run.get(name) or "") for name in ("alarms", "new")] + [str(run.get("exit_code"))]
+        rows.append([number, _when(run), cell(run.get("rows")), *cells_of(run), *counts, *words])
     columns = ["run", "when (UTC)", "rows", "accuracy", "lower", "upper", "alarms", "new", "exit"]
     columns += ["trust", "shift", "version", "target"]
     few = range(max(len(rows) - _MOST_RUNS, 0), len(rows))

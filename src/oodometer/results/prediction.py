@@ -46,12 +46,11 @@ class Prediction(Shown, Record):
     log: str | None = None
     metrics: tuple[str, ...] = ()
     record: Any = field(default=None, repr=False)
-    _untold = frozenset({"record"})
+    _command, _untold = "predict", frozenset({"record"})
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        examples = [{"name": name, "why": why} for name, why in self.examples]
-        return {"command": "predict", **super().to_dict(), "examples": examples}
+        return super().to_dict() | {"examples": [{"name": name, "why": why} for name, why in self.examples]}
 
 
 @shows(Prediction)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from .values import Interval, Record, Skipped, counted, percent, plain
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, shows, with_ends
+from .view import INTERVAL, Grid, Maker, Shown, Table, View, cell, cells_of, ends, shows, with_ends
 
 FACTORS_MAY_MISLEAD = "a factor can order models the wrong way round: across architectures the paper's factors are "
 FACTORS_MAY_MISLEAD += "right on nearly all or nearly none of the draws (Singhal et al. 2022, Table 4); read them as a "
@@ -32,9 +32,6 @@ class Evidence(Record):
     values : model -> number, None where there is none. intervals : model -> the number with its interval.
     note : what it rests on or lacks, such as how many examples have no such words. citation : BibTeX key.
 
-    >>> found = Evidence("max-diff", "factor", "...", False, {"a": 0.4, "b": 0.1, "c": None})
-    >>> found.order, found.agreement(["a", "b", "c"])
-    (('b', 'a'), 0.0)
     """
 
     name: str
@@ -54,16 +51,9 @@ class Evidence(Record):
         return tuple(sorted(numbers, key=lambda name: sign * numbers[name]))
 
     def agreement(self, order: Sequence[str]) -> float | None:
-        """Share of the pairs of ``order`` that this evidence puts the same way, a tie half; None where it says nothing.
-
-        >>> Evidence("ac", "estimate", "...", True, {"a": 0.9, "b": 0.9}).agreement(["a", "b"])
-        0.5
-        """
-        shares = []
-        for first, other in itertools.combinations(order, 2):
-            a, b = self.values.get(first), self.values.get(other)
-            if a is not None and b is not None:
-                shares.append(0.5 if a == b else float((a > b) == self.higher_is_better))
+        """Share of the pairs of ``order`` that this evidence puts the same way, ties half; None of no pair."""
+        pairs = itertools.combinations([x for name in order if (x := self.values.get(name)) is not None], 2)
+        shares = [0.5 if a == b else float((a > b) == self.higher_is_better) for a, b in pairs]
         return sum(shares) / len(shares) if shares else None
 
     def to_dict(self, order: Sequence[str] = ()) -> dict[str, Any]:
@@ -185,26 +175,22 @@ class FewShotRanking(Shown, Record):
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     argv: str | None = None
+    _command = "rank"
     _untold = frozenset({"ranking", "evidence", "suggested", "columns", "id_column", "numbered", "label_column"})
 
     def frames(self) -> dict[str, Maker]:
         """``models``, the best first; ``pairs``; ``evidence``: a row for each kind and model; ``suggested``."""
-        result = self.to_dict()
         labels = self.labelled - self.chosen
-        models = [
-            {"model": m.model, "rank": m.rank, "p_best": m.p_best, "right": m.right, "labels": labels}
-            | {**ends(m.accuracy), "source": m.source}
-            for m in self.ranking
-        ]
-        evidence = [
-            {"evidence": item.name, "group": item.group, "higher_is_better": item.higher_is_better, "model": model}
-            | {**ends(item.intervals.get(model)), "value": value}
-            for item in self.evidence
-            for model, value in item.values.items()
-        ]
-        suggested = [{"id": item["id"], "text": text_of(item["text"])} for item in result["suggested"]]
+        models = [{**vars(item), "labels": labels, **ends(item.accuracy)} for item in self.ranking]
+        evidence = []
+        for item in self.evidence:
+            about = {"evidence": item.name, "group": item.group, "higher_is_better": item.higher_is_better}
+            for model, value in item.values.items():
+                evidence.append({**about, "model": model, **ends(item.intervals.get(model)), "value": value})
+        pairs = [vars(pair) for pair in self.pairs]
+        suggested = [{"id": name, "text": text_of(plain(text))} for name, text in self.suggested]
         rows: dict[str, Any] = {"models": (("model", "rank", "p_best", "right", "labels", *INTERVAL, "source"), models)}
-        rows |= {"pairs": (("a", "b", "p_a_better", "differ", "only_a", "only_b"), result["pairs"])}
+        rows |= {"pairs": (("a", "b", "p_a_better", "differ", "only_a", "only_b"), pairs)}
         rows |= {"evidence": (("evidence", "group", "model", *INTERVAL, "higher_is_better"), evidence)}
         rows |= {"suggested": (("id", "text"), suggested)} if suggested else {}
         return {name: partial(Table, *row) for name, row in rows.items()}
@@ -238,65 +224,40 @@ class FewShotRanking(Shown, Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        out: dict[str, Any] = {"command": "rank", **super().to_dict(), "likeliest": self.likeliest.model}
-        out |= {"open": self.open, "open_among": list(self.open_among)}
-        out |= {"by_right": [list(some) for some in self.by_right]}
-        out |= {"ranking": [self._row(item) for item in self.ranking]}
+        rows = []
+        for item in self.ranking:
+            values: dict[str, Any] = {"right": item.right}
+            for match in self.evidence:
+                values[match.name] = plain(match.intervals.get(item.model) or match.values.get(item.model))
+            row = {"model": item.model, "p_best": plain(item.p_best), "rank": item.rank, "source": item.source}
+            rows.append({**row, "truncated": item.truncated, "evidence": values})
+        out = super().to_dict() | {"likeliest": self.likeliest.model, "open": self.open}
+        out |= {"open_among": list(self.open_among), "by_right": plain(self.by_right), "ranking": rows}
         out |= {"evidence": [item.to_dict(self.models) for item in self.evidence]}
         out |= {"suggested": [{"id": name, "text": plain(text)} for name, text in self.suggested]}
         return out | {"suggested_are_random": False}
 
-    def _row(self, item: RankedModel) -> dict[str, Any]:
-        values: dict[str, Any] = {"right": item.right}
-        for match in self.evidence:
-            interval = match.intervals.get(item.model)
-            values[match.name] = plain(match.values.get(item.model)) if interval is None else interval.to_dict()
-        out: dict[str, Any] = {
-            "model": item.model,
-            "p_best": plain(item.p_best),
-            "rank": item.rank,
-            "source": item.source,
-        }
-        return out | {"truncated": item.truncated, "evidence": values}
-
 
 @shows(FewShotRanking)
 def ranking_view(result: Mapping[str, Any]) -> View:
-    """What a ranking says, from the mapping that JSON holds: the order, how sure its first place is, what would settle.
-
-    >>> rows = [{"model": "a", "p_best": 0.83}, {"model": "b", "p_best": 0.17}]
-    >>> view = ranking_view({"ranking": rows, "labelled": 10, "pool": 200})
-    >>> view.title, view.number, view.note
-    ('Most likely the best of 2 models', 'a', '83 % sure, from 10 labelled rows and 200 rows without labels')
-    """
+    """What a ranking says, from the mapping that JSON holds: the order, how sure it is, what would settle."""
     rows, labelled, chosen = result["ranking"], result.get("labelled") or 0, result.get("chosen") or 0
-    top = max(rows, key=lambda row: row["p_best"] or 0.0)
-    made = counted(labelled, "labelled row")
-    seen = (
-        f"from {made} and {counted(result['pool'], 'row')} without labels"
-        if result.get("pool")
-        else f"from {made} alone"
-    )
+    top, made = max(rows, key=lambda row: row["p_best"] or 0.0), counted(labelled, "labelled row")
+    pool = f" and {counted(result['pool'], 'row')} without labels" if result.get("pool") else " alone"
     combined, first = result.get("decided_by") == "combined", rows[0]
-    favour = f"{made} favour{'s' if labelled == 1 else ''} none of the models over the others"
     order = "the combined order" if combined else "the order, better than most others"
-    evidence = result.get("evidence") or ()
+    evidence, suggested = result.get("evidence") or (), result.get("suggested") or ()
+    names = [str(row["model"]) for row in rows]
     cells = []
     for row in rows:
         numbers = row.get("evidence") or {}
         right = f"{numbers.get('right', '')} of {labelled - chosen}"
         cells.append([row["model"], percent(row["p_best"] or 0, 0), right, *cells_of(numbers.get("accuracy"))])
-    pairs = [
-        [
-            pair["a"],
-            pair["b"],
-            percent(pair["p_a_better"], 0),
-            percent(pair["differ"]),
-            f"{pair['only_a']} to {pair['only_b']}",
-        ]
-        for pair in result.get("pairs") or ()
-    ]
-    alone = []
+    pairs = []
+    for pair in result.get("pairs") or ():
+        alone = f"{pair['only_a']} to {pair['only_b']}"
+        pairs.append([pair["a"], pair["b"], percent(pair["p_a_better"], 0), percent(pair["differ"]), alone])
+    pieces = []
     for item in evidence:
         share = item["group"] in ("labels", "pool", "estimate", "agreement", "confidence")
         ranges = item.get("intervals") or {}
@@ -304,56 +265,47 @@ def ranking_view(result: Mapping[str, Any]) -> View:
             with_ends(ranges[name]) if name in ranges else cells_of({"value": item["values"].get(name)}, share=share)[0]
             for name in (row["model"] for row in rows)
         ]
-        agrees = "" if item["agreement"] is None else percent(item["agreement"], 0)
-        alone.append([item["name"], item["group"], _chain(item), agrees, *values])
+        pieces.append([item["name"], item["group"], _chain(item), cell(item["agreement"], "%0"), *values])
     reasons: dict[str, list[str]] = {}
     for entry in result.get("skipped") or ():
         reasons.setdefault(entry["why"], []).append(entry["method"])
+    unused = [[", ".join(some), why] for why, some in reasons.items()]
+    ranked = ["model", "P(best)", "right", "accuracy", "lower", "upper"]
+    two = ["better", "than", "P", "rows they differ on", "right alone"]
+    heads = ["evidence", "of", "its order", "agrees on pairs", *names]
+    next_rows = [[str(item["id"]), text_of(item["text"])] for item in suggested]
+    factors = [f"Factors: {FACTORS_MAY_MISLEAD}"] if any(item["group"] == "factor" for item in evidence) else []
     return View(
         f"Most likely the best of {counted(len(rows), 'model')}",
         "open" if result.get("open") else str(top["model"]),
-        note=seen if result.get("open") else f"{percent(top['p_best'], 0)} sure, {seen}",
+        note=f"{'' if result.get('open') else percent(top['p_best'], 0) + ' sure, '}from {made}{pool}",
         sentences=(
-            f"{favour[:1].upper()}{favour[1:]}" if result.get("open") else "",
-            f"In order, the best first: {', '.join(str(row['model']) for row in rows)}",
+            f"{made} favour{'s' if labelled == 1 else ''} none of the models over the others"
+            if result.get("open")
+            else "",
+            f"In order, the best first: {', '.join(names)}",
             "" if first is top else f"First in {order}: {first['model']}, with P(best) {percent(first['p_best'], 0)}",
             "The order is the combined one: estimates and factors decide where labels are close" if combined else "",
             _settled(result.get("settling") or {}),
             _right_answers(result, labelled - chosen),
             _random(labelled, chosen),
         ),
-        details=tuple(f"Evidence {element['name']}: {element['note']}" for element in evidence if element.get("note")),
+        details=tuple(f"Evidence {item['name']}: {item['note']}" for item in evidence if item.get("note")),
         grids=(
-            Grid("Models, the best first", ["model", "P(best)", "right", "accuracy", "lower", "upper"], cells),
-            Grid(
-                "How sure the order of each two is",
-                ["better", "than", "P", "rows they differ on", "right alone"],
-                pairs,
-                detail=True,
-            ),
-            Grid(
-                "Evidence, and what it alone would have said",
-                ["evidence", "of", "its order", "agrees on pairs", *(str(row["model"]) for row in rows)],
-                alone,
-                detail=True,
-            ),
-            Grid(
-                "Evidence that was not used",
-                ["what", "why"],
-                [[", ".join(some), why] for why, some in reasons.items()],
-                noun="reason",
-                detail=True,
-            ),
+            Grid("Models, the best first", ranked, cells),
+            Grid("How sure the order of each two is", two, pairs, detail=True),
+            Grid("Evidence, and what it alone would have said", heads, pieces, detail=True),
+            Grid("Evidence that was not used", ["what", "why"], unused, noun="reason", detail=True),
             Grid(
                 "Rows to label next",
                 ["id", "text"],
-                [[str(element["id"]), text_of(element["text"])] for element in result.get("suggested") or ()],
+                next_rows,
                 noun="row",
-                notes=(f"{NOT_RANDOM[:1].upper()}{NOT_RANDOM[1:]}",) if result.get("suggested") else (),
+                notes=(f"{NOT_RANDOM[:1].upper()}{NOT_RANDOM[1:]}",) if suggested else (),
             ),
         ),
         notes=(
-            *([f"Factors: {FACTORS_MAY_MISLEAD}"] if any(element["group"] == "factor" for element in evidence) else []),
+            *factors,
             *(f"Left out: {_left_out(why, many)}" for why, many in (result.get("left_out") or {}).items()),
             *(result.get("notes") or ()),
         ),
@@ -393,9 +345,8 @@ def _right_answers(result: Mapping[str, Any], rows: int) -> str:
     right = f"{most:,} of {counted(rows, 'labelled row')} right"
     if len(top) == 1:
         return f"Counting alone: {top[0]} is first with {right}"
-    return f"Counting alone leaves it open among {len(top)} with {right}: {', '.join(top[:5])}" + (
-        ", ..." if len(top) > 5 else ""
-    )
+    names = f"{', '.join(top[:5])}{', ...' if len(top) > 5 else ''}"
+    return f"Counting alone leaves it open among {len(top)} with {right}: {names}"
 
 
 def _random(rows: int, chosen: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .estimation import Headline
 from .values import Interval, Record, percent, plain, points
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of, shows
+from .view import INTERVAL, Grid, Maker, Shown, Table, View, cell, cells_of, ends, interval_of, shows
 
 METRICS = ("accuracy", "brier", "ece")
 """What is judged at each severity; accuracy of a ranker is R@1."""
@@ -16,11 +16,7 @@ METRICS = ("accuracy", "brier", "ece")
 
 @dataclass(frozen=True)
 class Spread(Record):
-    """One number over several runs: models trained with other seeds, or repeated draws of the shift.
-
-    >>> Spread.of([0.5, 0.7, 0.6]).to_dict()
-    {'mean': 0.6, 'lowest': 0.5, 'highest': 0.7, 'runs': 3}
-    """
+    """One number over several runs: models trained with other seeds, or repeated draws of the shift."""
 
     mean: float
     lowest: float
@@ -130,6 +126,7 @@ class StressTest(Shown, Record):
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     argv: str | None = None
+    _command = "stress"
 
     def frames(self) -> dict[str, Maker]:
         """``points``; ``step`` is the severity, empty without a shift."""
@@ -150,24 +147,20 @@ class StressTest(Shown, Record):
                 for point in curve.points:
                     yield model, curve, point
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {"command": "stress", **super().to_dict()}
-
 
 @shows(StressTest)
 def stress_view(result: Mapping[str, Any]) -> View:
     """What a stress test says, from the mapping that JSON holds: the worst condition, and where models are to fall."""
+    models = result.get("models") or ()
     conditions = [
         (model["name"], curve["kind"], point, curve["points"][0])
-        for model in result.get("models") or ()
+        for model in models
         for curve in model.get("curves") or ()
         for point in curve.get("points") or ()
     ]
     measure = "R@1" if result.get("modality") == "dialogue" else "accuracy"
     shifted = [item for item in conditions if item[2]["severity"] is not None]
     guessed = [item for item in shifted if interval_of(item[2].get("estimate"))]
-    models = result.get("models") or ()
     name, many = models[0]["name"] if models else "", len(models) > 1
 
     def at(entry: Any) -> str:
@@ -180,6 +173,9 @@ def stress_view(result: Mapping[str, Any]) -> View:
     rest = f"{reference['rows']:,} labelled ones are the reference ({reference['source']})" if reference else ""
     made = dict.fromkeys((item[2]["estimate"]["kind"], item[2]["estimate"].get("assumes")) for item in guessed)
     runs = max((len(item[2].get("predictions") or ()) for item in conditions), default=1)
+    unlabelled = (
+        "" if result.get("labelled", True) else "The rows have no labels: estimates stand alone, the truth is not known"
+    )
     return View(
         f"Lowest estimated {measure}",
         "none" if worst is None else percent(head["value"]),
@@ -189,9 +185,7 @@ def stress_view(result: Mapping[str, Any]) -> View:
         sentences=(
             _expected_falls(guessed, at),
             *_true_falls(shifted, at, measure),
-            ""
-            if result.get("labelled", True)
-            else "The rows have no labels: estimates stand alone, the truth is not known",
+            unlabelled,
             f"{result['rows']:,} {what} of {result['data']} shifted; {rest}" if result.get("rows") else "",
             *(f"{count:,} rows hold none: {why}" for why, count in (result.get("refused") or {}).items()),
             *(f"Intervals of estimates are {kind} and assume: {assumes}" for kind, assumes in made if assumes),
@@ -222,27 +216,22 @@ def _true_falls(shifted: Sequence[Any], at: Callable[[Any], str], measure: str) 
     """The deepest fall of all, and how often the interval of the estimate held the truth; nothing without labels."""
     falls, errors, inside = [], [], 0
     for item in shifted:
-        truth, before = (point.get("metrics", {}).get("accuracy") for point in item[2:])
+        truth, before = ((point.get("metrics", {}).get("accuracy") or {}).get("value") for point in item[2:])
         guess = interval_of(item[2].get("estimate"))
         if truth is not None and before is not None:
-            falls.append((before["value"] - truth["value"], item))
+            falls.append((before - truth, truth, before, at(item)))
         if truth is not None and guess is not None:
-            errors.append(abs(guess.value - truth["value"]))
-            inside += guess.lower <= truth["value"] <= guess.upper
+            errors.append(abs(guess.value - truth))
+            inside += guess.lower <= truth <= guess.upper
     lines = []
     if falls:
-        fall, item = max(falls, key=lambda pair: pair[0])
-        truth, before = (percent(point["metrics"]["accuracy"]["value"]) for point in item[2:])
-        lines.append(
-            f"Deepest true fall: {at(item)}, {measure} {truth} after {before} without a shift"
-            if fall > 0
-            else f"True {measure} falls nowhere: it is lowest for {at(item)}, {truth}"
-        )
+        fall, truth, before, where = max(falls, key=lambda fall: fall[0])
+        text = f"True {measure} falls nowhere: it is lowest for {where}, {percent(truth)}"
+        deep = f"Deepest true fall: {where}, {measure} {percent(truth)} after {percent(before)} without a shift"
+        lines.append(deep if fall > 0 else text)
     if errors:
-        lines.append(
-            f"Estimates were off by {points(sum(errors) / len(errors))} on average; their intervals held the truth at "
-            f"{inside} of {len(errors)} severities"
-        )
+        text = f"Estimates were off by {points(sum(errors) / len(errors))} on average; their intervals held the truth "
+        lines.append(f"{text}at {inside} of {len(errors)} severities")
     return lines
 
 
@@ -261,23 +250,12 @@ def _points_grid(conditions: Sequence[Any], measure: str, many: bool) -> Grid:
     rows = []
     for name, kind, item, _ in conditions:
         metrics, common = item.get("metrics") or {}, (item.get("common") or {}).get("metrics") or {}
-        numbers = (f"{metrics[key]['value']:.3f}" if key in metrics else "" for key in METRICS[1:])
+        estimate, truth = item.get("estimate") or {}, cells_of(metrics.get("accuracy"))
         error = "" if item.get("error") is None else f"{item['error'] * 100:+.1f}"
-        rows.append(
-            [
-                *([name] if many else []),
-                kind,
-                item["severity"] or "none",
-                f"{item['rows']:,}",
-                *cells_of(item.get("estimate")),
-                cells_of(metrics.get("accuracy"))[0],
-                error,
-                (item.get("estimate") or {}).get("trust") or "",
-                *numbers,
-                cells_of(common.get("accuracy"))[0],
-                *cells_of(metrics.get("accuracy"))[1:],
-            ]
-        )
+        row = [*([name] if many else []), kind, item["severity"] or "none", f"{item['rows']:,}", *cells_of(estimate)]
+        row += [truth[0], error, estimate.get("trust") or ""]
+        row += [cell((metrics.get(key) or {}).get("value"), ".3f") for key in METRICS[1:]]
+        rows.append([*row, cells_of(common.get("accuracy"))[0], *truth[1:]])
     columns = [*(["model"] if many else []), "shift", "severity", "rows", "estimate", "lower", "upper", measure]
     columns += ["error", "trust", "Brier", "ECE", "same rows", "true lower", "true upper"]
     return Grid("Quality as the shift grows", columns, rows, main=range(len(columns) - 5))

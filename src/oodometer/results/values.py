@@ -17,18 +17,19 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Decimal
-from typing import Any, ClassVar, Literal, Protocol
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from ..version import __version__
 
 Kind = Literal["exact", "asymptotic", "conditional", "empirical", "backtest"]
+INTERVAL = ("value", "lower", "upper", "level", "kind")
+"""The columns of a number with its interval."""
 KINDS: tuple[Kind, ...] = ("exact", "asymptotic", "conditional", "empirical", "backtest")
 
 
 def counted(count: int, noun: str) -> str:
-    """A number with its noun, which takes an s from two on.
-
-    >>> counted(1, "labelled row"), counted(1500, "row")
-    ('1 labelled row', '1,500 rows')
-    """
+    """A number with its noun, which takes an s from two on."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
@@ -48,15 +49,28 @@ def plain(value: Any) -> Any:
 
 
 class Record:
-    """A dataclass whose JSON holds its fields in their order, but those of ``_untold``."""
+    """A dataclass whose JSON holds its fields: those of ``_first`` before the others, ``_spread`` without their own
+    name, ``_untold`` not at all, ``_spare`` where there is something in them. ``_command`` opens the result of a verb.
+    """
 
     __slots__ = ()
+    _command: ClassVar[str] = ""
+    _first: ClassVar[str] = ""
+    _spread: ClassVar[frozenset[str]] = frozenset()
+    _spare: ClassVar[frozenset[str]] = frozenset()
     _untold: ClassVar[frozenset[str]] = frozenset()
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        names = [name for name in self.__dataclass_fields__ if name not in self._untold]  # type: ignore[attr-defined]
-        return {name: plain(getattr(self, name)) for name in names}
+        out: dict[str, Any] = {"command": self._command, "version": __version__} if self._command else {}
+        for name in dict.fromkeys((*self._first.split(), *self.__dataclass_fields__)):  # type: ignore[attr-defined]
+            if name not in self._untold:
+                value = plain(getattr(self, name))
+                if name in self._spread:
+                    out |= value or {}
+                elif value or name not in self._spare:
+                    out[name] = value
+        return out
 
 
 def percent(share: float, decimals: int | None = 1, *, space: str = " ") -> str:
@@ -70,11 +84,7 @@ def percent(share: float, decimals: int | None = 1, *, space: str = " ") -> str:
 
 
 def points(difference: float, *, space: str = " ") -> str:
-    """A difference of two shares in percentage points, without its sign.
-
-    >>> points(-0.078), points(0.01)
-    ('7.8 points', '1.0 points')
-    """
+    """A difference of two shares in percentage points, without its sign."""
     return f"{abs(difference) * 100:.1f}{space}points"
 
 
@@ -92,26 +102,18 @@ def rounded_up(threshold: float) -> str:
 
 
 def signed_points(difference: float) -> str:
-    """A difference of two shares in percentage points, with its sign.
-
-    >>> signed_points(-0.0123), signed_points(0.0)
-    ('-1.2 points', '0.0 points')
-    """
+    """A difference of two shares in percentage points, with its sign."""
     number = f"{100 * difference:+.1f}"
     return f"{'0.0' if float(number) == 0 else number} points"
 
 
 def listed(items: Sequence[str], word: str = "and") -> str:
-    """Items in a sentence.
-
-    >>> listed(["a", "b", "c"]), listed(["90 %", "95 %"], "or"), listed([])
-    ('a, b and c', '90 % or 95 %', '')
-    """
+    """Items in a sentence."""
     return f" {word} ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Record):
     """A number with an interval, its level and its kind.
 
     Parameters
@@ -146,51 +148,22 @@ class Interval:
         """Upper minus lower end."""
         return self.upper - self.lower
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        out: dict[str, Any] = {"value": plain(self.value), "lower": plain(self.lower), "upper": plain(self.upper)}
-        return out | {"level": self.level, "kind": self.kind}
-
-
-class HasInterval(Protocol):
-    """Something with an ``interval``."""
-
-    @property
-    def interval(self) -> Interval:
-        """The number with its ends."""
-
 
 class WithInterval:
     """What has an ``interval`` and shows its numbers as its own."""
 
-    @property
-    def value(self: HasInterval) -> float:
-        """The number."""
-        return self.interval.value
-
-    @property
-    def lower(self: HasInterval) -> float:
-        """Lower end of the interval."""
-        return self.interval.lower
-
-    @property
-    def upper(self: HasInterval) -> float:
-        """Upper end of the interval."""
-        return self.interval.upper
-
-    @property
-    def level(self: HasInterval) -> float:
-        """Nominal coverage of the interval."""
-        return self.interval.level
-
-    @property
-    def kind(self: HasInterval) -> Kind:
-        """Kind of the interval."""
-        return self.interval.kind
+    if TYPE_CHECKING:
+        value: float
+        lower: float
+        upper: float
+        level: float
+        kind: Kind
+    else:
+        value, lower, upper, level, kind = (property(attrgetter(f"interval.{name}")) for name in INTERVAL)
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Record):
     """An estimate of accuracy on unlabelled data: value, interval, its kind and what it rests on.
 
     Parameters
@@ -223,6 +196,8 @@ class Estimate:
     rows: int = 0
     details: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    _first = "method score"
+    _spare = frozenset({"details", "warnings"})
 
     def __post_init__(self) -> None:
         _ = self.interval  # validates kind and order
@@ -232,31 +207,17 @@ class Estimate:
         """The number and its interval alone."""
         return Interval(self.value, self.lower, self.upper, self.level, self.kind)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        out: dict[str, Any] = {"method": self.method, "score": self.score, **self.interval.to_dict()}
-        out |= {"assumes": self.assumes, "citation": self.citation, "rows": self.rows}
-        if self.details:
-            out["details"] = plain(self.details)
-        if self.warnings:
-            out["warnings"] = list(self.warnings)
-        return out
-
 
 @dataclass(frozen=True, slots=True)
 class Skipped(Record):
-    """A method that could not answer, and why.
-
-    >>> Skipped("gde", "needs members").to_dict()
-    {'method': 'gde', 'why': 'needs members'}
-    """
+    """A method that could not answer, and why."""
 
     method: str
     why: str
 
 
 @dataclass(frozen=True)
-class Curve:
+class Curve(Record):
     """A curve with a band: ``y`` over ``x``, ``lower`` and ``upper`` of the same length.
 
     Parameters
@@ -282,17 +243,13 @@ class Curve:
     kind: Kind
     assumes: str
     extra: Mapping[str, Any] = field(default_factory=dict)
+    _first = "name x_name y_name"
+    _spread = frozenset({"extra"})
 
     def __post_init__(self) -> None:
-        lengths = {len(self.x), len(self.y), len(self.lower), len(self.upper)}
+        lengths = set(map(len, (self.x, self.y, self.lower, self.upper)))
         if len(lengths) != 1:
             raise ValueError(f"a curve needs sequences of one length, got lengths {sorted(lengths)}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON; the axes stand under their names."""
-        out: dict[str, Any] = {"name": self.name, "x_name": self.x_name, "y_name": self.y_name, "x": plain(self.x)}
-        out |= {"y": plain(self.y), "lower": plain(self.lower), "upper": plain(self.upper), "level": self.level}
-        return out | {"kind": self.kind, "assumes": self.assumes, **{k: plain(v) for k, v in self.extra.items()}}
 
 
 @dataclass(frozen=True)

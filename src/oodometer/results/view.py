@@ -5,17 +5,17 @@ from __future__ import annotations
 import importlib
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .values import INTERVAL as INTERVAL
 from .values import Interval, percent, signed_points
 
 WORDS_PAGE = "docs/guides/words.md"
 """The page of the documentation that explains the words of all results: kind, trust, rests on, believed, fell."""
-INTERVAL = ("value", "lower", "upper", "level", "kind")
-"""The columns of a number with its interval."""
 
 _NUMBER = re.compile(r"[-+<]? ?[\d.,]+(e[-+]?\d+)?( %)?( \(\d+\))?|-")
 _LONG = 30  # characters; a longer cell is a sentence
@@ -75,10 +75,16 @@ class Grid:
         lines = range(len(self.rows)) if self.few is None else self.few
         across = range(len(self.columns)) if self.main is None else self.main
         bold = frozenset((i, j) for i, a in enumerate(lines) for j, b in enumerate(across) if (a, b) in self.bold)
-        rows = [[self.rows[i][j] for j in across] for i in lines]
-        return Grid(
-            self.title, [self.columns[j] for j in across], rows, self.noun, bold=bold, notes=(*self.notes, self.rest)
-        )
+        columns, rows = [self.columns[j] for j in across], [[self.rows[i][j] for j in across] for i in lines]
+        return Grid(self.title, columns, rows, self.noun, bold=bold, notes=(*self.notes, self.rest))
+
+    @classmethod
+    def used(
+        cls, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], spare: Collection[int], **look: Any
+    ) -> Grid:
+        """A table without those of the ``spare`` columns that are empty in every row."""
+        some = [j for j in range(len(columns)) if j not in spare or any(row[j] for row in rows)]
+        return cls(title, [columns[j] for j in some], [[row[j] for j in some] for row in rows], **look)
 
     def left_out(self) -> dict[str, int]:
         """How many of what are not shown at first."""
@@ -144,58 +150,39 @@ class View:
 
 
 def is_numbers(cells: Sequence[str]) -> bool:
-    """Whether all cells that are not empty are numbers.
-
-    >>> is_numbers(["94.5 %", "", "< 0.001"]), is_numbers(["atc"]), is_numbers([""])
-    (True, False, False)
-    """
+    """Whether all cells that are not empty are numbers."""
     some = [cell for cell in cells if cell]
     return bool(some) and all(_NUMBER.fullmatch(cell) for cell in some)
 
 
-def interval_of(item: Any) -> Interval | None:
-    """The interval in a record or in the mapping of one, as JSON holds it; None without numbers.
+def cell(value: float | None, how: str = ",") -> str:
+    """A number in a table, empty where there is none: "%" and "%0" are shares with one decimal and with none."""
+    if value is None or value != value:
+        return ""
+    return percent(value, 0 if how == "%0" else 1) if how[0] == "%" else f"{value:{how}}"
 
-    >>> interval_of({"value": 0.5, "lower": 0.4, "upper": 0.6, "level": 0.95, "kind": "exact"}).width > 0.19
-    True
-    >>> interval_of({"value": None}), interval_of(None)
-    (None, None)
-    """
-    if isinstance(item, Mapping):
-        value, lower, upper = (item.get(name) for name in ("value", "lower", "upper"))
-        if value is None or lower is None or upper is None:
-            return None
-        return Interval(value, lower, upper, item.get("level") or 0.95, item.get("kind") or "empirical")
-    return None if item is None else Interval(item.value, item.lower, item.upper, item.level, item.kind)
+
+def interval_of(item: Any) -> Interval | None:
+    """The interval in a record or in the mapping of one, as JSON holds it; None without numbers."""
+    value, lower, upper, level, kind = ends(item).values()
+    if value is None or lower is None or upper is None:
+        return None
+    return Interval(value, lower, upper, level or 0.95, kind or "empirical")
 
 
 def cells_of(item: Any, *, share: bool = True) -> list[str]:
-    """Cells of a number and the ends of its interval; empty ones without it.
-
-    >>> cells_of({"value": 0.5, "lower": 0.25, "upper": 0.75}), cells_of(None)
-    (['50.0 %', '25.0 %', '75.0 %'], ['', '', ''])
-    """
-    ends = ("value", "lower", "upper")
-    cells = [item.get(name) if isinstance(item, Mapping) else getattr(item, name, None) for name in ends]
-    return ["" if cell is None or cell != cell else percent(cell) if share else f"{cell:.4f}" for cell in cells]
+    """Cells of a number and the ends of its interval; empty ones without it."""
+    return [cell(number, "%" if share else ".4f") for number in list(ends(item).values())[:3]]
 
 
 def with_ends(item: Any) -> str:
-    """A share and both ends of its interval; a dash without it.
-
-    >>> with_ends({"value": 0.5, "lower": 0.25, "upper": 0.75}), with_ends(None)
-    ('50.0 % (25.0 % to 75.0 %)', '-')
-    """
+    """A share and both ends of its interval; a dash without it."""
     value, lower, upper = cells_of(item)
     return f"{value} ({lower} to {upper})" if value else "-"
 
 
 def p_text(value: float | None) -> str:
-    """A p-value in a table.
-
-    >>> p_text(0.00001), p_text(0.04), p_text(None)
-    ('< 0.001', '0.040', '')
-    """
+    """A p-value in a table."""
     return "" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
@@ -209,16 +196,10 @@ class Table(NamedTuple):
 Maker = Callable[[], Table]
 
 
-def ends(item: Any, prefix: str = "") -> dict[str, Any]:
-    """The cells of a number with its interval; empty cells without one.
-
-    >>> from oodometer.results import Interval
-    >>> ends(Interval(0.8, 0.7, 0.9, 0.95, "exact"))
-    {'value': 0.8, 'lower': 0.7, 'upper': 0.9, 'level': 0.95, 'kind': 'exact'}
-    """
-    if isinstance(item, Mapping):
-        return {prefix + name: item.get(name) for name in INTERVAL}
-    return {prefix + name: getattr(item, name, None) for name in INTERVAL}
+def ends(item: Any) -> dict[str, Any]:
+    """The cells of a number with its interval, a record or a mapping; empty cells without one."""
+    read = item.get if isinstance(item, Mapping) else partial(getattr, item)
+    return {name: read(name, None) for name in INTERVAL}
 
 
 Viewer = Callable[[Mapping[str, Any]], View]
@@ -287,5 +268,5 @@ def shows(*records: type[Shown]) -> Callable[[Viewer], Viewer]:
     return made
 
 
-def _above(room: str) -> Any:
-    return importlib.import_module(f"..{room}", __package__)
+def _above(module: str) -> Any:
+    return importlib.import_module(f"..{module}", __package__)

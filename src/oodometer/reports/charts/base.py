@@ -63,11 +63,7 @@ class Figure:
 
 
 def caption(chart: str, *parts: Any, **values: Any) -> str:
-    """How to read a chart: the sentences of these names in the table of words, with the values; False names none.
-
-    >>> caption("chunks", "read", False, "alarms", of="time")
-    'Estimated accuracy of each chunk of time with its interval. Rings are alarms.'
-    """
+    """How to read a chart: the sentences of these names in the table of words, with the values; False names none."""
     return " ".join(WORDS["charts"][chart][part].format(**values) for part in parts if part)
 
 
@@ -75,11 +71,7 @@ def caption(chart: str, *parts: Any, **values: Any) -> str:
 
 
 def ticks(values: Iterable[Any], *, most: int = 6) -> tuple[list[float], list[float]]:
-    """Ends of an axis of fractions that holds all values with room to spare, and its round ticks.
-
-    >>> ticks([0.79, 0.87, 0.91])
-    ([0.775, 0.925], [0.8, 0.85, 0.9])
-    """
+    """Ends of an axis of fractions that holds all values with room to spare, and its round ticks."""
     numbers = [number for value in values if (number := finite(value)) is not None] or [0.0, 1.0]
     low, high = min(numbers), max(numbers)
     span, middle = max(high - low, 0.02), (low + high) / 2
@@ -230,11 +222,7 @@ class Plot:
 
 
 def spread(positions: list[float], gap: float, low: float, high: float) -> list[float]:
-    """Move labels apart until neighbours stand a gap apart, each as near to its place as that allows, inside the ends.
-
-    >>> spread([10, 11, 50], 10, 0, 100)
-    [5.5, 15.5, 50.0]
-    """
+    """Move labels apart until neighbours stand a gap apart, each as near to its place as that allows."""
     from scipy.optimize import isotonic_regression  # on a page only
 
     order, gaps = np.argsort(positions, kind="stable"), gap * np.arange(len(positions))
@@ -258,11 +246,7 @@ def pointed(field: str, near: bool = True) -> tuple[Spec, Any]:
 
 
 def unique(names: Iterable[Any]) -> list[str]:
-    """Names as text, cut to a sane length and told apart by a number where they repeat.
-
-    >>> unique(["a", "b", "a"])
-    ['a', 'b', 'a (2)']
-    """
+    """Names as text, cut to a sane length and told apart by a number where they repeat."""
     seen: dict[str, int] = {}
     out = []
     for text in map(short, names):

@@ -25,11 +25,7 @@ LEADERS = 3  # methods drawn against severity, besides the reference accuracy
 
 
 def family_name(name: Any) -> str:
-    """A family as the page calls it.
-
-    >>> family_name("class_prior"), family_name("my_shift")
-    ('class shares', 'my shift')
-    """
+    """A family as the page calls it."""
     return short(called(str(name)), 16)
 
 
@@ -139,11 +135,7 @@ _MOST_JUDGES = 8  # alone
 
 
 def is_headline(estimate: Result, headline: Result) -> bool:
-    """Whether this estimate is the one that became the headline.
-
-    >>> is_headline({"method": "atc", "value": 0.8}, {"method": "atc", "value": 0.8})
-    True
-    """
+    """Whether this estimate is the one that became the headline."""
     return all(estimate.get(key) == headline.get(key) for key in ("method", "value"))
 
 
@@ -193,11 +185,7 @@ def methods(result: Result) -> Figure | None:
 
 
 def chosen_first(result: Result) -> list[dict[str, Any]]:
-    """The intervals from labels, the one that the page prints before the others.
-
-    >>> chosen_first({"method": "b", "intervals": [{"method": "a", "value": 0.5}, {"method": "b", "value": 0.6}]})[0]
-    {'method': 'b', 'value': 0.6}
-    """
+    """The intervals from labels, the one that the page prints before the others."""
     intervals = [item for each in result.get("intervals") or [] if (item := best(each))]
     return sorted(intervals, key=lambda item: item.get("method") != result.get("method"))
 

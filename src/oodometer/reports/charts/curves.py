@@ -318,13 +318,7 @@ def _series(curve: Result, metric: str, name: str, written: Any) -> Rows:
 
 
 def stress_title(name: str, curve: Result, measure: str, *, alone: bool) -> str:
-    """From where to where the truth goes, and how far off the estimate is at most.
-
-    >>> points = [{"severity": s, "metrics": {"accuracy": {"value": a}}, "estimate": {"value": e}}
-    ...           for s, a, e in ((None, 0.9, 0.9), ("0.5", 0.7, 0.75))]
-    >>> print(stress_title("m", {"points": points}, "Accuracy", alone=True).replace(chr(160), " "))
-    Accuracy 90.0 % as they are, 70.0 % at 0.5; the estimate is off by up to 5.0 points
-    """
+    """From where to where the truth goes, and how far off the estimate is at most."""
     values = []
     for point in curve.get("points") or []:
         truth, estimate = (finite(_measured(point, metric).get("value")) for metric in ("accuracy", "estimate"))
@@ -363,12 +357,7 @@ def today(result: Result) -> dict[str, Any] | None:
 
 
 def expected(result: Result, labels: float) -> float | None:
-    """Width to expect of so many labels drawn as suggested, between the points of the curve; None beyond them.
-
-    >>> widths = [{"labels": 10, "alone": 0.4, "suggested": 0.4}, {"labels": 1000, "alone": 0.04, "suggested": 0.04}]
-    >>> round(expected({"outlook": {"widths": widths}}, 100), 3)
-    0.126
-    """
+    """Width to expect of so many labels drawn as suggested, between the points of the curve; None beyond them."""
     counts, widths = np.array(_suggested(result)).reshape(-1, 2).T
     if not len(counts) or not counts[0] <= labels <= counts[-1]:
         return None
@@ -376,13 +365,7 @@ def expected(result: Result, labels: float) -> float | None:
 
 
 def halving(result: Result) -> int | None:
-    """How many labels in all are to be expected to halve today's interval, in two digits; None beyond the curve.
-
-    >>> result = {"labels": 40, "estimate": {"value": 0.9, "lower": 0.8, "upper": 1.0}, "outlook": {"widths": [
-    ...     {"labels": 40, "alone": 0.2, "suggested": 0.2}, {"labels": 640, "alone": 0.05, "suggested": 0.05}]}}
-    >>> halving(result)
-    160
-    """
+    """How many labels in all are to be expected to halve today's interval, in two digits; None beyond the curve."""
     now = today(result)
     if now is None:
         return None

@@ -42,11 +42,7 @@ def rankings(result: Result, domain: str = "in_domain") -> dict[str, list[dict[s
 
 
 def names(result: Result) -> dict[str, str]:
-    """A short name for each model, told apart by a number where two are alike.
-
-    >>> names({"models": [{"name": "x" * 40 + "1"}, {"name": "x" * 40 + "2"}]})["x" * 40 + "2"][-6:]
-    'x… (2)'
-    """
+    """A short name for each model, told apart by a number where two are alike."""
     given = [str(model.get("name")) for model in result.get("models") or []]
     return dict(zip(given, unique(short(item, _WIDEST) for item in given), strict=True))
 
@@ -102,12 +98,7 @@ _TONE: Spec = {"field": "c", "type": "nominal", "scale": None}
 
 
 def thin(x: Sequence[Any]) -> list[int]:
-    """Numbers of the points to draw: all the early ones, fewer of the others, always the last.
-
-    >>> kept = thin([(i + 1) / 100 for i in range(100)])
-    >>> len(kept), kept[:3], kept[-2:]
-    (47, [0, 1, 2], [96, 99])
-    """
+    """Numbers of the points to draw: all the early ones, fewer of the others, always the last."""
     values = [i for i, value in enumerate(x) if finite(value) is not None]
     early, late = [i for i in values if x[i] <= _FIRST + 1e-9], [i for i in values if x[i] > _FIRST + 1e-9]
     out = early[:: -(-len(early) // _MOST_EARLY) or 1]
