@@ -25,10 +25,10 @@ from oodometer.results import Interval
 from oodometer.store import open_predictions
 from oodometer.verbs.discriminate import judge_outputs, train_judges
 from oodometer.verbs.discriminate.folder import open_judges, revived
-from oodometer.verbs.discriminate.judged import metric_numbers, vote_numbers
-from oodometer.verbs.discriminate.pairs import Pairs, pairs_of, read_texts, split
+from oodometer.verbs.discriminate.judged import metric_numbers, thresholds_sentence, vote_numbers
+from oodometer.verbs.discriminate.pairs import Pairs, _lacks, pairs_of, read_texts, split
 from oodometer.verbs.discriminate.training import stop_at_a_coin
-from oodometer.verbs.discriminate.worth import holds_between, no_better_than_a_coin, outside
+from oodometer.verbs.discriminate.worth import holds_between, no_better_than_a_coin, outside, shortest
 from oodometer.verbs.opening import Opener
 
 TINY = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
@@ -402,6 +402,14 @@ def test_an_interrupted_judging_keeps_the_judges_that_answered(tmp_path: Path) -
     assert found.record.votes is not None
     assert found.record.votes.tolist() == [[1, 1, 0, 1, 0, 0]] * 2
     assert [one.name for one in tmp_path.iterdir()] == ["j.jsonl"]
+
+
+def test_small_parts_of_judging() -> None:
+    thresholds = {"from": None, "by_judge": [{"value": 0.5}, {"value": 0.99951}]}
+    assert thresholds_sentence(thresholds, "Both accept") == "Both accept from P(Correct) 0.5, 1 - 0.00049 on"
+    error = _lacks("a column input", ("Input", "output"), ("input",), "a.jsonl")
+    assert str(error) == "a.jsonl: expected a column input, got Input, output; name it with --map Input=input"
+    assert shortest(np.array([0.3], dtype=np.float32)).tolist() == [0.3]
 
 
 def test_a_coin_is_told() -> None:

@@ -22,8 +22,6 @@ from ..shifts.text.words import words_of
 class Words:
     """A text, or a pair of them, as words and punctuation marks.
 
-    Parameters
-    ----------
     text : a string, or a pair of strings.
     feature : position among ``words`` of the word that a data set marks as the one that decides; None where it marks
         none.
@@ -87,14 +85,7 @@ class Words:
 
 
 def as_words(texts: Sequence[Text | Words]) -> list[Words]:
-    """Each text as `Words`; `InputError` for none at all, for what is no text or no Unicode, and for no words.
-
-    >>> [one.features for one in as_words(["a film", ("a man eats", "he eats")])]
-    [2, 6]
-    >>> as_words(["a film", " "])
-    Traceback (most recent call last):
-    oodometer.errors.InputError: row 2: column text: expected a text with words, got ' '; leave the row out
-    """
+    """Each text as `Words`; `InputError` for none at all, for what is no text or no Unicode, and for no words."""
     plain = texts if isinstance(texts, str) else [text.text if isinstance(text, Words) else text for text in texts]
     checked = check_texts(plain)
     pairs = zip(texts, checked, strict=True)
@@ -108,12 +99,7 @@ def as_words(texts: Sequence[Text | Words]) -> list[Words]:
 
 
 def check_unicode(texts: Mapping[str, str], row: int) -> None:
-    """`InputError` for a text with half a character (a lone surrogate), which UTF-8 cannot hold.
-
-    >>> check_unicode({"text": "a \\ud800"}, 1)
-    Traceback (most recent call last):
-    oodometer.errors.InputError: row 1: column text: expected Unicode text, got half a character, ...
-    """
+    """`InputError` for a text with half a character (a lone surrogate), which UTF-8 cannot hold."""
     for column, text in texts.items():
         try:
             text.encode()
@@ -131,8 +117,6 @@ Model = Classifier | Callable[[list[Text]], Any]
 class WordAttributions:
     """What each word of one example adds to the probability of one class.
 
-    Parameters
-    ----------
     words : the example.
     values : of each word, float64, shape (word,); above 0: the word speaks for the class.
     separator : of the separator of a pair; nan where the method does not say, and for a single text.
@@ -244,22 +228,9 @@ def normalized(attributions: WordAttributions, how: str = "none") -> WordAttribu
 
 @final
 class Asker:
-    """Asks a model about texts, of which each different one is asked once.
-
-    Single texts and pairs go into calls of their own: asked together, a tokenizer takes a single text for a pair with
-    an empty second part.
-
-    Parameters
-    ----------
-    model : a classifier of texts, or a function of a list of texts that gives probabilities, shape (sample, class).
-
-    ``classes`` is the number of classes, known from the start or after the first call; ``truncated`` the number of
-    different texts so far that the model cut because they were too long, where it counts them.
-
-    >>> asked = []
-    >>> ask = Asker(lambda texts: [asked.append(one) or [0.5, 0.5] for one in texts])
-    >>> ask(["a", "b", "a"]).shape, asked, ask.classes
-    ((3, 2), ['a', 'b'], 2)
+    """Asks a model about texts, each different one once; single texts and pairs go into calls of their own, since a
+    tokenizer takes a single text beside pairs for a pair with an empty part. ``truncated`` counts the texts that the
+    model cut.
     """
 
     def __init__(self, model: Model) -> None:
@@ -273,11 +244,7 @@ class Asker:
         self.truncated = 0
 
     def __call__(self, texts: Sequence[Text], progress: Progress | None = None) -> Array:
-        """Probabilities, float64, shape (text, class), in the order of the texts.
-
-        ``progress`` is called with (different texts done, all). Raises `InputError` for answers that are no
-        probabilities.
-        """
+        """Probabilities, float64, shape (text, class), in order; ``progress`` counts different texts."""
         row_of = {text: at for at, text in enumerate(dict.fromkeys(texts))}
         different = list(row_of)
         single = [isinstance(text, str) for text in different]
@@ -309,12 +276,7 @@ class Asker:
 
 
 def checked_probabilities(given: Any, rows: int) -> Array:
-    """What a model answered about ``rows`` texts, as float64, shape (sample, class); `InputError` for anything else.
-
-    >>> checked_probabilities([[0.2, 0.9]], 1)
-    Traceback (most recent call last):
-    oodometer.errors.InputError: expected probabilities that sum to 1 for each text, got a row that sums to 1.1; ...
-    """
+    """What a model answered about ``rows`` texts, as float64, shape (sample, class); `InputError` for anything else."""
     try:
         array = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -335,12 +297,7 @@ def checked_probabilities(given: Any, rows: int) -> Array:
 
 
 def checked_targets(targets: Sequence[int] | None, rows: int) -> list[int] | None:
-    """Positions of classes, one a text; None for none. Whether a class is there is checked by `class_at`.
-
-    >>> checked_targets([0, True], 2)
-    Traceback (most recent call last):
-    oodometer.errors.InputError: row 2: column target: expected the position of a class from 0 on, got True; ...
-    """
+    """Positions of classes, one a text; None for none. Whether a class is there is checked by `class_at`."""
     if targets is None:
         return None
     if len(targets) != rows:

@@ -26,26 +26,9 @@ _LETTER = re.compile(r"\w")
 @final
 @dataclass(frozen=True)
 class Absence:
-    """What stands where a word is absent: nothing, or a mask.
-
-    Without a mask the characters of the word go, with the space before it. Where two words would become one, or a word
-    and a mask, a space comes between them. A pair whose separator is absent is asked as one text, its parts joined by a
-    space. With nothing absent the text is that which was given, to the character.
-
-    Parameters
-    ----------
-    mask : what stands for an absent word; None: nothing.
-
-    Raises `UsageError` for a mask that is no text, or blank.
-
-    Source: removing and masking are the two ways of Ribeiro et al. (2016); the separator is ours.
-
-    >>> import numpy as np
-    >>> present = np.array([[True, False, True, True], [False, True, True, False]])
-    >>> Absence().texts(Words(("Don't", "")), present)
-    [('Don t', ''), "'t"]
-    >>> Absence("[MASK]").texts(Words("a film."), np.array([[True, False, True]]))
-    ['a [MASK].']
+    """What stands where a word is absent: a mask, or nothing; without a mask the space before it goes, too.
+    Where two words would become one, a space comes between them. A pair whose separator is absent is asked as one text.
+    Source: Ribeiro et al. (2016); the separator is ours.
     """
 
     mask: str | None = None
@@ -56,10 +39,7 @@ class Absence:
 
     @classmethod
     def of(cls, absent: str, model: Model) -> Absence:
-        """The absence that an option names: "remove", "mask" (the model's own) or the mask itself.
-
-        Raises `UsageError` for what is no text, and where a model has no mask of its own.
-        """
+        """The absence that an option names: "remove", "mask" (the model's own) or the mask itself."""
         checked_absent(absent)
         if absent == REMOVE:
             return cls()
@@ -89,7 +69,6 @@ class Absence:
         return out
 
     def _part(self, text: str, spans: tuple[tuple[int, int], ...], present: Array) -> list[str]:
-        """One part of the example, a string for each sample."""
         if not spans:
             return [""] * len(present)
         stops = [0, *(stop for _, stop in spans[:-1])]
@@ -114,12 +93,7 @@ class Absence:
 
 
 def checked_absent(absent: object) -> None:
-    """`UsageError` for an option that names no absence.
-
-    >>> checked_absent(5)
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: expected absent 'remove', 'mask' or the mask itself, got 5
-    """
+    """`UsageError` for an option that names no absence."""
     if not isinstance(absent, str) or not absent.strip():
         raise UsageError(f"expected absent 'remove', 'mask' or the mask itself, got {absent!r}")
 
@@ -129,10 +103,8 @@ AT_ONCE = 4096
 
 
 class BlackBox(Attribution):
-    """A method that asks the model about subsets of the words: it needs no more of a model than its probabilities.
-
-    A subclass is a dataclass that says how many subsets it asks (`_number`), which (`_subsets`) and what it makes of
-    the answers (`_fitted`).
+    """A method that asks the model about subsets of the words; a subclass is a dataclass that says which, and what
+    follows.
     """
 
     samples: int
@@ -213,12 +185,7 @@ class BlackBox(Attribution):
 
 
 def whole_number(name: str, value: object, least: int) -> None:
-    """`UsageError` for what is no whole number, or one below the least.
-
-    >>> whole_number("samples", 1.5, 2)
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: expected samples to be a whole number from 2 on, got 1.5
-    """
+    """`UsageError` for what is no whole number, or one below the least."""
     if not is_whole(value, least):
         raise UsageError(f"expected {name} to be a whole number from {least} on, got {value!r}")
 

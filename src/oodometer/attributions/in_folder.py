@@ -34,8 +34,6 @@ _FAR = 1e-6  # by which rounding may take a probability beyond 0 or 1
 class Explained:
     """Attributions of several examples by one method of one model.
 
-    Parameters
-    ----------
     ids : of the examples, in order.
     attributions : of each example.
     classes : names of the model's classes in order; empty where a model does not name them.
@@ -242,8 +240,6 @@ AT_ONCE = 32
 class ExplainOptions:
     """Of which examples and classes attributions in a folder are, and where they are made.
 
-    Parameters
-    ----------
     ids : of the texts, by default their numbers from 1 on.
     targets : positions of the classes that are explained; by default the predicted ones.
     device : "cpu" or "cuda", of a model that is given by its path.
@@ -265,7 +261,7 @@ class ExplainOptions:
 @final
 @dataclass(frozen=True)
 class _Part:
-    """Consecutive examples of a job, from the place ``start`` on, and where their attributions are kept."""
+    """Consecutive examples of a job, from ``start`` on, and where their attributions are kept."""
 
     kept: Kept
     start: int
@@ -318,23 +314,15 @@ def explain_in(
 ) -> Explained:
     """Explain texts in a folder: every 32 examples are written when done; a later call goes on from there.
 
-    Parameters
-    ----------
-    folder :
-        Is made; with an engine all workers must see it.
-    method :
-        How words are weighed.
-    model :
-        A classifier or a function, or what names one: a folder, a hub name, ``package.module:name``.
-    texts :
-        Texts, pairs or `Words`.
-    name :
-        Of the model. The folder knows the method with its options, the name, texts, ids, targets, and the files of a
+    folder : Is made; with an engine all workers must see it.
+    method : How words are weighed.
+    model : A classifier or a function, or what names one: a folder, a hub name, ``package.module:name``.
+    texts : Texts, pairs or `Words`.
+    name : Of the model. The folder knows the method with its options, the name, texts, ids, targets, and the files of a
         model that is given by its path; of one in memory it knows no weights: give a name that changes with them.
-    options, more :
-        Ids, targets, engine. Fields of `ExplainOptions` may also be given by name: ``explain_in(..., workers=4)``.
-    progress :
-        Called with (examples done, all).
+    options, more : Ids, targets, engine. Fields of `ExplainOptions` may also be given by name: ``explain_in(...,
+        workers=4)``.
+    progress : Called with (examples done, all).
 
     The files are the same on every engine, and those of one thread in this process. Raises `UsageError` where the
     folder holds something else, and for an engine and a model that has no path, `InputError` for what the method

@@ -33,14 +33,9 @@ from .black_box import whole_number
 @final
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """What an encoder reads of one example.
-
-    Parameters
-    ----------
-    ids : of the pieces and the special tokens, int64, shape (piece,).
-    shares : how much of a piece belongs to each feature, float64, shape (piece, feature). The special tokens between
-        the parts of a pair belong to the separator; rows of those at both ends are 0.
-    cut : whether the example was too long, so that some of its words have no piece.
+    """What an encoder reads of one example: ``ids``, and ``shares`` (piece, feature) of each piece that belong to each
+    feature; special tokens between the parts belong to the separator, those at both ends to nothing. ``cut``: it was
+    too long.
     """
 
     ids: Array
@@ -54,10 +49,8 @@ class Pieces:
 
 
 def pieces_of(model: Encoder, examples: Sequence[Words]) -> list[Pieces]:
-    """The pieces of each example, with the ids that the encoder itself asks about.
-
-    A piece belongs to the word that its letters stand in; one over several words is shared by letters; one over none,
-    such as a lone mark for a space, belongs to the next word. `UsageError` for a tokenizer that does not tell places.
+    """The pieces of each example, with the ids that the encoder itself asks about. A piece belongs to the word that its
+    letters stand in, or is shared by letters; one over none belongs to the next word.
     """
     if not getattr(model.tokenizer, "is_fast", False):
         raise UsageError("token-ig needs a fast tokenizer, which tells where its pieces stand; use lime or kernel-shap")
@@ -68,7 +61,6 @@ def pieces_of(model: Encoder, examples: Sequence[Words]) -> list[Pieces]:
 
 
 def _single(model: Encoder, words: Words) -> Pieces:
-    """A text too long loses its middle, or its end, as the encoder has it."""
     given = model.tokenizer(words.text, return_offsets_mapping=True, return_attention_mask=False, verbose=False)
     parts = given.sequence_ids(0)
     body = [at for at, part in enumerate(parts) if part is not None]
@@ -92,7 +84,6 @@ def _pair(model: Encoder, words: Words, around: tuple[int, int]) -> Pieces:
 def _pieces(
     words: Words, given: Any, parts: Sequence[int | None], positions: list[int], cut: bool, between: range = range(0)
 ) -> Pieces:
-    """The pieces at some places; a special token ``between`` the parts of a pair belongs to the separator."""
     ids, offsets = given["input_ids"], given["offset_mapping"]
     shares = np.zeros((len(positions), words.features))
     for row, at in enumerate(positions):
@@ -105,7 +96,6 @@ def _pieces(
 
 
 def _share(row: Array, words: Words, part: int, start: int, stop: int) -> None:
-    """Share a piece from ``start`` to ``stop`` among the words of its part."""
     first = int(np.searchsorted(words.parts, part))
     spans = [span for span, own_part in zip(words.spans, words.parts, strict=True) if own_part == part]
     letters = np.array([max(0, min(stop, b) - max(start, a)) for a, b in spans], dtype=np.float64)
@@ -135,8 +125,6 @@ class IntegratedGradients(Attribution):
     ``fit`` is p(x) - p(x') minus their sum, ``base`` is p(x'). Words of a text beyond the limit of the model have 0;
     ``truncated`` counts such texts.
 
-    Parameters
-    ----------
     steps : points of the quadrature; the cost is one forward and one backward pass for each.
     baseline : what a piece starts from: the mask token, the padding token, or a vector of zeros.
 
@@ -278,7 +266,6 @@ class _Path:
 
 
 def _encoder(model: Model) -> Encoder:
-    """The model; `UsageError` for one whose gradients cannot be read."""
     if isinstance(model, Encoder):
         return model
     kind = getattr(model, "__name__", None) if not isinstance(model, type) else None
@@ -287,7 +274,6 @@ def _encoder(model: Model) -> Encoder:
 
 
 def _tokens(model: Encoder) -> int:
-    """Padded tokens that the device of a model takes at once."""
     return _TOKENS["cpu" if choose_device(model.device) == "cpu" else "cuda"]
 
 

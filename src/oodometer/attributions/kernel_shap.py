@@ -32,8 +32,6 @@ class KernelShap(BlackBox):
     drawn, by that weight and seeded, and share what weight is left. What the subsets cannot tell apart shares equally.
     ``fit`` is the weighted R² on the subsets asked, ``base`` is p(∅).
 
-    Parameters
-    ----------
     samples : subsets asked of each example, beside the whole and the empty one; at least twice as many as it has
         features are asked, and at most all.
     absent : "remove", "mask" (the mask of the model's own tokenizer) or another mask.
@@ -86,14 +84,8 @@ def _budget(samples: int, features: int) -> int:
 
 
 def shapley_subsets(features: int, budget: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Subsets that are neither empty nor whole, bool, shape (subset, feature), and their weights, shape (subset,).
-
-    Weights sum to the kernel weight of the sizes that are asked, drawn sizes for those that are not; where the budget
-    ends after subsets of one feature and of all but one, to theirs. ``budget`` is even, or that of all subsets.
-
-    >>> present, weights = shapley_subsets(3, 6, np.random.default_rng(0))
-    >>> present.sum(axis=1).tolist(), weights.round(3).tolist()
-    ([1, 1, 1, 2, 2, 2], [0.333, 0.333, 0.333, 0.333, 0.333, 0.333])
+    """Subsets that are neither empty nor whole, bool, shape (subset, feature), and their weights, which sum to the
+    kernel weight of the sizes that are asked. ``budget`` is even, or that of all subsets.
     """
     if features == 1:
         return np.zeros((0, 1), dtype=bool), np.zeros(0)

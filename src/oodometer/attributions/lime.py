@@ -28,8 +28,6 @@ class Lime(BlackBox):
     and the values are the b of the ridge regression min Σ_i w_i (p_i - a - b·z_i)² + alpha |b|². ``fit`` is its
     weighted R². Values are in units of probability; they do not add up to anything.
 
-    Parameters
-    ----------
     samples : texts asked of each example, the whole one among them.
     absent : "remove", "mask" (the mask of the model's own tokenizer) or another mask.
     kernel_width : the width, in hundredths of cosine distance.

@@ -95,12 +95,7 @@ class Discriminator(Artifact):
 
 
 def check_pairs(inputs: Sequence[str], outputs: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Inputs and outputs as lists; `InputError` names the first row that is no text, or how the lengths differ.
-
-    >>> check_pairs(["a", "b"], ["A", None])
-    Traceback (most recent call last):
-    oodometer.errors.InputError: row 2: column output: expected a text, got None; leave the row out or give the text
-    """
+    """Inputs and outputs as lists; `InputError` names the first row that is no text, or how the lengths differ."""
     if isinstance(inputs, str) or isinstance(outputs, str):
         raise InputError("lists of texts", got="one text", remedy="put it in a list", column="input")
     inputs, outputs = list(inputs), list(outputs)
@@ -117,12 +112,7 @@ def check_pairs(inputs: Sequence[str], outputs: Sequence[str]) -> tuple[list[str
 
 
 def check_verdicts(correct: Sequence[Any], rows: int, *, one_class: bool = False) -> Array:
-    """Correctness as bool, shape (sample,); `InputError` for another length, another value, or one class only.
-
-    >>> check_verdicts([1, True, 1.0], 3)
-    Traceback (most recent call last):
-    oodometer.errors.InputError: column correct: expected correct and incorrect outputs, got 3 of 3 correct; add ...
-    """
+    """Correctness as bool, shape (sample,); `InputError` for another length, another value, or one class only."""
     array = as_numpy(correct)
     if array.shape != (rows,):
         got, remedy = f"shape {array.shape}", "give one a pair"
@@ -170,15 +160,8 @@ _RANGE = (-3.0, 3.0)  # of log t
 
 def probability(margins: Array, *, trained: float, share: float | None = 0.5, temperature: float = 1.0) -> Array:
     """P(Correct) = sigmoid((m - logit(trained)) / t + logit(share)), float32, shape (sample,).
-
-    m is the log odds of Correct that a network gives after training on pairs of which the share ``trained`` was
-    correct; without logit(trained) it is a log-likelihood ratio, which does not depend on that share. ``share`` is the
-    share of correct outputs that P shall hold for, None that of the training. Source: Saerens et al. (2002).
-
-    >>> probability(np.log([0.9 / 0.1]), trained=0.9).round(3).tolist()  # as likely correct as everything else
-    [0.5]
-    >>> print(probability(np.log([0.9 / 0.1]), trained=0.9, share=None))
-    [0.9]
+    m is the log odds of Correct of a network whose training pairs were correct at the share ``trained``; ``share`` is
+    the one that P shall hold for, None that of the training. Source: Saerens et al. (2002).
     """
     from scipy.special import expit, logit
 
@@ -187,15 +170,10 @@ def probability(margins: Array, *, trained: float, share: float | None = 0.5, te
 
 
 def fit_temperature(margins: Array, correct: Array, *, trained: float) -> float:
-    """The t in [e^-3, e^3] of `probability` under which the verdicts of a dev set are most likely.
-
-    The dev set's own share of correct outputs is taken for ``share``. A verdict counts as certain but for one case in
-    n + 2, n the verdicts of its kind, so that a dev set without any error does not make P certain. 1 where the dev set
-    has one class only. Source: Guo et al. (2017); Platt (1999) for the certainty.
-
-    >>> m = np.array([4.0] * 400 + [-4.0] * 400)
-    >>> round(fit_temperature(m, np.array(([1] * 300 + [0] * 100) + ([0] * 300 + [1] * 100)), trained=0.5), 1)
-    3.7
+    """The t in [e^-3, e^3] of `probability` under which the verdicts of a dev set are most likely; 1 where it has one
+    class.
+    Its own share is taken for ``share``; a verdict counts as certain but for one case in n + 2 of its kind. Source: Guo
+    et al. (2017); Platt (1999) for the certainty.
     """
     from scipy.optimize import minimize_scalar
     from scipy.special import logit

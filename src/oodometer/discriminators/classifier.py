@@ -22,9 +22,8 @@ from .pair_encoder import pair_encoder
 
 
 class EncoderDiscriminator(TrainedDiscriminator):
-    """A discriminator whose network is a classifier of pairs; ``made`` are arguments of `pair_encoder`.
-
-    ``model`` is a classifier that takes the encoder's place.
+    """A discriminator whose network is a classifier of pairs; ``made`` are arguments of `pair_encoder`, ``model`` takes
+    its place.
     """
 
     def __init__(
@@ -80,8 +79,6 @@ class ClassifierDiscriminator(EncoderDiscriminator):
 
     Give one of ``source``, ``config`` and ``model``.
 
-    Parameters
-    ----------
     source : hub name or path of a pretrained encoder, such as ``roberta-base``.
     config : sizes of an encoder from scratch, such as ``SMALL``, as for `Encoder`; its pieces are learnt from the
         pairs, so that a word is the same piece in the input and in the output.
@@ -200,8 +197,6 @@ class RegressionDiscriminator(EncoderDiscriminator):
     P(Correct) estimates accuracy. `fit` takes the metric of each pair (see `token_f1`, `sentence_bleu`) in place of the
     verdicts, `probabilities` gives the predictions, `judge` says which are at least 0.5.
 
-    Parameters
-    ----------
     source : hub name or path of a pretrained encoder.
     config : sizes of an encoder from scratch, such as ``SMALL``.
     vocab_size, max_length, training, device : as for `ClassifierDiscriminator`.

@@ -32,8 +32,6 @@ GOLD = "gold"  # origin of a positive
 class Examples:
     """Pairs (input, output) and whether the output is right.
 
-    Parameters
-    ----------
     inputs, outputs : texts, one pair a sample.
     correct : bool, shape (sample,).
     origin : where a pair comes from, "gold" or the name of a checkpoint; objects, shape (sample,).
@@ -214,11 +212,7 @@ class _Task:
 def _decoded(
     engine: Engine | None, models: Sequence[Any], questions: Sequence[_Question], progress: Progress | None
 ) -> list[Outputs]:
-    """The beams of each question, in order, asked here or on an engine; those that were kept are not asked again.
-
-    ``progress`` is called with (inputs done, all). Raises `WorkError` where workers keep beams in a folder that is not
-    seen from here.
-    """
+    """The beams of each question, in order, asked here or on an engine; those that were kept are not asked again."""
     beams_of = {index: beams for index, question in enumerate(questions) if (beams := question.known()) is not None}
     rest = [index for index in range(len(questions)) if index not in beams_of]
     done, total = 0, sum(len(question.inputs) for question in questions)
@@ -264,8 +258,6 @@ class Decoder(Protocol):
 class CollectOptions:
     """Which mistakes are collected; `UsageError` for numbers below 1.
 
-    Parameters
-    ----------
     checkpoints : how many of the models are asked, from the first on.
     beams : width of the beam search, from whose outputs mistakes are drawn.
     per_checkpoint : inputs that each model is asked, drawn at random; None for all.
@@ -315,23 +307,17 @@ def collect(
 ) -> Examples:
     """Pairs to train a discriminator on: gold outputs are correct, wrong beams of early checkpoints are incorrect.
 
-    Parameters
-    ----------
-    models :
-        Checkpoints of the model in the order of training: folders (see `snapshot_folders`) or anything with ``decode``.
-    inputs, golds :
-        The data the model was trained on (for a dev set: the dev data), one gold output an input.
-    folds :
-        Cross-fitting: ``models[i]`` was trained on all rows but those of fold i, and is asked for these alone (see
+    models : Checkpoints of the model in the order of training: folders (see `snapshot_folders`) or anything with
+        ``decode``.
+    inputs, golds : The data the model was trained on (for a dev set: the dev data), one gold output an input.
+    folds : Cross-fitting: ``models[i]`` was trained on all rows but those of fold i, and is asked for these alone (see
         `folds_of`); int, shape (sample,). Mistakes are best outputs that are wrong, in a drawn order, and behind them
         wrong lower beams, which ``balance`` cuts first. None: every model is asked for all rows, and mistakes are drawn
         among all beams.
-    options, more :
-        Which mistakes are collected. Fields of `CollectOptions` may also be given by name: ``collect(..., beams=3)``.
-    checkpoint :
-        Folder in which the mistakes of each model folder are kept, so that an interrupted collection goes on.
-    progress :
-        Called with (inputs asked, inputs to ask).
+    options, more : Which mistakes are collected. Fields of `CollectOptions` may also be given by name: ``collect(...,
+        beams=3)``.
+    checkpoint : Folder in which the mistakes of each model folder are kept, so that an interrupted collection goes on.
+    progress : Called with (inputs asked, inputs to ask).
 
     An output that equals any gold output of its input after ``clean`` is never a mistake, nor is an empty one (it is
     judged Incorrect without asking). The result is the same on every engine, and that of one thread in this process.
@@ -393,11 +379,7 @@ class _Search:
             self.right.setdefault(given, set()).add(key)
 
     def question(self, model: Any, rows: Array, folder: Path | None) -> _Question:
-        """What a model is asked; one in memory has no folder, and nothing of it is kept.
-
-        The file of the beams is named once, before the model is asked: by all files of it as they are now, and the
-        inputs.
-        """
+        """What a model is asked; the file of its beams is named by all files of it as they are now, and the inputs."""
         inputs = tuple(self.inputs[row] for row in rows)
         if not isinstance(model, str | os.PathLike):
             return _Question(inputs, self.beams)
@@ -508,7 +490,6 @@ def folds_of(inputs: Sequence[str], folds: int = 2, seed: int = 0) -> Array:
 
 
 def _once(search: _Search, pairs: list[tuple[int, str, int]]) -> list[tuple[int, str, int]]:
-    """The first of each (input, cleaned output), in order."""
     first: dict[tuple[str, str], tuple[int, str, int]] = {}
     for pair in pairs:
         first.setdefault((search.inputs[pair[0]], search.clean(pair[1])), pair)

@@ -70,23 +70,15 @@ class Panel:
     ) -> Panel:
         """Train one member for each seed, one after the other, or each as a task of one thread on an engine.
 
-        Parameters
-        ----------
-        make :
-            Gives the untrained member of a seed; the seed belongs into its training config, where it settles the first
-            weights and the order of the data.
-        seeds :
-            Different integers, one a member.
-        pairs, dev :
-            Inputs, outputs and their correctness, as for `Discriminator.fit`.
-        checkpoint :
-            Folder in which finished members are kept and the one in training keeps its state: an interrupted training
-            goes on there, to the same ensemble. Machines of a cluster must all see it.
-        progress :
-            Called with (done, all), in thousandths of a member.
-        engine :
-            An engine or its name, "processes", "ray", "spark": the judges are the same to the last bit on each, and the
-            pairs travel. Raises `WorkError` where a worker died; the finished members stay.
+        make : Gives the untrained member of a seed; the seed belongs into its training config, where it settles the
+            first weights and the order of the data.
+        seeds : Different integers, one a member.
+        pairs, dev : Inputs, outputs and their correctness, as for `Discriminator.fit`.
+        checkpoint : Folder in which finished members are kept and the one in training keeps its state: an interrupted
+            training goes on there, to the same ensemble. Machines of a cluster must all see it.
+        progress : Called with (done, all), in thousandths of a member.
+        engine : An engine or its name, "processes", "ray", "spark": the judges are the same to the last bit on each,
+            and the pairs travel. Raises `WorkError` where a worker died; the finished members stay.
 
         >>> short = RuleDiscriminator(lambda given, output: len(output) < 4)
         >>> len(Panel.train(lambda seed: short, [0, 1], ["x"], ["abc"], [True], engine="local"))

@@ -23,8 +23,6 @@ class PretrainedDiscriminator(Discriminator):
 
     A classifier with a single output is taken for a scorer, P = sigmoid of it.
 
-    Parameters
-    ----------
     source : hub name or path of a classifier of sequences and its tokenizer.
     correct : the label that means Correct, by name or number, or several of them; not read for a single output.
     template : how a pair is written as one text, with {input} and {output}; None gives the two as a pair.
@@ -121,8 +119,6 @@ class RuleDiscriminator(Discriminator):
     The function is asked pair by pair, in order. A rule is code, so it cannot be saved: write its votes into a
     predictions file instead (`Panel.vote`), where they are as good as any judge's.
 
-    Parameters
-    ----------
     function : gives True, False or a probability; a judge that answers "no opinion" says 0.5.
     name : how the rule is called in messages.
 

@@ -29,11 +29,8 @@ from .base import check_pairs
 
 
 def learn_pair_pieces(texts: Iterable[str], size: int, max_length: int) -> Any:
-    """A tokenizer of about ``size`` pieces of words; a pair becomes [CLS] input [SEP] output [SEP].
-
-    Words end at white space and at punctuation, so that ``baby`` of a sentence and of ``agent(baby)`` is one word; case
-    counts; pieces are built of bytes, so every text can be spelled. White space itself is not seen. The same texts give
-    the same pieces. Source: Sennrich et al. (2016) for byte-pair encoding.
+    """A tokenizer of about ``size`` pieces of bytes; words end at white space and punctuation, so that ``baby`` of a
+    sentence and of ``agent(baby)`` is one. Source: Sennrich et al. (2016) for byte-pair encoding.
     """
     load_transformers()
     from tokenizers import pre_tokenizers
@@ -74,11 +71,9 @@ def pair_encoder(
     head: str = "mark",
     texts: Sequence[Sequence[str]] = (),
 ) -> Encoder | TokenEncoder:
-    """An encoder of a pretrained ``source``, or of the sizes in ``config`` with pieces learnt from ``texts``.
-
-    Training from scratch is longer and has larger steps than that of a pretrained model. What ``config`` leaves open is
-    chosen so that a small encoder learns at all: weights are drawn with the standard deviation 1 / sqrt(hidden_size),
-    not BERT's 0.02, which suits 768 units, and there is no dropout. `UsageError` for a head that is not among `HEADS`.
+    """An encoder of a pretrained ``source``, or of the sizes in ``config`` with pieces learnt from ``texts``. What
+    ``config`` leaves open is chosen so that a small one learns at all: weights of standard deviation 1 /
+    sqrt(hidden_size), no dropout.
     """
     if head not in HEADS:
         raise UsageError(f"expected a head of {' or '.join(HEADS)}, got {head!r}")
@@ -141,19 +136,13 @@ def pretrain(
     a tenth of all others. Of the chosen 80 % are hidden, 10 % exchanged, 10 % left; the loss is their cross-entropy,
     minimised as `TrainingConfig` says. Judges that differ by seed then start from the same weights, as in the paper.
 
-    Parameters
-    ----------
-    inputs, outputs :
-        Texts of right pairs, such as the gold ones of the training set.
-    folder :
-        Where the encoder and its tokenizer are written, in transformers' own format; it appears whole or not at all. A
-        folder of the very same training is kept.
-    config :
-        As for `ClassifierDiscriminator`.
-    options, more :
-        How to train. Fields of `PretrainingOptions` may also be given by name: ``pretrain(..., max_length=64)``.
-    checkpoint, progress :
-        Folder from which an interrupted training goes on; called with (steps done, steps).
+    inputs, outputs : Texts of right pairs, such as the gold ones of the training set.
+    folder : Where the encoder and its tokenizer are written, in transformers' own format; it appears whole or not at
+        all. A folder of the very same training is kept.
+    config : As for `ClassifierDiscriminator`.
+    options, more : How to train. Fields of `PretrainingOptions` may also be given by name: ``pretrain(...,
+        max_length=64)``.
+    checkpoint, progress : Folder from which an interrupted training goes on; called with (steps done, steps).
 
     Raises `InputError` for texts that are none. Source: Devlin et al. (2019).
 
@@ -244,12 +233,7 @@ class _Gaps:
 
 
 def _parts(sequences: Ragged, separator: int) -> Ragged:
-    """Where each token stands: 0 in the input, 1 in the output and the input has it too, 2 in the output alone.
-
-    >>> from ..models.torch.batches import ragged
-    >>> _parts(ragged([[2, 7, 8, 3, 8, 9, 3]]), 3).values
-    array([0, 0, 0, 0, 1, 2, 1])
-    """
+    """Where each token stands: 0 in the input, 1 in the output and the input has it too, 2 in the output alone."""
     out = np.zeros(len(sequences.values), dtype=np.int64)
     for start, stop in pairwise(sequences.offsets.tolist()):
         ids = sequences.values[start:stop]

@@ -32,8 +32,6 @@ class GenerativeDiscriminator(TrainedDiscriminator):
     Nothing is generated: the encoder reads the pair once, and both answers are scored against it. Give ``source`` or
     ``config``, not both.
 
-    Parameters
-    ----------
     source : hub name or path of an encoder-decoder, such as ``google-t5/t5-base``.
     config : sizes of a T5 from scratch, as for `EncoderDecoder`; {} takes the small ones.
     tokens, vocab_size, stand_ins : as for `EncoderDecoder`.
@@ -174,8 +172,6 @@ class LikelihoodDiscriminator(TrainedDiscriminator):
     labelled outputs (`fit_thresholds`), as ATC does with confidence. Where the judged model and this one lack the same
     knowledge, they are wrong together, and this judge does not see it.
 
-    Parameters
-    ----------
     model : an `EncoderDecoder`, trained or not.
 
     Source: Garg et al. (2022) for the threshold; disagreement of two trainings as a sign of error: Jiang et al. (2022).

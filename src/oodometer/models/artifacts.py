@@ -46,10 +46,7 @@ Floors above add kinds of their own: `oodometer.discriminators.base` does.
 
 
 class Artifact(ABC):
-    """What can be saved to a folder and loaded from it: weights as safetensors, the rest as JSON; no pickle.
-
-    The description is written last: a folder without one is no model.
-    """
+    """What can be saved to a folder: weights as safetensors, the rest as JSON, the description last; no pickle."""
 
     kind: ClassVar[str]
     """Name of the kind of model, unique; it is written into a saved folder."""
@@ -103,12 +100,7 @@ def described(folder: Path) -> Path | None:
 
 
 def read_description(folder: Path, kind: str | None = None) -> dict[str, Any]:
-    """What a saved folder says about its model; `InputError` where it is none, or none of the ``kind``.
-
-    >>> read_description(Path("no-such-folder"))
-    Traceback (most recent call last):
-    oodometer.errors.InputError: no-such-folder/oodometer_model.json: expected a model saved by oodometer, got ...
-    """
+    """What a saved folder says about its model; `InputError` where it is none, or none of the ``kind``."""
     path = folder / DESCRIPTION
     got = "another content"
     try:
@@ -127,11 +119,7 @@ def read_description(folder: Path, kind: str | None = None) -> dict[str, Any]:
 
 
 def kind_named(name: str, family: type[Any] | None = None) -> type[Any] | None:
-    """The class of a kind, None where there is no such kind or it is none of the ``family``.
-
-    >>> kind_named("bag-of-words").__name__, kind_named("none")
-    ('BagOfWords', None)
-    """
+    """The class of a kind; None where there is no such kind or it is none of the ``family``."""
     if name not in KINDS:
         return None
     module, _, member = KINDS[name].partition(":")
@@ -151,13 +139,7 @@ def load_artifact(folder: str | os.PathLike[str], family: type[Any], what: str) 
 
 
 def fingerprint(settings: Mapping[str, Any], *arrays: Array) -> str:
-    """A short name of settings and data: a checkpoint of another training is not taken for this one's.
-
-    >>> fingerprint({"a": 1}, np.zeros(3)) == fingerprint({"a": 1}, np.zeros(3))
-    True
-    >>> fingerprint({"a": 1}, np.zeros(3)) == fingerprint({"a": 1}, np.ones(3))
-    False
-    """
+    """A short name of settings and data: a checkpoint of another training is not taken for this one's."""
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
     for array in arrays:
         digest.update(np.ascontiguousarray(array).tobytes())
@@ -173,10 +155,7 @@ def keep(folder: Path, training: str, write: Callable[[Path], object]) -> None:
 
 
 def trained_as(folder: Path) -> str | None:
-    """The name of the training that a folder comes from; None where there is none, or where a file of it is damaged.
-
-    >>> trained_as(Path("no-such-folder"))
-    """
+    """The name of the training that a folder comes from; None where there is none, or where a file of it is damaged."""
     kept_training = read_artifact(folder / TRAINING, "training")
     if kept_training is None:
         return None

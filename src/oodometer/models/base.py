@@ -31,16 +31,8 @@ def matched(
     images: Sequence[str] = (),
     remedy: str = "name its classes in the words of the labels, in their order, with --classes a,b,c",
 ) -> list[int | str | None]:
-    """Labels as class names of the model; a cell of text, 1, and a number, 1 or 1.0, are the same name.
-
-    Empty cells are unknown, None. ``images`` are the paths of images whose folders are the labels: of nested ones,
-    ``2024/cat``, the one that is a class. ``remedy`` is what a message advises. Raises `InputError` naming the row
-    where a label is none of the classes.
-
-    >>> matched(["1", None, "0"], (0, 1), file=None, first_row=0, column="label")
-    [1, None, 0]
-    >>> matched(["2024/cat"], ("cat", "dog"), file=None, first_row=0, column="label", images=["2024/cat/1.png"])
-    ['cat']
+    """Labels as class names of the model, empty cells None: text 1 and the numbers 1 and 1.0 are one name. ``images``
+    are the paths of images whose folders are the labels: of ``2024/cat`` the part that is a class.
     """
     names = {_key(label): label for label in classes}
     out: list[int | str | None] = []
@@ -69,7 +61,6 @@ def matched(
 
 
 def _key(label: Any) -> str:
-    """A label as a name: 1, 1.0, "1.0" and true are one."""
     if isinstance(label, str) and _WHOLE.fullmatch(label):
         return label.partition(".")[0]
     if isinstance(label, bool) or (isinstance(label, float) and label.is_integer()):
@@ -89,7 +80,7 @@ Dev = tuple[Dataset, Array] | None
 
 
 def part_of(progress: Progress | None, index: int, parts: int, unit: int = 1000) -> Progress:
-    """What tells how far one of several equal parts of a work is, the whole being ``parts`` times ``unit``."""
+    """The progress of one of several equal parts of a work."""
 
     def tell(done: int, total: int) -> None:
         if progress is not None:
@@ -130,18 +121,11 @@ class Classifier(Artifact):
     ) -> Self:
         """Train on a data set whose targets are class names, or distributions over ``classes``, shape (sample, class).
 
-        Parameters
-        ----------
-        data, targets :
-            A data set with targets; or inputs, and the target of each.
-        dev :
-            Labelled data of which the smallest loss chooses the weights, where the model is trained step by step.
-        classes :
-            Class names in their order, by default sorted; needed with distributions.
-        checkpoint :
-            Folder of an interrupted training, to go on from.
-        progress :
-            Called with (steps done, steps in all).
+        data, targets : A data set with targets; or inputs, and the target of each.
+        dev : Labelled data of which the smallest loss chooses the weights, where the model is trained step by step.
+        classes : Class names in their order, by default sorted; needed with distributions.
+        checkpoint : Folder of an interrupted training, to go on from.
+        progress : Called with (steps done, steps in all).
 
         Returns the model itself. Raises `InputError` for targets that are not among the classes, for fewer than two
         classes, and for inputs of another modality.
@@ -227,32 +211,18 @@ class Classifier(Artifact):
 
 
 def only_shift(augmentation: str, what: str) -> None:
-    """`UsageError` for an augmentation of images that is asked of something else.
-
-    >>> only_shift("randaugment", "texts")
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: the augmentation randaugment is of images; leave it out for texts
-    """
+    """`UsageError` for an augmentation of images that is asked of something else."""
     if augmentation != "shift":
         raise UsageError(f"the augmentation {augmentation} is of images; leave it out for {what}")
 
 
 def joined(text: Text, between: str = " ") -> str:
-    """A sequence as one string; the parts of a pair with ``between`` between them.
-
-    >>> joined("alone"), joined(("a man eats", "a man sleeps"), " / ")
-    ('alone', 'a man eats / a man sleeps')
-    """
+    """A sequence as one string; the parts of a pair with ``between`` between them."""
     return text if isinstance(text, str) else between.join(text)
 
 
 def check_texts(texts: Sequence[Text]) -> list[Text]:
-    """The texts as a list; `InputError` for none at all and for what is neither a string nor a pair of strings.
-
-    >>> check_texts(["good", 3])
-    Traceback (most recent call last):
-    oodometer.errors.InputError: row 2: column text: expected a string or a pair of strings, got 3; clean the texts
-    """
+    """The texts as a list; `InputError` for none at all and for what is neither a string nor a pair of strings."""
     checked: list[Any] = list(texts) if not isinstance(texts, str) else []
     if not checked:
         raise InputError("a list of texts", got="none", remedy="give at least one text", column="text")
@@ -265,15 +235,8 @@ def check_texts(texts: Sequence[Text]) -> list[Text]:
 
 
 def class_codes(targets: Any, rows: int, classes: Sequence[int | str] | None) -> tuple[Array, tuple[int | str, ...]]:
-    """Positions of targets among the classes, int64, shape (sample,), and the classes.
-
-    Distributions over the classes, an array of shape (sample, class) with rows that sum to 1, come back as float32.
-    Raises `InputError` where the numbers of inputs and targets differ, a target is not among the classes, or fewer than
-    two classes are seen.
-
-    >>> codes, classes = class_codes(["neg", "pos", "neg"], 3, None)
-    >>> codes.tolist(), classes
-    ([0, 1, 0], ('neg', 'pos'))
+    """Positions of targets among the classes, int64, shape (sample,), and the classes; distributions over the classes,
+    shape (sample, class), come back as float32.
     """
     if isinstance(targets, np.ndarray) and targets.ndim == 2:
         if classes is None:
@@ -319,8 +282,6 @@ AUGMENTATIONS = ("shift", "randaugment")
 class Request:
     """What is asked of a classifier beside its logits.
 
-    Parameters
-    ----------
     features : what the last linear layer reads.
     views : number of augmented copies of each input whose class is asked.
     dropout : number of passes with dropout left on (Monte Carlo dropout); the probabilities are then their mean, and
@@ -354,8 +315,6 @@ class Request:
 class Answers:
     """What a classifier said of its inputs.
 
-    Parameters
-    ----------
     classes : class names, in the order of the class axis.
     logits : float32, shape (sample, class); None where the model gives probabilities alone.
     probabilities : float, shape (sample, class); None where they are the softmax of the logits.

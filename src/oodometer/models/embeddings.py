@@ -26,12 +26,7 @@ from .torch.training import Hooks, TrainingConfig, kept_tensors, read_tensors, t
 @final
 @dataclass(frozen=True, eq=False)
 class WordVectors:
-    """Words and their vectors, float32, shape (word, dimension).
-
-    >>> import numpy as np
-    >>> WordVectors(("a", "b"), np.eye(2, 3, dtype=np.float32)).dimensions
-    3
-    """
+    """Words and their vectors, float32, shape (word, dimension)."""
 
     words: tuple[str, ...]
     matrix: Array
@@ -62,13 +57,9 @@ class WordVectors:
 
 
 def read_vectors(source: str | os.PathLike[str], *, only: Collection[str] | None = None) -> WordVectors:
-    """Read the vectors of the words in ``only`` (by default all) from a file, or from ``hub:owner/name/file``.
-
-    A file of word2vec starts with the number of words and of dimensions; its name ends in ``.bin`` where the vectors
-    are binary. A file of GloVe has a word and its numbers on each line. ``.gz`` and ``.zip`` (one file inside) are read
-    as they are. A word in ``only`` that is not in the file in lower case takes the vector of its capitalised form.
-
-    Raises `InputError` for a file that is not there or is cut off, `WorkError` where the hub cannot be reached.
+    """Read the vectors of the words in ``only`` (by default all) from a file, or from ``hub:owner/name/file``: of
+    word2vec (``.bin`` is binary) or GloVe, also as ``.gz`` and ``.zip``. A word without a vector takes that of its
+    capitalised form.
     """
     name = str(source)
     path = _from_hub(name.removeprefix("hub:")) if name.startswith("hub:") else Path(source)
@@ -93,7 +84,6 @@ def read_vectors(source: str | os.PathLike[str], *, only: Collection[str] | None
 
 
 def _open_file(path: Path) -> tuple[str, IO[bytes]]:
-    """Name without compression, and the bytes."""
     if path.suffix == ".gz":
         return path.stem, cast(IO[bytes], gzip.open(path, "rb"))
     if path.suffix == ".zip":
@@ -144,7 +134,6 @@ def _lines(lines: Any, path: Path, dimensions: int) -> Iterator[tuple[str, Array
 
 
 def _from_hub(name: str) -> Path:
-    """Download ``owner/name/file`` into the cache of the hub's own library."""
     try:
         from huggingface_hub import hf_hub_download
     except ImportError as error:
@@ -185,17 +174,9 @@ def train_word2vec(
     progress: Progress | None = None,
     **more: Any,
 ) -> WordVectors:
-    """Train vectors on texts that are split into words.
-
-    Maximises log s(v_c . u_w) + sum over ``negative`` random words n of log s(-v_n . u_w) over pairs of a word w and
-    a neighbour c within ``window``; s is the logistic function. With one thread the same seed gives the same vectors,
-    also where the training was interrupted and goes on from ``checkpoint``, a folder that is written after each pass.
-    ``progress`` is called with (passes done, passes in all). Fields of ``options`` may also be given by name:
-    ``train_word2vec(texts, dimensions=50)``.
-
-    Raises `InputError` where no word occurs ``least_count`` times, `MissingExtraError` without gensim (extra `text`).
-
-    Source: Mikolov et al. (2013).
+    """Train vectors on texts that are split into words: log s(v_c . u_w) + sum over ``negative`` random words n of log
+    s(-v_n . u_w) over neighbours c of w within ``window``, maximised. With one thread the same seed gives the same
+    vectors, also from ``checkpoint``, which is written after each pass. Source: Mikolov et al. (2013).
     """
     try:
         from gensim.models import Word2Vec
@@ -269,14 +250,8 @@ BATCH = 32_768  # pairs a step
 
 
 def cooccurrences(sequences: Ragged, words: int, window: int) -> tuple[Array, Array, Array]:
-    """X_ij = sum of 1/distance over the places where words i and j stand within ``window``; as (i, j, X), i <= j.
-
-    Numbers below 2 (padding, unknown words) are left out. Symmetric, so only i <= j is given.
-
-    >>> from oodometer.models.torch.batches import ragged
-    >>> i, j, x = cooccurrences(ragged([[2, 3, 2]]), 4, window=2)
-    >>> list(zip(i.tolist(), j.tolist(), x.tolist()))
-    [(2, 2, 0.5), (2, 3, 2.0)]
+    """X_ij = sum of 1/distance over where words i and j stand within ``window``; as (i, j, X), i <= j; numbers below 2
+    left out.
     """
     from scipy.sparse import coo_array, csr_array
 
@@ -315,21 +290,10 @@ def train_glove(
     progress: Progress | None = None,
     **more: Any,
 ) -> WordVectors:
-    """Train vectors on texts that are split into words.
-
-    Minimises sum over pairs of f(X_ij) (u_i . v_j + b_i + c_j - log X_ij)^2 with f(X) = min(1, (X/x_max)^alpha); the
-    answer is u + v. X counts pairs within ``window`` by 1/distance, in both directions. Two things differ from the
-    paper, for texts of some million words rather than billions: ``x_max`` is 10 rather than 100, and Adam with a
-    falling rate takes the place of AdaGrad, which had learnt little after as many passes.
-
-    Fields of ``options`` may also be given by name: ``train_glove(texts, dimensions=50)``.
-
-    The folder ``checkpoint`` is written after each pass; interrupted, the same call goes on from there to the same
-    vectors. ``progress`` is called with (steps done, steps in all).
-
-    Raises `InputError` where no two words stand near each other.
-
-    Source: Pennington et al. (2014).
+    """Train vectors on texts that are split into words: u + v of the smallest sum over pairs of f(X_ij) (u_i . v_j +
+    b_i + c_j - log X_ij)^2, f(X) = min(1, (X/x_max)^alpha), X the pairs within ``window`` by 1/distance. Unlike the
+    paper, for some million words, ``x_max`` is 10 and Adam takes the place of AdaGrad. The folder ``checkpoint`` is
+    written after each pass. Source: Pennington et al. (2014).
     """
     how = replace(options or GloveOptions(), **more)
     vocabulary = Vocabulary.learn(texts, most=how.vocab_size, least_count=how.least_count)
@@ -365,10 +329,7 @@ def fit_factors(
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> tuple[Array, Array]:
-    """The two factors of `train_glove`, each of shape (word, dimension + 1) with the bias in the last column.
-
-    ``pairs`` is what `cooccurrences` gives.
-    """
+    """The two factors of `train_glove`, each of shape (word, dimension + 1) with the bias in the last column."""
     torch = load_torch()
     i, j, x = pairs
     rng = torch.Generator().manual_seed(training.seed)

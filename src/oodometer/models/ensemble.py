@@ -33,8 +33,6 @@ class Ensemble(Classifier):
     Either the first one is judged and the others stand beside it, for the methods that look at agreement; or, with
     ``average``, the mean of all their probabilities is judged: p(y | x) = mean_m p_m(y | x).
 
-    Parameters
-    ----------
     models : classifiers, the judged one first; their classes may have different orders, and are matched by name.
     names : a name for each.
     average : whether the mean is judged; the answers then have the variance over the models, too.
@@ -115,10 +113,8 @@ class Ensemble(Classifier):
 
 @dataclass(frozen=True)
 class Member:
-    """A training that may be done elsewhere: what is trained and where it goes, seen by every machine.
-
-    model : untrained, so that little travels. training : the name of the training. kept : folder of the finished model.
-    state : folder of the checkpoint until then.
+    """A training that may be done elsewhere: an untrained model, the name of its training, the folder of the finished
+    model, and that of the checkpoint until then.
     """
 
     model: Any
@@ -145,7 +141,6 @@ class _Training:
 
 
 def _train(member: Member, fit: Callable[..., Any], progress: Progress | None) -> None:
-    """Train a member, or go on, and keep it; nothing where it is kept."""
     if not member.is_finished:
         fit(member.model, checkpoint=member.state, progress=progress)
         keep(member.kept, member.training, member.model.save)
@@ -153,7 +148,6 @@ def _train(member: Member, fit: Callable[..., Any], progress: Progress | None) -
 
 
 def _device(model: Any) -> str | None:
-    """The device of a model, or of the one that a judge asks; None leaves it to the machine."""
     return getattr(model, "device", getattr(getattr(model, "model", None), "device", "cpu"))
 
 
@@ -167,12 +161,10 @@ def train_each(
     engine: tuple[str | Engine | None, int | None],
     progress: Progress | None,
 ) -> list[Any]:
-    """Train several models with ``fit(model, checkpoint=, progress=)``, one after the other, or as tasks of an engine.
-
-    ``member_of(model, place, folder)`` says where a finished one is kept, None of what there is nothing to keep of;
-    those finished in ``kept_in`` are loaded. ``engine`` is one and its number of workers. ``progress`` is called
-    in thousandths of a model. What ``fit`` holds (the data) is sent once to a cluster, with every task to a process.
-    Raises `WorkError` where a model was trained on a machine whose folders are not seen from here.
+    """Train models with ``fit(model, checkpoint=, progress=)``, one after the other, or as tasks of an engine (and its
+    workers).
+    ``member_of(model, place, folder)`` says where a finished one is kept, None where there is nothing to keep; those in
+    ``kept_in`` are loaded. ``progress`` counts thousandths of a model.
     """
     if engine == (None, None):
         out = []
@@ -230,25 +222,17 @@ def train_deep_ensemble(
 ) -> Ensemble:
     """Train one model for each seed on the same data, and ask for the mean of all.
 
-    Parameters
-    ----------
-    make :
-        Gives the untrained model of a seed, which belongs into its `TrainingConfig`: it settles the first weights and
-        the order of the data.
-    data, dev :
-        As for `Classifier.fit`.
-    seeds :
-        Different integers, at least two.
-    checkpoint :
-        Folder in which finished models are kept and the one in training keeps its state: an interrupted call goes on
-        there, to the same ensemble.
-    engine, workers :
-        Each training as a task, as in `oodometer.engines.run_tasks`: "processes", "ray", "spark", an engine; how many
-        at a time, one on a GPU if nothing is said. A task has one thread, so that the weights do not depend on either.
-        By default one training after another, in this process and with its threads. Machines of a cluster must all
-        see ``checkpoint``; the data travel.
-    progress :
-        Called with (done, all), in thousandths of a model.
+    make : Gives the untrained model of a seed, which belongs into its `TrainingConfig`: it settles the first weights
+        and the order of the data.
+    data, dev : As for `Classifier.fit`.
+    seeds : Different integers, at least two.
+    checkpoint : Folder in which finished models are kept and the one in training keeps its state: an interrupted call
+        goes on there, to the same ensemble.
+    engine, workers : Each training as a task, as in `oodometer.engines.run_tasks`: "processes", "ray", "spark", an
+        engine; how many at a time, one on a GPU if nothing is said. A task has one thread, so that the weights do not
+        depend on either. By default one training after another, in this process and with its threads. Machines of a
+        cluster must all see ``checkpoint``; the data travel.
+    progress : Called with (done, all), in thousandths of a model.
 
     Returns an `Ensemble` with ``average``: mean and variance over the models. Raises `UsageError` for equal seeds and
     for two models that start from the same seed, `WorkError` where a worker died; the finished models stay.

@@ -29,8 +29,6 @@ _STATES, _BASES = ".training", ".bases"
 class Dose:
     """How much target data a model sees.
 
-    Parameters
-    ----------
     name : of the model, and of its folder: no separator of paths, no dot at its start.
     shares : name of a target set -> its share of the training rows, in [0, 1]; the rest is source data.
     steps : steps of pure target data after the training.
@@ -81,18 +79,12 @@ def mixed(
 ) -> Dataset:
     """Rows of a source, of which a share is taken from each of some target sets, in an order drawn by the seed.
 
-    Parameters
-    ----------
-    source :
-        What fills the rest.
-    parts :
-        Target sets with their shares of all rows, each in [0, 1], together at most 1. All their rows are the sum of the
-        shares, rounded; what rounding down leaves goes to the sets with the largest rests. A set that has too few rows
-        gives some of them more than once. With one seed, the rows of a larger share hold those of a smaller one.
-    rows :
-        Of the mixture; by default as many as the source has.
-    seed :
-        Of the draws and of the order.
+    source : What fills the rest.
+    parts : Target sets with their shares of all rows, each in [0, 1], together at most 1. All their rows are the sum of
+        the shares, rounded; what rounding down leaves goes to the sets with the largest rests. A set that has too few
+        rows gives some of them more than once. With one seed, the rows of a larger share hold those of a smaller one.
+    rows : Of the mixture; by default as many as the source has.
+    seed : Of the draws and of the order.
 
     Raises `UsageError` for shares out of range and for fewer than one row, `InputError` for a share that is above 0 and
     gives no row, and for a set without rows that some are to come from.
@@ -124,14 +116,7 @@ def mixed(
 
 
 def batches_of(target: Dataset, steps: int, batch_size: int, seed: int = 0) -> Dataset:
-    """The rows of so many training steps, drawn by the seed; all rows come once before any comes again.
-
-    With one seed, more steps hold the rows of fewer. Raises `UsageError` for fewer than one step or row, `InputError`
-    for a set without rows.
-
-    >>> len(batches_of(Dataset("far", ("x", "y", "z"), (1, 0, 1)), 4, 2))
-    8
-    """
+    """The rows of so many training steps, drawn by the seed; all come once before any comes again."""
     if steps < 1 or batch_size < 1:
         raise UsageError(f"expected at least one step of at least one row, got {steps} and {batch_size}")
     return _repeated(target, steps * batch_size, seed)
@@ -150,23 +135,14 @@ def inoculate(
 ) -> list[Inoculated]:
     """Train a suite of models whose quality on target data is graded by the dose of it that they saw.
 
-    Parameters
-    ----------
-    make :
-        Gives the untrained model, the same for every dose: one start, so that only the data differ.
-    source, targets :
-        In-domain data, which has every class, and sets of target data by name.
-    doses :
-        One a model. Of a dose with further steps, the model of the same shares without steps is trained first.
-    further :
-        How further steps are trained, ``epochs`` aside; by default as before.
-    rows :
-        Training rows of each model, by default as many as the source has.
-    folder :
-        Where finished models are kept, each under the name of its dose. ``.training`` in it holds the state of the one
-        in training, and an interrupted call goes on there; ``.bases`` holds models that only others go on from.
-    progress :
-        Called with (done, all), in thousandths of a model; ``done`` never falls.
+    make : Gives the untrained model, the same for every dose: one start, so that only the data differ.
+    source, targets : In-domain data, which has every class, and sets of target data by name.
+    doses : One a model. Of a dose with further steps, the model of the same shares without steps is trained first.
+    further : How further steps are trained, ``epochs`` aside; by default as before.
+    rows : Training rows of each model, by default as many as the source has.
+    folder : Where finished models are kept, each under the name of its dose. ``.training`` in it holds the state of the
+        one in training, and an interrupted call goes on there; ``.bases`` holds models that only others go on from.
+    progress : Called with (done, all), in thousandths of a model; ``done`` never falls.
 
     Returns the models in the order of the doses. Raises `UsageError` for doses of the same name and for a target set
     that is not among the targets.
@@ -188,10 +164,7 @@ def inoculate(
 
 @dataclass
 class _Suite:
-    """What the models of a suite share.
-
-    names : shares -> the name of a dose without further steps, which others go on from.
-    """
+    """What the models of a suite share; ``names``: shares -> the dose without steps that others go on from."""
 
     make: Callable[[], TorchClassifier]
     source: Dataset
@@ -259,7 +232,6 @@ class _Suite:
     def _kept(
         self, within: Path, name: str, train: Callable[[Path | None], TorchClassifier], tell: Progress
     ) -> TorchClassifier:
-        """The model of this very training in its place, else a new one, which is kept there."""
         if self.home is None:
             return train(None)
         target = self.home / within
@@ -281,11 +253,7 @@ def _shares(dose: Dose) -> str:
 
 
 def _counts(shares: Sequence[float], rows: int) -> list[int]:
-    """Rows of each share, together the rounded sum of the shares: what rounding down leaves goes to the largest rests.
-
-    >>> _counts([0.5, 0.5], 3), _counts([0.25, 0.1, 0.1], 10)
-    ([2, 1], [2, 1, 1])
-    """
+    """Rows of each share, together their rounded sum: what rounding down leaves goes to the largest rests."""
     wanted = np.array(shares, dtype=np.float64) * rows
     counts = np.floor(wanted).astype(np.int64)
     left = min(round(float(wanted.sum())), rows) - int(counts.sum())
@@ -300,7 +268,6 @@ def _check_shares(shares: Any) -> None:
 
 
 def _repeated(data: Dataset, rows: int, seed: int) -> Dataset:
-    """So many rows in orders drawn by the seed, each order through before the next begins."""
     if rows and not len(data):
         raise InputError(f"rows of {data.name}", got="none", remedy="give a set that has some")
     rounds = range(-(-rows // max(len(data), 1)))

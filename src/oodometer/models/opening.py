@@ -35,21 +35,14 @@ def open_classifier(
 ) -> Classifier:
     """A classifier that can be asked.
 
-    Parameters
-    ----------
-    model :
-        A `Classifier`; a folder that one saved itself to; a Hugging Face classifier of texts or images, or a ranker (a
-        cross-encoder with one output), by folder or hub name; an ``.onnx`` file; ``package.module:name`` of a fitted
+    model : A `Classifier`; a folder that one saved itself to; a Hugging Face classifier of texts or images, or a ranker
+        (a cross-encoder with one output), by folder or hub name; an ``.onnx`` file; ``package.module:name`` of a fitted
         estimator, a torch module, a function that answers a batch, or a function without arguments that gives one of
         these; or such an object itself.
-    gives :
-        "logits" or "probabilities", of a function, a module or an ONNX file.
-    classes :
-        Class names in the order of the outputs, in place of the model's own; not these in another order.
-    max_length :
-        Tokens of a text that are read, at most.
-    device :
-        "cpu" or "cuda".
+    gives : "logits" or "probabilities", of a function, a module or an ONNX file.
+    classes : Class names in the order of the outputs, in place of the model's own; not these in another order.
+    max_length : Tokens of a text that are read, at most.
+    device : "cpu" or "cuda".
 
     Raises `InputError` for a folder or name that is no classifier, `UsageError` for a pickle, which is never read,
     and for ``classes`` that are a model's own in another order.
@@ -128,7 +121,6 @@ def _imported(name: str) -> Any:
 def _of_object(
     given: Any, name: str, gives: str | None, classes: Sequence[int | str] | None, device: str | None
 ) -> Classifier:
-    """A classifier of an estimator, a module or a function; a function without arguments is called for one."""
     if isinstance(given, Classifier):
         return _renamed(given, classes)
     if hasattr(given, "predict_proba") and not isinstance(given, type):
@@ -192,7 +184,6 @@ def _renamed(model: Classifier, classes: Sequence[int | str] | None) -> Classifi
 
 
 def _check_order(name: str, own: Sequence[Any], classes: Sequence[int | str] | None) -> None:
-    """Raise `UsageError` for a model's own names in another order: that would exchange what it says."""
     if classes is None:
         return
     mine, theirs = ([str(name_of_class).casefold() for name_of_class in some] for some in (own, classes))
@@ -209,12 +200,8 @@ _kept: dict[str, Classifier] = {}  # one at most
 @final
 @dataclass(frozen=True)
 class SentModel:
-    """A model by its path (or ``package.module:name``), what tells it from a later one there, and how it is opened.
-
-    ``options`` are arguments of `open_classifier`.
-
-    >>> SentModel("model", None, {"device": "cpu"}).gpu
-    False
+    """A model by its path (or ``package.module:name``), what tells it from a later one there, and the arguments of
+    `open_classifier` that open it.
     """
 
     path: str

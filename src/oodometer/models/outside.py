@@ -30,13 +30,8 @@ ROWS, TABLE_ROWS = 256, 65_536  # inputs that are asked at once; rows of a table
 
 
 class OutsideClassifier(Classifier):
-    """A model that exists already, asked batch by batch in the order of the inputs.
-
-    Parameters
-    ----------
-    gives : "logits" or "probabilities".
-    classes : class names in the order of its outputs; None counts from 0 once it has answered.
-    name : how it is called in messages.
+    """A model that exists already, asked batch by batch; ``gives`` "logits" or "probabilities", ``classes`` None counts
+    from 0.
     """
 
     kind: ClassVar[str] = "outside"
@@ -58,11 +53,7 @@ class OutsideClassifier(Classifier):
         return {"name": self.name, "gives": self.gives, "classes": list(self.classes)}
 
     def ask(self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None) -> Answers:
-        """What the model says; views are moved images or texts with words left out.
-
-        Raises `InputError` where an output has another shape, is no number or no distribution; `UsageError` for
-        features and dropout, which only networks of the house have.
-        """
+        """What the model says; views are moved images or texts with words left out."""
         request = request or Request()
         if request.features or request.dropout:
             raise UsageError(f"{self.name} gives outputs alone; leave features and dropout out")
@@ -161,20 +152,8 @@ class OutsideClassifier(Classifier):
 
 @final
 class FunctionClassifier(OutsideClassifier):
-    """A function from a batch of inputs to an array of shape (sample, class).
-
-    A batch is a list of texts, a list of pairs, uint8 images (sample, height, width, 3) or a list of them, or, of a
-    table, a mapping of column names to arrays.
-
-    Parameters
-    ----------
-    function : is asked batch by batch.
-    gives, classes, name : see `OutsideClassifier`.
-
-    >>> import numpy as np
-    >>> loud = FunctionClassifier(lambda texts: np.array([[0.0, 1.0] if t.isupper() else [1.0, 0.0] for t in texts]))
-    >>> loud.ask(["AH", "ah"]).probabilities.tolist()
-    [[0.0, 1.0], [1.0, 0.0]]
+    """A function from a batch (a list of texts or pairs, uint8 images, a mapping of the columns of a table) to an array
+    (sample, class).
     """
 
     kind = "function"
@@ -198,18 +177,8 @@ class FunctionClassifier(OutsideClassifier):
 
 @final
 class EstimatorClassifier(OutsideClassifier):
-    """A fitted classifier with ``predict_proba`` and ``classes_``, such as a pipeline of scikit-learn.
-
-    Where it knows the names of its columns (``feature_names_in_``) a table is put into their order, and refused where
-    one is missing; where it does not, a table needs as many columns as it was fitted on, in that order.
-
-    Parameters
-    ----------
-    estimator : the fitted estimator.
-    classes : other names for its classes, in the order of ``classes_``.
-    name : how it is called in messages.
-
-    Raises `UsageError` for an estimator that is not fitted or gives no probabilities.
+    """A fitted classifier with ``predict_proba`` and ``classes_``, such as a pipeline of scikit-learn; a table is put
+    into the order of its ``feature_names_in_``, where it knows them.
     """
 
     kind = "estimator"
@@ -258,11 +227,7 @@ class EstimatorClassifier(OutsideClassifier):
 
 
 def _class_name(name: Any) -> int | str:
-    """A class as a name: a truth value or a whole number is an integer, whatever type a frame gave it.
-
-    >>> _class_name(np.float64(1.0)), _class_name(np.True_), _class_name(np.str_("yes"))
-    (1, 1, 'yes')
-    """
+    """A class as a name: a truth value or a whole number is an integer, whatever type a frame gave it."""
     plain = name.item() if hasattr(name, "item") else name
     if isinstance(plain, (bool, int)) or (isinstance(plain, float) and plain.is_integer()):
         return int(plain)
@@ -271,16 +236,7 @@ def _class_name(name: Any) -> int | str:
 
 @final
 class ModuleClassifier(OutsideClassifier):
-    """A torch module that takes one float tensor: images (sample, 3, height, width) in [0, 1], or a table.
-
-    A module that wants its images scaled another way, or texts, is given as a function that does so.
-
-    Parameters
-    ----------
-    module : the trained module.
-    gives, classes, name : see `OutsideClassifier`.
-    device : "cpu" or "cuda"; by default a GPU where one is there.
-    """
+    """A torch module that takes one float tensor: images (sample, 3, height, width) in [0, 1], or a table."""
 
     kind = "module"
     by_position = True
@@ -324,19 +280,10 @@ BATCH = 32
 
 @final
 class OnnxClassifier(OutsideClassifier):
-    """A classifier in an ONNX file, over tokens, images or a table of numbers, told by its inputs.
-
-    With an input ``input_ids`` it reads texts, by the tokenizer in the file's folder. With one input of four axes it
-    reads images, by the image processor in the folder, else as float in [0, 1], resized to the sides that the file
-    states. With one input of two axes it reads a table. An output called ``probabilities`` gives those, else the output
-    ``logits``, else the first one, are logits. Class names stand in ``config.json`` in the folder (``id2label``).
-
-    Parameters
-    ----------
-    path : the file.
-    gives, classes : see `OutsideClassifier`; by default as the file says.
-
-    Raises `InputError` for a file that is none, `MissingExtraError` without onnxruntime.
+    """A classifier in an ONNX file, over tokens (``input_ids``, by the tokenizer in its folder), images (four axes, by
+    the processor there, else floats in [0, 1] resized to the sides that the file states) or a table, told by its
+    inputs. An output ``probabilities`` gives those, else ``logits`` or the first one; names stand in ``config.json``
+    (``id2label``).
     """
 
     kind = "onnx"

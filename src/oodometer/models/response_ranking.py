@@ -26,14 +26,8 @@ _AT_ONCE = 4096  # texts given to the tokenizer together
 @final
 @dataclass(frozen=True)
 class Pairs:
-    """Every (context, candidate) of some dialogues, encoded.
-
-    Parameters
-    ----------
-    ids : token ids of each pair, in the order of the samples and of their candidates.
-    second : tokens at the end of each pair that belong to the candidate, int64, shape (pair,).
-    candidates : number of candidates of each sample, int64, shape (sample,).
-    truncated : samples of which something was cut.
+    """Every (context, candidate) of some dialogues, encoded: ``ids`` of each pair, ``second`` tokens at its end that
+    are the candidate's, number of ``candidates`` of each sample; ``truncated`` samples of which something was cut.
     """
 
     ids: Ragged
@@ -72,14 +66,7 @@ class Pairs:
 
 
 def check_dialogues(inputs: Any) -> list[Dialogue]:
-    """Dialogues that can be ranked: a context of at least one turn, two candidates or more, all of them texts.
-
-    Raises `InputError` naming the row.
-
-    >>> check_dialogues([Dialogue(("Hi.",), ("Hello!",))])
-    Traceback (most recent call last):
-    oodometer.errors.InputError: row 1: column candidates: expected at least 2 candidates, got 1; a choice ...
-    """
+    """Dialogues that can be ranked: a context of at least one turn, two candidates or more, all of them texts."""
     dialogues = list(inputs) if not isinstance(inputs, (str, bytes)) else []
     if not dialogues:
         raise InputError("dialogues", got="none", remedy="give at least one context with its candidates")
@@ -114,10 +101,8 @@ def positions_of(data: Dataset) -> Array:
 
 
 def encode_pairs(tokenizer: Any, dialogues: Sequence[Dialogue], max_length: int) -> Pairs:
-    """Token ids of every context with every one of its candidates: turns parted by the separator, then the candidate.
-
-    Where both are longer than ``max_length`` together, the context loses its oldest tokens; a candidate is cut at its
-    end only where it alone fills more than half of the room.
+    """Token ids of every context with each of its candidates. Where both are too long, the context loses its oldest
+    tokens; a candidate is cut at its end only where it alone fills more than half of the room.
     """
     # Ids that the tokenizer puts before, between and behind the parts of a pair.
     first, other = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", "b"))
@@ -163,15 +148,7 @@ _END = "\x1e"  # between turns, as a word of its own
 
 
 def with_candidates_kept(dialogues: Sequence[Dialogue], seed: Sequence[int]) -> list[Dialogue]:
-    """Each dialogue with every word of its context left out by chance, as `with_words_dropped` does with a text.
-
-    The end of a turn counts as a word: where it is left out, two turns become one.
-
-    >>> said = Dialogue(("a b c d e f g h",), ("x", "y"))
-    >>> found = with_candidates_kept([said], (0, 0, 0))[0]
-    >>> found.candidates, len(found.context[0]) < len(said.context[0])
-    (('x', 'y'), True)
-    """
+    """Each dialogue with words of its context left out by `with_words_dropped`; the end of a turn counts as a word."""
     joined = [f" {_END} ".join(dialogue.context) for dialogue in dialogues]
     shorter = with_words_dropped(joined, seed)
     out = []
@@ -195,8 +172,6 @@ class ResponseRanker(TransformerClassifier):
     a sample has fewer. Its record has ``candidate_scores``. Targets are positions, counted from 0: `fit` reads no
     ``classes``, and raises `InputError` for a target that is no position among the candidates of its row.
 
-    Parameters
-    ----------
     source : hub name or path of a pretrained encoder and its tokenizer, such as ``bert-base-cased``.
     head : what the score is made of: "first-token", as in the paper, or "means", sum_k w_k u_k v_k of the mean hidden
         states u of the context and v of the candidate, each of length 1. Means suit an encoder whose first token means
@@ -388,7 +363,6 @@ class ResponseRanker(TransformerClassifier):
 
 
 def _cross_entropy(scores: Any, candidates: Array, truth: Any) -> Any:
-    """-log softmax of the true candidate; scores of all pairs in a row, shape (pair,)."""
     torch = load_torch()
     most = int(candidates.max())
     if (candidates == most).all():

@@ -21,14 +21,8 @@ _PART = re.compile(r"<pair>|n't\b|'(?:s|re|ve|ll|d|m)\b|[^\W\d_]+?(?=n't\b)|[^\W
 
 
 def words(text: Text) -> list[str]:
-    """Lower-case words, numbers, and the marks ! and ?; clitics stand alone as in the Penn Treebank, mark-up goes.
-
-    So a text that was split before ("does n't") and one that was not ("doesn't") give the same words.
-
-    >>> words("It doesn't work!<br />Why, it's 2 bad") == words("it does n't work ! why , it 's 2 bad")
-    True
-    >>> words("It doesn't work!")
-    ['it', 'does', "n't", 'work', '!']
+    """Lower-case words, numbers, ! and ?; clitics stand alone as in the Penn Treebank, mark-up goes: "does n't" and
+    "doesn't" give the same words.
     """
     parts = (text,) if isinstance(text, str) else text
     return _PART.findall(f" {PAIR} ".join(_TAG.sub(" ", part.lower()) for part in parts))
@@ -73,12 +67,8 @@ class Vocabulary:
 
 
 def ends(row: list[int], max_length: int) -> list[int]:
-    """The first quarter and the rest from the end, where a sequence is too long.
-
-    Source: Sun et al. (2019), who find that for reviews the two ends say more than the beginning alone.
-
-    >>> ends([1, 2, 3, 4, 5, 6], 4)
-    [1, 4, 5, 6]
+    """The first quarter and the rest from the end of a sequence that is too long. Source: Sun et al. (2019), who find
+    that the two ends of a review say more than its beginning.
     """
     if len(row) <= max_length:
         return row
@@ -197,10 +187,7 @@ MOST_LETTERS = 500  # the rest are unknown
 
 
 def learn_wordpiece(texts: Sequence[Text], size: int, max_length: int) -> Any:
-    """A tokenizer of at most ``size`` word pieces, lower case, with the marks [CLS] text [SEP] of BERT.
-
-    Source: Devlin et al. (2019).
-    """
+    """A tokenizer of at most ``size`` word pieces, lower case, with the marks of BERT. Source: Devlin et al. (2019)."""
     plain = [joined(text) for text in texts]
     load_transformers()
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers

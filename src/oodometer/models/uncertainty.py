@@ -62,8 +62,6 @@ class TemperatureScaling(OfOneModel):
 
     The predicted class stays, and so does the accuracy. A ranker is scaled over the candidates of each sample.
 
-    Parameters
-    ----------
     model : a trained model that gives logits.
     temperature : T, where it is known already; else `fit` finds it.
 
@@ -132,8 +130,6 @@ class TemperatureScaling(OfOneModel):
 class MonteCarloDropout(OfOneModel):
     """p(y | x) = mean over N passes of p(y | x, dropout mask n); the variance over the passes tells the uncertainty.
 
-    Parameters
-    ----------
     model : a trained network with dropout layers; other layers, such as batch normalisation, stay as they are.
     passes : N; two or more have a variance above 0.
     seed : of the masks: the same seed, inputs and batches give the same answers.

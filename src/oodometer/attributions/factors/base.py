@@ -37,10 +37,7 @@ class Factor(ABC):
 
 
 def pair_values(attributions: WordAttributions) -> tuple[Array, Array] | None:
-    """Attributions of the words of both parts, shapes (word of a,) and (word of b,); None where a part has no word.
-
-    A single text has no second part.
-    """
+    """Attributions of the words of both parts; None where a part has no word."""
     first = attributions.words.parts == 0
     if first.all() or not first.any():
         return None
@@ -58,16 +55,10 @@ def factor_of(
 ) -> type[Factor]:
     """A factor from a plain function of the attributions of one example; ``register("factor")`` takes what it returns.
 
-    Parameters
-    ----------
-    name :
-        In lower case, without a colon.
-    function :
-        Gives a number, or None where the words that it looks at do not occur.
-    heuristic :
-        What a model does that has a high value; such a model is ranked lower.
-    about, needs, citation :
-        As in `Factor`; the citation is that of the idea of factors, unless another is given.
+    name : In lower case, without a colon.
+    function : Gives a number, or None where the words that it looks at do not occur.
+    heuristic : What a model does that has a high value; such a model is ranked lower.
+    about, needs, citation : As in `Factor`; the citation is that of the idea of factors, unless another is given.
 
     Raises `UsageError` for a name that is none, and for what cannot be called.
 
@@ -128,12 +119,8 @@ def factor_table(
 ) -> FactorTable:
     """The factors of examples.
 
-    Parameters
-    ----------
-    examples :
-        Attributions, one for each example.
-    factors :
-        Registered names, or factors; all that are registered by default.
+    examples : Attributions, one for each example.
+    factors : Registered names, or factors; all that are registered by default.
 
     Raises `UsageError` for an unknown name, for no factor at all, and for a factor that gives no finite number.
 

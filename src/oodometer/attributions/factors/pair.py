@@ -15,10 +15,8 @@ from .base import Factor, pair_values
 
 
 class Alignment(NamedTuple):
-    """Positions among all words of an example; part a is the first, part b the second.
-
-    shared : (position in a, position in b) of each word that both have in the same order.
-    swapped_a, swapped_b : positions of the words that both have, but in another order.
+    """Positions among all words of an example: ``shared`` pairs in the same order, words of both parts in another
+    order.
     """
 
     shared: tuple[tuple[int, int], ...]
@@ -27,16 +25,8 @@ class Alignment(NamedTuple):
 
 
 def aligned(words: Words) -> Alignment:
-    """The alignment of the two parts of an example.
-
-    Shared words are a longest common subsequence of both parts, whatever the case of their letters; of several equally
-    long ones, that whose words stand earliest in a. Swapped words are the others that both parts have: the first k
-    occurrences that are left over of a word in a and in b, k the smaller of the two counts. So a word that stands
-    twice in a and once in b counts once. Punctuation marks are no words. A single text has nothing shared.
-
-    >>> found = aligned(Words(("a good person, become bad?", "a bad person become good")))
-    >>> found.shared, found.swapped_a, found.swapped_b
-    (((0, 7), (2, 9), (4, 10)), (1, 5), (8, 11))
+    """The alignment of the two parts: shared words are a longest common subsequence, whatever the case, the earliest in
+    the first; swapped ones are others that both have, the first k occurrences that are left, k the smaller count.
     """
     if not words.is_pair:
         return Alignment((), (), ())
@@ -81,7 +71,6 @@ def _aligned(words: tuple[str, ...], split: int) -> Alignment:
 
 
 def _by_word(positions: list[int], taken: set[int], lower: list[str]) -> dict[str, list[int]]:
-    """Positions of each word that are not taken, in order."""
     out: dict[str, list[int]] = defaultdict(list)
     for position in positions:
         if position not in taken:
@@ -205,14 +194,8 @@ _PHRASES = (("in", "case"), ("of", "course"), ("without", "a", "doubt"), ("witho
 
 
 def control_word(words: Words) -> int | None:
-    """Position of the first control word of the first part, as in the constituent templates of HANS; None for none.
-
-    These are subordinators ("unless"), connectives ("or"), adverbs of certainty ("probably") and verbs that embed a
-    clause ("hoped"); of "in case", "of course" and "without a doubt" it is the first word. A word that the data set
-    marks (``Words.feature``) comes first. Source: McCoy, Pavlick and Linzen (2019), the constituent templates.
-
-    >>> control_word(Words(("The man slept, in case the judge ran.", "The judge ran.")))
-    4
+    """Position of the first control word of the first part, as in the constituent templates of HANS (McCoy, Pavlick and
+    Linzen, 2019), or of the word that the data set marks; None for none.
     """
     if words.feature is not None:
         return words.feature

@@ -26,13 +26,8 @@ from ..torch.training import TrainingConfig
 
 
 def check_images(images: Any) -> Any:
-    """Images as a uint8 array (sample, height, width, 3), or as a list of arrays (height, width, 3) of several sizes.
-
-    Grey images are repeated in the three channels; `LateImages` stay what they are. Raises `InputError` for none at
-    all, and for what is no image.
-
-    >>> check_images(np.zeros((2, 4, 4), dtype=np.uint8)).shape
-    (2, 4, 4, 3)
+    """Images as a uint8 array (sample, height, width, 3), or a list of arrays of several sizes; grey ones get three
+    channels, `LateImages` stay what they are. `InputError` for none at all, and for what is no image.
     """
     if isinstance(images, LateImages):
         return images
@@ -55,10 +50,7 @@ def check_images(images: Any) -> Any:
 
 
 def in_one_size(images: Any, sides: tuple[int, int]) -> Array:
-    """The images as one array (sample, height, width, 3) of some sides: others are resized, bilinear, to fit them.
-
-    Raises `MissingExtraError` where one has to be resized and pillow is missing.
-    """
+    """The images as one array (sample, height, width, 3) of some sides: others are resized, bilinear, to fit them."""
     if isinstance(images, np.ndarray) and images.shape[1:3] == tuple(sides):
         return images
     try:
@@ -73,10 +65,8 @@ def in_one_size(images: Any, sides: tuple[int, int]) -> Array:
 
 
 def augmented(images: Any, seed: Sequence[int]) -> Any:
-    """Each image mirrored or not, and shifted by up to an eighth of its sides; what is laid bare is black.
-
-    ``seed`` is (seed, view, position of the first image): image i draws by (seed, view, position + i), so that it does
-    not matter how the images are batched. Source: He et al. (2016), the augmentation of CIFAR-10.
+    """Each image mirrored or not, and shifted by up to an eighth of its sides over black, by (seed, view, its
+    position). Source: He et al. (2016), the augmentation of CIFAR-10.
     """
     whole, view, first = seed
     if isinstance(images, LateImages):
@@ -163,12 +153,8 @@ _LEVELS = np.arange(256)
 
 
 def brightness(images: Array, factor: Array) -> Array:
-    """Every value times the factor of its image; 0 gives black, 1 the image.
-
-    All operations take uint8 images, shape (sample, height, width, 3), and one strength an image, and give new images.
-
-    >>> brightness(np.full((1, 1, 1, 3), 100, dtype=np.uint8), np.array([1.5])).tolist()
-    [[[[150, 150, 150]]]]
+    """Every value times the factor of its image. All operations take uint8 images (sample, height, width, 3) and one
+    strength an image.
     """
     return _looked_up(images, _blended(np.zeros(1, dtype=np.int64), _LEVELS, factor[:, None])[:, None])
 
@@ -200,10 +186,8 @@ def autocontrast(images: Array, _: Array) -> Array:
 
 
 def equalize(images: Array, _: Array) -> Array:
-    """Each channel with its values spread so that all are about as frequent.
-
-    The table is (step / 2 + number of smaller values) / step in whole numbers, with step the number of values but those
-    of the highest level, divided by 255; a channel with step 0 stays as it is.
+    """Each channel with its values spread so that all are about as frequent: (step / 2 + number of smaller values) /
+    step in whole numbers, step the number of values but those of the highest level, divided by 255; 0 leaves a channel.
     """
     samples, _, _, channels = images.shape
     start = np.arange(samples * channels).reshape(samples, 1, 1, channels) * 256
@@ -217,7 +201,6 @@ def equalize(images: Array, _: Array) -> Array:
 
 
 def _looked_up(images: Array, tables: Array) -> Array:
-    """Every value replaced by that of a table, shape (sample, channel or 1, 256)."""
     samples, channels, _ = tables.shape
     start = np.arange(samples * channels).reshape(samples, 1, 1, channels) * 256
     values: Array = tables.astype(np.uint8).ravel()[start + images]
@@ -230,9 +213,8 @@ def color(images: Array, factor: Array) -> Array:
 
 
 def sharpness(images: Array, factor: Array) -> Array:
-    """Away from a smoothed form of the image by a factor; 0 gives that, 1 the image.
-
-    A pixel is smoothed with its eight neighbours, with weight 5 of 13; pixels at the edge are not.
+    """Away from a smoothed form of the image (a pixel weighs 5 of 13 with its eight neighbours, edges stay) by a
+    factor.
     """
     wide = images.astype(np.int64)
     smooth = wide.copy()
@@ -339,15 +321,10 @@ def randaugment(
     sharpness by a factor 1 + 0.09 m or 1 - 0.09 m; posterize to 8 - 0.4 m bits and solarize from 25.6 (10 - m) on, both
     rounded.
 
-    Parameters
-    ----------
-    images :
-        uint8, shape (sample, height, width, 3), or a list of arrays (height, width, 3) of several sizes.
-    seed :
-        (seed, view, position of the first image): image i draws by (seed, view, position + i), so that it does not
+    images : uint8, shape (sample, height, width, 3), or a list of arrays (height, width, 3) of several sizes.
+    seed : (seed, view, position of the first image): image i draws by (seed, view, position + i), so that it does not
         matter how the images are batched.
-    operations, magnitude, spread :
-        By default those of the code of Trivedi et al. (2023) for smoothness: 2, 3 and 0.5.
+    operations, magnitude, spread : By default those of the code of Trivedi et al. (2023) for smoothness: 2, 3 and 0.5.
 
     Returns images of the same shapes. Raises `UsageError` for a magnitude outside [0, 10], a negative spread or fewer
     than one operation, `InputError` for what is no image.
@@ -389,7 +366,6 @@ def randaugment(
 
 
 def _changed(images: Array, kinds: Array, share: Array, side: Array) -> Array:
-    """One operation after the other on images of one size; the others have the axes (operation, sample)."""
     out = images.copy()
     for kind, shares, sides in zip(kinds, share, side, strict=True):
         for index, (operation, strength) in enumerate(OPERATIONS.values()):
@@ -407,8 +383,6 @@ _TASK = "AutoModelForImageClassification"
 class ImageEncoder(ImageClassifier):
     """A Hugging Face classifier of images (ViT, ConvNeXt, ResNet, ...); logits of shape (sample, class).
 
-    Parameters
-    ----------
     source : hub name or path of the network and its image processor.
     training, device : how and where to train.
 
@@ -496,8 +470,6 @@ class ResNet(ImageClassifier):
     2 ``width``, 4 ``width``, ... channels, each but the first at half the sides of the one before, batch normalisation,
     the mean over positions, a linear layer. ``ResNet(depth=18, stages=4, width=64)`` is the ResNet-18 for small images.
 
-    Parameters
-    ----------
     depth : layers; with three stages 8, 14, 20, 26, ..., with four 10, 18, 26, ...
     width : channels of the first stage, a multiple of 8.
     stages : number of stages.

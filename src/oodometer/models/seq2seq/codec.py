@@ -25,8 +25,6 @@ class StandIns:
 
     Both directions are the same exchange, so what is encoded and decoded comes back.
 
-    Parameters
-    ----------
     mapping : what is lost -> what stands in for it. Raises `InputError` unless all of them differ and none is empty.
 
     >>> s = StandIns({"{": "«", "}": "»"})
@@ -147,18 +145,8 @@ CHUNK = 1000  # texts that the tokenizer turns at a time: what it keeps of each 
 
 @final
 class Codec:
-    """What a sequence model reads and writes.
-
-    Parameters
-    ----------
-    tokenizer : of transformers.
-    stand_ins : what it cannot spell, and what stands for it.
-    max_length, max_output_length : tokens of an input that are read, of an output that are learnt.
-    positions : tokens that the model has places for; None where there is no such limit.
-
-    Attributes
-    ----------
-    truncated, unknown : inputs that the last `read` cut, words of them that it read as unknown.
+    """What a sequence model reads and writes, through a tokenizer and its ``stand_ins``; ``positions`` are the places
+    that the model has, ``truncated`` and ``unknown`` the inputs that the last `read` cut and their unknown words.
     """
 
     def __init__(
@@ -252,14 +240,7 @@ _QUIET: dict[str, Any] = {"return_attention_mask": False, "verbose": False}
 
 
 def check_strings(values: Sequence[Any], column: str, *, some: bool = True, filled: bool = False) -> list[str]:
-    """The values as a list of strings; `InputError` that names the row of what is none.
-
-    ``some``: none at all is an error; ``filled``: so is a string of white space alone.
-
-    >>> check_strings(["a", None], "output")
-    Traceback (most recent call last):
-    oodometer.errors.InputError: row 2: column output: expected a string, got None; drop the row or fill the cell
-    """
+    """The values as a list of strings; with ``some`` none at all is an error, with ``filled`` white space alone."""
     strings = [] if isinstance(values, str) else list(values)
     if some and not strings:
         raise InputError("a list of strings", got="none", remedy="give at least one", column=column)

@@ -19,8 +19,6 @@ from .codec import Codec
 class Beams:
     """Outputs of a beam search, best first.
 
-    Parameters
-    ----------
     outputs : one list of strings for each sample, by falling log-probability.
     logprobs : total log-probability of each output, log p(y | x) = sum over its tokens, the end token included;
         float32, shape (sample, beam), NaN where a sample has fewer beams.
@@ -56,9 +54,8 @@ MOST_LOGITS = 2**25  # numbers in the logits of one pass: 128 MB
 
 
 def token_scores(net: Any, labels: Any, **encoder: Any) -> Any:
-    """log p(y_t | y_<t, x) of labels (row, position), 0 where a label is ignored; torch, float32, of the same shape.
-
-    ``encoder`` holds what the module reads of the inputs: their ids and mask.
+    """log p(y_t | y_<t, x) of labels (row, position), 0 where ignored, float32; ``encoder`` is what the net reads of
+    inputs.
     """
     torch = load_torch()
     shifted = getattr(net, "prepare_decoder_input_ids_from_labels", None)
@@ -81,12 +78,8 @@ def score(
     most_logits: int = MOST_LOGITS,
     progress: Progress | None = None,
 ) -> Ragged:
-    """log p(y_t | y_<t, x) of each token of each output, float32, rows as in ``outputs``.
-
-    Formula: log softmax(logits_t)[y_t], the decoder reading the output's own tokens before t.
-
-    ``batch_tokens`` bounds the padded tokens of a batch, an input and its output together; ``most_logits`` its logits,
-    so that a batch of a large vocabulary is smaller still.
+    """log p(y_t | y_<t, x) = log softmax(logits_t)[y_t] of each token of each output, float32, rows as in ``outputs``.
+    ``batch_tokens`` bounds the padded tokens of a batch, ``most_logits`` its logits.
     """
     torch = load_torch()
     lengths = np.stack([inputs.lengths, outputs.lengths], axis=1)
@@ -119,11 +112,8 @@ LEAST_GAIN = 0.15  # packing the rest of a batch together copies the caches
 
 
 class Found(NamedTuple):
-    """The beams of one batch, best first; torch, on the device of the search.
-
-    ``ids`` (sample, beam, position) end with the end token; ``real`` says which positions count;
-    ``token_logprobs`` has the same shape. ``totals`` (sample, beam) is -inf where a sample has fewer beams, ``ended``
-    (sample,) says whether all its beams came to their end.
+    """The beams of one batch, best first, (sample, beam, position); ``real`` positions count; ``totals`` (sample, beam)
+    is -inf where a sample has fewer, ``ended`` (sample,) says whether all came to their end.
     """
 
     ids: Any
@@ -135,21 +125,12 @@ class Found(NamedTuple):
 
 def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain: float = LEAST_GAIN) -> Found:
     """The ``beams`` most probable outputs that a beam search of this width finds within ``cap`` tokens.
-
-    At each step the 2 x beams best continuations of all beams of a sample are taken by total log-probability. Those of
-    the first ``beams`` that end join the sample's answers, of which the best ``beams`` are kept; the best that do not
-    end go on. A sample is done when it has as many answers as beams and none of its running beams, whose
-    log-probability can only fall, is better than the worst of them. With one beam this takes the most probable token at
-    each step. After ``cap`` tokens running beams are answers as they are.
-
-    The answers are those of transformers' ``generate`` with ``length_penalty=0``; it keeps every sample in the batch to
-    the end of the last, and repeats the attention to the input for each beam at each step.
-
-    ``net`` is the torch module of an encoder-decoder with a cache, ``states`` what its encoder gave (sample, position,
-    unit), ``mask`` says which positions of the inputs are real (sample, position). ``least_gain`` is the share of the
-    batch that must be done before the rest is packed together.
-
-    Source: Sutskever, Vinyals and Le (2014) for beam search.
+    At each step the 2 x beams best continuations of a sample are taken by total log-probability. Those of the first
+    ``beams`` that end join its answers, of which the best are kept; the best that do not end go on. A sample is done
+    when it has as many answers as beams and none of its running beams is better than the worst of them. After ``cap``
+    tokens running beams are answers as they are. These are the answers of transformers' ``generate`` with
+    ``length_penalty=0``, which keeps every sample in the batch to the end of the last. ``least_gain`` is the share of
+    the batch that must be done before the rest is packed. Source: Sutskever, Vinyals and Le (2014).
     """
     torch = load_torch()
     kind, hidden = type(states), states.last_hidden_state
@@ -216,7 +197,6 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain
 
 
 def _continuations(torch: Any, logits: Any, totals: Any, most: int) -> tuple[Any, Any, Any, Any]:
-    """The best continuations of each sample: total, beam, token and its log-probability, each (sample, most)."""
     rows, width = totals.shape
     top, token = logits.topk(min(most, logits.shape[-1]))
     value = (top - torch.logsumexp(logits, -1, keepdim=True)).clamp(max=0)  # rounding may leave more than 0
@@ -238,7 +218,6 @@ def _rows(values: Any, index: Any) -> Any:
 
 
 def _best(torch: Any, before: Any, new: Any, beams: int, fill: int) -> tuple[Any, Any, Any]:
-    """The best of the answers that were there and the new ones, which are longer by a token."""
     if not bool((new[0] > before[0][:, -1:]).any()):
         new = tuple(values[:, :0] for values in new)
     wider = new[1].shape[-1] - before[1].shape[-1]
@@ -260,28 +239,10 @@ def decode(
     progress: Progress | None = None,
 ) -> tuple[Ragged, Ragged, Array]:
     """The ``beams`` best outputs of each input by total log-probability, without a reward for length.
-
-    Parameters
-    ----------
-    net :
-        Torch module of an encoder-decoder, in evaluation mode, on the ``device``.
-    inputs :
-        Token ids, one row a sample.
-    codec :
-        Knows the padding, and the tokens after which an output is cut.
-    beams :
-        Width of the search; 1 takes the most probable token at each step.
-    usual_output :
-        Tokens within which most outputs end. Inputs are first decoded so far; the few that are not done are then
-        decoded anew, together, as far as an output may go: batches need not be small for the sake of outputs without
-        end. No answer depends on it, but for rounding.
-    batch_tokens, device :
-        Bound on rows x beams x (padded input + tokens that may be written): memory grows with this product.
-    progress :
-        Called with (samples done, samples).
-
-    Returns ids and log-probabilities with one row for each sample and beam, (sample 0, beam 0), (sample 0, beam 1),
-    ..., the end token in them where it was reached; and totals (sample, beam), -inf where a beam is missing.
+    Inputs are first decoded to ``usual_output`` tokens; the few that are not done then are decoded anew, together.
+    ``batch_tokens`` bounds rows x beams x (padded input + tokens that may be written).
+    Returns ids and log-probabilities, one row for each sample and beam, and totals (sample, beam), -inf where one is
+    missing.
     """
     torch = load_torch()
     net.eval()

@@ -69,10 +69,8 @@ def build(config: Any) -> Any:
 
 
 def _plain(net: Any) -> Any:
-    """The module without the options of decoding that it was published with.
-
-    Summarisers forbid repeated n-grams or ask for a least length; a parser that may not repeat is another parser. Its
-    tokens of start, end and padding stay.
+    """The module without the options of decoding that it was published with: a parser that may not repeat n-grams is
+    another parser. Its tokens of start, end and padding stay.
     """
     library = load_transformers()
     own, config = net.generation_config, net.config
@@ -113,7 +111,7 @@ SIZES = {"d_model": 128, "d_ff": 512, "d_kv": 32, "num_layers": 2, "num_heads": 
 
 
 def new_tokens(inputs: Sequence[str], outputs: Sequence[str], kind: str, vocab_size: int) -> Any:
-    """A tokenizer learnt from inputs and outputs together: "words", or at most ``pieces`` "pieces"."""
+    """A tokenizer learnt from inputs and outputs together: "words", or at most ``vocab_size`` "pieces"."""
     both = [*outputs, *inputs]
     return learn_words(both) if kind == "words" else learn_pieces(both, vocab_size)
 
@@ -121,9 +119,8 @@ def new_tokens(inputs: Sequence[str], outputs: Sequence[str], kind: str, vocab_s
 def pretrained_tokens(
     source: str, inputs: Sequence[str], outputs: Sequence[str], stand_ins: Mapping[str, str] | str | None
 ) -> tuple[Any, StandIns]:
-    """The tokenizer of ``source``, and the stand-ins: those given, or for "auto" those that the texts call for.
-
-    "auto" of a model that was saved here are those that it learnt with.
+    """The tokenizer of ``source``, and the stand-ins: given ones, for "auto" those it learnt with or the texts call
+    for.
     """
     tokenizer, learnt = load_tokenizer(source), stand_ins_of(source)
     if isinstance(stand_ins, str) and learnt is not None:
@@ -134,13 +131,9 @@ def pretrained_tokens(
 
 
 def new_net(config: Mapping[str, Any] | None, tokenizer: Any) -> Any:
-    """An encoder-decoder of the given sizes for the tokens of a tokenizer, its weights drawn by torch's seed.
-
-    A T5, or what ``model_type`` among the sizes says, such as "bart". A T5 knows where two tokens stand only relative
-    to one another; from scratch it takes long to find the input word that an output token belongs to. BART's positions
-    are learnt for input and output alike, and two cores find the word in a minute.
-
-    Raises `UsageError` for a type that is of no encoder-decoder. Source: Raffel et al. (2020); Lewis et al. (2020).
+    """An encoder-decoder of the given sizes for a tokenizer: a T5, or what ``model_type`` says. A T5 knows only
+    relative positions and learns from scratch slowly; BART finds the word in a minute. Source: Raffel et al. (2020);
+    Lewis et al. (2020).
     """
     library, sizes = load_transformers(), dict(config or {})
     kind = str(sizes.pop("model_type", "t5"))
@@ -210,12 +203,8 @@ def composed(*cleaners: Clean) -> Clean:
 def exact_match(outputs: Sequence[str], golds: Sequence[str], *, clean: Clean | None = None) -> Array:
     """Which outputs equal their gold: bool, shape (sample,).
 
-    Parameters
-    ----------
-    outputs, golds :
-        Strings, one a sample.
-    clean :
-        Applied to both before they are compared. Without one, only white space is made alike: a run of it is one
+    outputs, golds : Strings, one a sample.
+    clean : Applied to both before they are compared. Without one, only white space is made alike: a run of it is one
         space, and none stands at the ends (a tokenizer of sequence models does not keep more).
 
     Raises `InputError` where their numbers differ or one is no string.
@@ -257,10 +246,7 @@ def snapshot_folders(path: str | os.PathLike[str]) -> list[Path]:
 
 @final
 class Snapshots:
-    """Writes the snapshots of one training to a folder: after every ``every`` steps, at most the first ``most``.
-
-    Snapshots of another training in the same folder are an error.
-    """
+    """Writes the model after every ``every`` steps of one training to a folder, at most the first ``most``."""
 
     def __init__(self, model: EncoderDecoder, folder_of_all: Path, every: int, most: int | None, name: str) -> None:
         if every < 1 or (most is not None and most < 1):
@@ -305,16 +291,8 @@ def record_of(
     ids: Sequence[int | str] | None = None,
     columns: Mapping[str, Any] | None = None,
 ) -> Predictions:
-    """A record with ``input``, ``output``, ``confidence``, ``token_logprobs`` and, where gold is given, ``correct``.
-
-    The confidence is exp(sum of the token log-probabilities of the best beam). A gold of None leaves ``correct``
-    unknown. Columns: ``id``, ``gold`` and those of ``columns``.
-
-    >>> from oodometer.arrays import Ragged
-    >>> beams = Beams([["a"], ["b"]], np.zeros((2, 1)), Ragged.from_rows([[-0.5], [-1.0]]), 0)
-    >>> record = record_of(["x", "y"], beams, gold=["a", None])
-    >>> record.correct.tolist(), record.confidence.round(2).tolist()
-    ([1, -1], [0.61, 0.37])
+    """A record with ``input``, ``output``, ``confidence`` = exp(sum of token log-probabilities) and ``token_logprobs``
+    of the best beams; ``correct`` where gold is given (unknown where None); columns ``id``, ``gold`` and those given.
     """
     further = {name: _objects(values) for name, values in (columns or {}).items()}
     fields: dict[str, Any] = {"input": _objects(inputs), "output": _objects(beams.best)}
@@ -380,14 +358,7 @@ class EncodedPairs:
 
 
 def pairs_of(data: Any, outputs: Sequence[str] | None = None) -> tuple[list[str], list[str]]:
-    """Inputs and outputs of a data set, or as given, checked.
-
-    >>> pairs_of(["a b"], ["A"])
-    (['a b'], ['A'])
-    >>> pairs_of(["a b"])
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: expected outputs, got inputs alone; give fit(inputs, outputs) or a Dataset
-    """
+    """Inputs and outputs of a data set, or as given, checked."""
     if isinstance(data, Dataset):
         data, outputs = data.inputs, data.targets if outputs is None else outputs
     if outputs is None:
@@ -420,8 +391,6 @@ class EncoderDecoder(Artifact):
 
     Give ``source`` or ``config``, not both.
 
-    Parameters
-    ----------
     source : hub name or path of an encoder-decoder and its tokenizer, such as ``google-t5/t5-base``. Options of
         decoding that it was published with (a least length, no repeated n-grams) are not used.
     config : arguments of transformers' ``T5Config``, or of the configuration of another ``model_type`` that is named
@@ -515,22 +484,14 @@ class EncoderDecoder(Artifact):
     ) -> Self:
         """Train on pairs by cross-entropy over the output tokens; returns the model itself.
 
-        Parameters
-        ----------
-        data, outputs :
-            A data set whose targets are the outputs; or inputs, and the output of each.
-        dev :
-            The same, held out: the weights with the smallest loss on it are kept.
-        checkpoint :
-            Folder in which the state of training is kept; interrupted and called again, it goes on from there, to the
-            same weights and the same snapshots.
-        snapshots, every, most :
-            Folder in which the model after every ``every`` steps is kept (``step-000200/``, see `load`), at most the
-            first ``most`` of them. `UsageError` for a folder or steps alone.
-        stop_after :
-            End after so many steps, the learning rate being that of the whole config.
-        progress :
-            Called with (steps done, steps in all).
+        data, outputs : A data set whose targets are the outputs; or inputs, and the output of each.
+        dev : The same, held out: the weights with the smallest loss on it are kept.
+        checkpoint : Folder in which the state of training is kept; interrupted and called again, it goes on from there,
+            to the same weights and the same snapshots.
+        snapshots, every, most : Folder in which the model after every ``every`` steps is kept (``step-000200/``, see
+            `load`), at most the first ``most`` of them. `UsageError` for a folder or steps alone.
+        stop_after : End after so many steps, the learning rate being that of the whole config.
+        progress : Called with (steps done, steps in all).
 
         Raises `InputError` for an output that the tokenizer cannot spell, before anything is trained.
         """
@@ -661,21 +622,13 @@ class EncoderDecoder(Artifact):
     ) -> Predictions:
         """Ask the model: a record with input, output, confidence and token log-probabilities of the best beam.
 
-        Parameters
-        ----------
-        inputs :
-            Strings, one a sample.
-        gold :
-            The true outputs, None where unknown: the record then has ``correct``, the exact match after ``clean``, and
-            the column ``gold``.
-        beams :
-            Width of the search.
-        clean :
-            What is done to output and gold before they are compared, see `exact_match`.
-        ids, columns :
-            Names of the samples (column ``id``) and further columns.
-        progress :
-            Called with (samples done, samples).
+        inputs : Strings, one a sample.
+        gold : The true outputs, None where unknown: the record then has ``correct``, the exact match after ``clean``,
+            and the column ``gold``.
+        beams : Width of the search.
+        clean : What is done to output and gold before they are compared, see `exact_match`.
+        ids, columns : Names of the samples (column ``id``) and further columns.
+        progress : Called with (samples done, samples).
 
         The confidence is exp(sum of the token log-probabilities), the probability of the output.
         """

@@ -23,10 +23,7 @@ from .network import TextClassifier, Tokens, counted_ids
 
 
 def read_first_token_only(net: Any) -> bool:
-    """Let the last layer of a network give its first token alone; whether the network is one where this can be done.
-
-    Weights and their names stay as they are.
-    """
+    """Let the last layer of a BERT give its first token alone; whether the network is one. Weights stay as they are."""
     base: Any = getattr(net, "base_model", None)
     layers = getattr(getattr(base, "encoder", None), "layer", None)
     if type(base).__name__ != "BertModel" or not layers or base.pooler is None or net.config.is_decoder:
@@ -37,7 +34,6 @@ def read_first_token_only(net: Any) -> bool:
 
 
 def _forward(layer: Any, hidden: Any, mask: Any = None, *rest: Any, **more: Any) -> Any:
-    """Hidden states of all tokens, (sample, token, unit), to those of the first, (sample, 1, unit)."""
     attention = load_torch().nn.functional.scaled_dot_product_attention
     own = layer.attention.self
     heads = (len(hidden), -1, own.num_attention_heads, own.attention_head_size)
@@ -152,8 +148,6 @@ class Encoder(TransformerClassifier):
 
     Give ``source`` or ``config``, not both.
 
-    Parameters
-    ----------
     source : hub name or path of a pretrained encoder and its tokenizer, such as ``bert-base-uncased``.
     config : arguments of transformers' ``BertConfig`` (or of the configuration of another ``model_type`` that is named
         among them, such as ``modernbert``) for an encoder that is trained from scratch; its word pieces are learnt from
@@ -215,12 +209,7 @@ class Encoder(TransformerClassifier):
 
 
 def positions(config: Any, tokenizer: Any) -> int:
-    """Tokens that a network and its tokenizer can read; 512 where neither says.
-
-    >>> from types import SimpleNamespace as Some
-    >>> positions(Some(max_position_embeddings=514, model_type="roberta"), Some(model_max_length=10**30))
-    512
-    """
+    """Tokens that a network and its tokenizer can read; 512 where neither says."""
     own = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
     if own is not None and config.model_type in ("roberta", "xlm-roberta", "camembert"):
         own -= 2  # its positions count from 2
@@ -308,24 +297,10 @@ def _joined(odds: Any, own: Any) -> Any:
 
 
 def mistakes(sequences: Ragged, right: Array, separator: int) -> Array:
-    """For each id of each pair: 0 it is right, 1 it is a mistake, -1 not known; int64, as long as all pairs together.
-
-    Parameters
-    ----------
-    sequences :
-        Ids of pairs, first part, ``separator``, second part, ``separator``; one row a pair.
-    right :
-        Which pairs are right, bool, shape (sample,).
-    separator :
-        Id that separates the parts.
-
-    A wrong second part is laid beside a right one of the same first part, the first there is: what was put in or
-    exchanged is a mistake; of what was left out, the token behind it. Source: Ratcliff and Metzener (1988).
-
-    >>> from oodometer.models.torch.batches import ragged
-    >>> pairs = ragged([[5, 0, 7, 8, 9, 0], [5, 0, 7, 9, 0], [5, 0, 7, 6, 9, 0], [4, 0, 7, 0]])
-    >>> np.split(mistakes(pairs, np.array([True, False, False, False]), 0), pairs.offsets[1:-1])
-    [array([0, 0, 0, 0, 0, 0]), array([0, 0, 0, 1, 0]), array([0, 0, 0, 1, 0, 0]), array([-1, -1, -1, -1])]
+    """For each id of each pair (first part, separator, second part, separator): 0 right, 1 a mistake, -1 not known;
+    int64.
+    A wrong second part is laid beside a right one of the same first part: what was put in or exchanged is a mistake; of
+    what was left out, the token behind it. Source: Ratcliff and Metzener (1988).
     """
     out = np.where(np.repeat(right, sequences.lengths), 0, -1)
     parts: list[tuple[bytes, int]] = []

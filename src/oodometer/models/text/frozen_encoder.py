@@ -28,8 +28,6 @@ class FrozenEncoder(Classifier):
     W and b are those of a logistic regression with an L2 penalty (scikit-learn) on m, standardised; they are convex to
     find, so no seed matters. A checkpoint keeps the states, which take nearly all of the time.
 
-    Parameters
-    ----------
     source : hub name or path of the encoder and its tokenizer.
     max_length : word pieces that are read; a longer text loses its middle.
     strength : inverse of the penalty, as scikit-learn's ``C``.

@@ -73,15 +73,8 @@ SHARE = 0.1
 
 
 def with_words_dropped(texts: Sequence[Text], seed: Sequence[int], share: float = SHARE) -> list[Text]:
-    """Each text with every word left out with probability ``share``, at least one in a text of several words.
-
-    ``seed`` is (seed, view, position of the first text): text i draws by (seed, view, position + i), so that it
-    does not matter how the texts are batched. Source: Wei and Zou (2019), random deletion.
-
-    >>> with_words_dropped(["a b c", "d"], (0, 0, 0))
-    ['a b', 'd']
-    >>> with_words_dropped(["d"], (0, 0, 1)) == with_words_dropped(["a b c", "d"], (0, 0, 0))[1:]
-    True
+    """Each text with every word left out with probability ``share``, at least one in a text of several words, drawn by
+    (seed, view, position of the text). Source: Wei and Zou (2019), random deletion.
     """
     whole, view, first = seed
     out: list[Text] = []
@@ -162,10 +155,8 @@ class TextClassifier(TorchClassifier):
 
 
 def counted_ids(tokenizer: Any, texts: Sequence[Text], max_length: int, *, end: bool = False) -> tuple[Ragged, int]:
-    """Ids of word pieces with the tokenizer's special tokens, and how many texts were too long.
-
-    Such a text loses its middle, or with ``end`` its end; of a pair the longer part loses its end, until both are of
-    one length, then both do. Source: Sun et al. (2019) for the middle.
+    """Ids of word pieces with special tokens, and how many texts were too long: those lose their middle, or with
+    ``end`` their end; of a pair the longer part does, then both. Source: Sun et al. (2019) for the middle.
     """
     if any(not isinstance(text, str) for text in texts):
         first = [text if isinstance(text, str) else text[0] for text in texts]
@@ -195,13 +186,7 @@ def counted_ids(tokenizer: Any, texts: Sequence[Text], max_length: int, *, end: 
 
 
 def room_of_each(first: Array, second: Array, room: int) -> tuple[Array, Array]:
-    """Tokens that are kept of each side where both together have ``room``; the longer is cut, both if both are long.
-
-    The shorter side keeps up to half of the room, the longer one what is left. int64, shape (sample,).
-
-    >>> [side.tolist() for side in room_of_each(np.array([3, 90, 90, 3]), np.array([4, 90, 4, 90]), 20)]
-    [[3, 10, 16, 3], [4, 10, 4, 17]]
-    """
+    """Tokens kept of each side where both have ``room``: the shorter keeps up to half, the longer what is left."""
     half = np.minimum(np.minimum(first, second), room // 2)
     kept_first = np.where(first <= second, half, np.minimum(first, room - half))
     kept_second = np.where(first <= second, np.minimum(second, room - half), half)
@@ -211,10 +196,7 @@ def room_of_each(first: Array, second: Array, room: int) -> tuple[Array, Array]:
 def cut_longer_side(
     tokenizer: Any, inputs: Sequence[str], outputs: Sequence[str], room: int
 ) -> tuple[list[str], list[str], int]:
-    """The two sides of each pair cut to ``room`` tokens together, and the number of pairs that were too long.
-
-    ``tokenizer`` is one of transformers.
-    """
+    """The two sides of each pair cut to ``room`` tokens together, and the number of pairs that were too long."""
     sides = [list(inputs), list(outputs)]
     stops = []  # where each token of each text ends, counted in letters
     for side in sides:

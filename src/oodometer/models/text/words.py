@@ -34,16 +34,8 @@ class _OfWords(TypedDict, total=False):
 
 
 class WordsNetwork(TextClassifier):
-    """A network over words.
-
-    Parameters
-    ----------
-    vectors : word vectors to start from; None draws them at random and trains them.
-    dimensions : length of the vectors where they are drawn at random.
-    tune_vectors : whether training changes the vectors (always where they are drawn at random).
-    vocab_size : size of the vocabulary.
-    max_length : words of a text that are read; a longer one loses its middle.
-    training, device : how and where to train.
+    """A network over words; ``vectors`` to start from (None draws some of ``dimensions``), which training changes with
+    ``tune_vectors``; a text longer than ``max_length`` words loses its middle.
     """
 
     arguments: ClassVar[tuple[str, ...]] = ("dimensions", "tune_vectors", "vocab_size", "max_length")
@@ -98,7 +90,6 @@ class WordsNetwork(TextClassifier):
         self.vocabulary, self._fixed = Vocabulary(about["words"]), bool(about["fixed"])
 
     def _start(self) -> str:
-        """A name of the vectors for the fingerprint of a training."""
         return "" if self.vectors is None else fingerprint({}, self.vectors.matrix)
 
 
@@ -106,8 +97,6 @@ class WordsNetwork(TextClassifier):
 class BagOfWords(WordsNetwork):
     """Logits z_k = b_k + sum over words w of the text of W[w, k]; shape (sample, class).
 
-    Parameters
-    ----------
     vocab_size : size of the vocabulary, taken from the training texts.
     max_length : words of a text that are read; None reads all.
     training, device : how and where to train.
@@ -147,8 +136,6 @@ class BagOfWords(WordsNetwork):
 class Convolution(WordsNetwork):
     """Logits of max over positions of relu(filter * vectors), for filters of several widths; shape (sample, class).
 
-    Parameters
-    ----------
     widths : words that a filter sees.
     filters : filters of each width.
     dropout : share of the pooled answers that training leaves out.
@@ -240,8 +227,6 @@ POOLING = ("last", "max", "mean")
 class Recurrent(WordsNetwork):
     """Logits z = W pool_t h_t + b of the states h_t of a long short-term memory, t over words; shape (sample, class).
 
-    Parameters
-    ----------
     units : length of the state.
     pooling : "last" (the state after the last word), "max" or "mean" over words.
     dropout : share of the pooled state that training leaves out.

@@ -18,11 +18,7 @@ POOL = 50  # batches that are sorted by length together: more pads less and shuf
 
 
 def ragged(rows: Sequence[Sequence[int]]) -> Ragged:
-    """Lists of token ids as one `Ragged` of int32.
-
-    >>> ragged([[1, 2], [3]]).offsets.tolist()
-    [0, 2, 3]
-    """
+    """Lists of token ids as one `Ragged` of int32."""
     lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     flat = np.fromiter((number for row in rows for number in row), dtype=np.int32, count=int(offsets[-1]))
@@ -30,15 +26,10 @@ def ragged(rows: Sequence[Sequence[int]]) -> Ragged:
 
 
 def length_batches(lengths: Array, size: int, seed: int, epoch: int, *, tokens: int | None = None) -> list[Array]:
-    """Positions of all sequences once, in batches of at most ``size``; same seed and epoch, same batches.
-
-    Sequences are shuffled, sorted by length within pools of 50 batches, cut into batches, and the batches shuffled.
-    With ``tokens`` a batch holds at most so many padded tokens instead (see `token_batches`). ``lengths`` has the shape
-    (sample,) or (sample, part); sequences of several parts are sorted by the sum.
-
-    >>> batches = length_batches(np.array([5, 1, 4, 2]), 2, seed=0, epoch=0)
-    >>> sorted(tuple(sorted(batch.tolist())) for batch in batches)
-    [(0, 2), (1, 3)]
+    """Positions of all sequences once, in batches of at most ``size``, or with ``tokens`` of at most so many padded
+    tokens; same seed and epoch, same batches.
+    Sequences are shuffled, sorted by length (the sum over parts) within pools of 50 batches, cut, and the batches
+    shuffled.
     """
     rng = np.random.default_rng([seed, epoch])
     order = rng.permutation(len(lengths))
@@ -56,12 +47,7 @@ def length_batches(lengths: Array, size: int, seed: int, epoch: int, *, tokens: 
 
 def token_batches(lengths: Array, order: Array, tokens: int) -> list[Array]:
     """The positions in ``order``, cut into batches of at most ``tokens`` padded tokens; a longer sequence stands alone.
-
-    The padded tokens of a batch are its rows times the greatest length in it; of sequences of several parts, lengths of
-    shape (sample, part), rows times the sum over the parts of the greatest length.
-
-    >>> token_batches(np.array([2, 2, 3, 9]), np.arange(4), 6)
-    [array([0, 1]), array([2]), array([3])]
+    Of sequences of several parts, lengths of shape (sample, part), each part is padded by itself.
     """
     parts = (lengths[:, None] if lengths.ndim == 1 else lengths)[order]
     batches, start = [], 0
@@ -82,13 +68,8 @@ def sorted_batches(lengths: Array, size: int) -> list[Array]:
 
 
 def padded(sequences: Ragged, index: Array, fill: int, *, least: int = 1) -> tuple[Array, Array]:
-    """The sequences at ``index`` as a matrix (sample, position) padded with ``fill``, and the mask of what is real.
-
-    ``least`` is the smallest width of the matrix.
-
-    >>> ids, real = padded(ragged([[7, 8], [9]]), np.array([1, 0]), fill=0)
-    >>> ids.tolist(), real.tolist()
-    ([[9, 0], [7, 8]], [[True, False], [True, True]])
+    """The sequences at ``index`` as a matrix (sample, position), at least ``least`` wide, padded with ``fill``, and the
+    mask of what is real.
     """
     starts = sequences.offsets[:-1][index]
     lengths = sequences.offsets[1:][index] - starts
@@ -100,21 +81,8 @@ def padded(sequences: Ragged, index: Array, fill: int, *, least: int = 1) -> tup
 
 
 class Asking:
-    """Batch after batch, without gradients; what comes back is put where its samples stand.
-
-    Parameters
-    ----------
-    batches : positions of samples; all together hold each of ``rows`` once.
-    rows : number of samples.
-    progress : called with (samples done, samples).
-
-    Raises `WorkError` where the device has not enough memory for one batch.
-
-    >>> with Asking([np.array([2, 0]), np.array([1])], 3) as asking:
-    ...     for batch in asking:
-    ...         asking.take(batch * 10)
-    >>> asking.found
-    (array([ 0, 10, 20]),)
+    """Batch after batch, without gradients; ``found`` holds what was taken, where its samples stand. `WorkError` where
+    the device has not enough memory for one batch.
     """
 
     found: tuple[Array, ...] = ()
@@ -159,9 +127,8 @@ class Asking:
 
 @contextmanager
 def reading(net: Any, wanted: bool) -> Iterator[Callable[[], tuple[Any, ...]]]:
-    """Inside, what the last linear layer of a network read in its last call can be had; nothing where not wanted.
-
-    Raises `UsageError` for a network without one, and where it reads more than one vector a sample.
+    """Inside, what the last linear layer of a network read in its last call; nothing where not wanted. `UsageError` for
+    a network without one, and where it reads more than one vector a sample.
     """
     if not wanted:
         yield tuple
@@ -187,12 +154,8 @@ def reading(net: Any, wanted: bool) -> Iterator[Callable[[], tuple[Any, ...]]]:
 
 @contextmanager
 def only_dropout(net: Any, seed: int) -> Iterator[Callable[[], tuple[Any, ...]]]:
-    """Inside, the dropout layers of a network are in training mode and nothing else is; they draw by a seed.
-
-    Attention that drops weights by itself, as that of transformers does, is told by its flag alone to do so; what it
-    holds stays as it is. What it gives says what `reading` says where nothing is wanted.
-
-    Raises `UsageError` where it has no dropout, or one that never leaves anything out: all passes would be one.
+    """Inside, the dropout layers of a network are in training mode and nothing else is; they draw by a seed. Attention
+    that drops weights by itself is told by its flag alone.
     """
     torch = load_torch()
     kinds = (torch.nn.Dropout, torch.nn.Dropout1d, torch.nn.Dropout2d, torch.nn.Dropout3d, torch.nn.AlphaDropout)

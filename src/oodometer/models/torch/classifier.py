@@ -33,13 +33,7 @@ from .training import (
 
 
 class TorchClassifier(Classifier):
-    """A classifier that is a torch network; a layer for a modality says how examples become tensors.
-
-    Parameters
-    ----------
-    training : how to train.
-    device : "cpu" or "cuda"; by default a GPU where one is there.
-    """
+    """A classifier that is a torch network; a layer for a modality says how examples become tensors."""
 
     def __init__(self, *, training: TrainingConfig | None = None, device: str | None = None) -> None:
         self.training = training or TrainingConfig()
@@ -52,10 +46,8 @@ class TorchClassifier(Classifier):
 
     @abstractmethod
     def _encode(self, inputs: Any) -> Any:
-        """Inputs as numbers, before they become tensors.
-
-        They have ``lengths``, int64, shape (sample,), what each costs: batches hold samples of about the same; and
-        ``arrays``, all numbers, which name the data in a fingerprint.
+        """Inputs as numbers: ``lengths``, int64, what each sample costs, and ``arrays``, which name the data in a
+        fingerprint.
         """
 
     @abstractmethod
@@ -137,12 +129,8 @@ class TorchClassifier(Classifier):
     ) -> Self:
         """Train on from the weights that the model has; its classes, and how it encodes inputs, stay as they are.
 
-        Parameters
-        ----------
-        data, targets, checkpoint, progress :
-            As for `fit`; targets are among the model's classes.
-        training :
-            How to train from here on; by default as before.
+        data, targets, checkpoint, progress : As for `fit`; targets are among the model's classes.
+        training : How to train from here on; by default as before.
 
         Raises `UsageError` before `fit`, `InputError` for targets that are not among the classes.
         """
@@ -190,7 +178,6 @@ class TorchClassifier(Classifier):
             best.restore()
 
     def _mean_loss(self, encoded: Any, truth: Array, device: str) -> float:
-        """Mean cross-entropy of labelled samples."""
         functional = load_torch().nn.functional
         answers, total = load_torch().from_numpy(truth).to(device), 0.0
         with Asking(self._asking_batches(encoded), len(truth)) as asking:

@@ -46,10 +46,8 @@ def _silence(library: Any) -> None:
 
 
 def seed_draws(seed: int) -> None:
-    """Seed what a network in use draws from: the processor's generator, and those of GPUs that have begun to work.
-
-    ``torch.manual_seed`` gives the same draws. Where no GPU is in use it writes down the stack three times for a later
-    one, which takes longer than the step of a small network, and keeps it.
+    """Seed the processor's generator and those of GPUs in use, as ``torch.manual_seed`` does: that one writes down the
+    stack for a later GPU, which takes longer than the step of a small network.
     """
     library = torch()
     library.default_generator.manual_seed(seed)
@@ -72,13 +70,7 @@ def choose_device(name: str | None) -> str:
 
 @cache
 def idle_cores() -> int:
-    """Cores that nobody else keeps busy, at least 1: two threads on two busy cores are slower than one.
-
-    Looked at once, before this process keeps any busy itself.
-
-    >>> idle_cores() >= 1
-    True
-    """
+    """Cores that nobody else keeps busy, at least 1, looked at once: two threads on two busy cores are slow."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
         busy = os.getloadavg()[0]
@@ -114,11 +106,7 @@ def _threads(count: int) -> Iterator[None]:
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """Inside, torch uses one thread, as every task does; the number of the process is put back.
-
-    Sums of several threads are rounded otherwise: a network that is trained or asked by one thread here is the same to
-    the last bit as one that a worker has. Without torch there is nothing to do: models from outside may need none.
-    """
+    """Inside, torch (if there) has one thread, as every task has: sums of several threads are rounded otherwise."""
     try:
         torch()
     except MissingExtraError:
@@ -129,10 +117,7 @@ def one_torch_thread() -> Iterator[None]:
 
 
 def on_gpu(device: str | None) -> bool:
-    """Whether a model that is told this device runs on a GPU of this machine; `UsageError` as of `choose_device`.
-
-    Without torch none does.
-    """
+    """Whether a model that is told this device runs on a GPU of this machine; without torch none does."""
     try:
         return choose_device(device) != "cpu"
     except MissingExtraError:
@@ -146,11 +131,9 @@ _NO_CONVERSION = "DISABLE_SAFETENSORS_CONVERSION"  # transformers would ask a se
 
 
 def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", **options: Any) -> Any:
-    """``transformers.<loader>.from_pretrained(source)``: of a folder, or of the hub.
-
-    ``source`` is a path, a name ``owner/name`` on the hub whose owner is no folder here, or ``hub:name``. Code that a
-    model brings along is never run, and weights are read from safetensors alone. Raises `InputError` where there is
-    none, and for a model that needs one of both.
+    """``transformers.<loader>.from_pretrained(source)`` of a folder, of ``owner/name`` on the hub whose owner is no
+    folder here, or of ``hub:name``. Code that a model brings along is never run, weights are read from safetensors
+    alone.
     """
     local, name = Path(source).expanduser(), source.removeprefix(_EXPLICIT)
     is_here = name == source and local.is_dir()
@@ -209,10 +192,7 @@ def _no_safetensors(expected: str, loader: str, source: str, got: str) -> InputE
 
 
 def from_hub() -> dict[str, Any]:
-    """Options of ``from_pretrained`` for a hub name: nothing but what was downloaded before where the hub is not there.
-
-    See `oodometer.datasets.files.hub_answers`.
-    """
+    """Options of ``from_pretrained`` for a hub name: only what was downloaded before where the hub is not there."""
     from ...datasets.files import hub_answers
 
     return {} if hub_answers() else {"local_files_only": True}
@@ -222,10 +202,7 @@ _NUMBERED = re.compile(r"LABEL_(\d+)")
 
 
 def class_names(config: Any, source: str) -> tuple[int | str, ...]:
-    """Class names of a classifier of transformers, in the order of its logits; ``LABEL_0``, ... are 0, ...
-
-    Raises `InputError` where it gives no distribution over at least two classes.
-    """
+    """Class names of a classifier of transformers, in the order of its logits; ``LABEL_0``, ... are 0, ..."""
     problem = getattr(config, "problem_type", None)
     labels = {int(number): str(name) for number, name in (config.id2label or {}).items()}
     if len(labels) < 2 or problem not in (None, "single_label_classification"):

@@ -40,10 +40,7 @@ def store_checkpoint(folder: Path, net: Any, optimizer: Any, *, fingerprint: str
 def restore_checkpoint(
     folder: Path, net: Any, optimizer: Any, *, fingerprint: str, fits: Callable[[int], bool] | None = None
 ) -> int:
-    """Load the state if there is one of this very training; returns the steps done, 0 where there is none.
-
-    ``fits`` is asked with the steps done before anything is loaded: False leaves the state alone.
-    """
+    """Load the state of this very training; returns its steps, 0 for none and where ``fits(steps)`` is False."""
     checkpoint = kept_tensors(folder / CHECKPOINT, fingerprint)
     if checkpoint is None or (fits is not None and not fits(int(checkpoint[1]["step"]))):
         return 0
@@ -59,7 +56,7 @@ def restore_checkpoint(
 
 
 def kept_tensors(path: Path, fingerprint: str) -> tuple[dict[str, Any], dict[str, str]] | None:
-    """Tensors of this very training and what is said of them; None where there are none, or where none can be read."""
+    """Tensors of this very training and what is said of them; None where there are none, or none that can be read."""
     if not path.is_file():
         return None
     try:
@@ -104,10 +101,7 @@ def write_tensors(path: Path, tensors: dict[str, Any], about: dict[str, str]) ->
 
 
 def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Named tensors and the mapping beside them; `InputError` for a file that is no safetensors file, or a damaged one.
-
-    What we write carries a checksum of its tensors; a file of others is taken without.
-    """
+    """Named tensors and the mapping beside them; `InputError` where they are not those that the checksum names."""
     library = _library()
     content = Path(path).read_bytes()
     try:
@@ -124,7 +118,6 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
 
 
 def _checksum(tensors: Mapping[str, Any]) -> str:
-    """Of names, types, shapes and bytes, in the order of the names."""
     parts: list[str | bytes] = []
     for name in sorted(tensors):
         value = tensors[name].contiguous()
@@ -147,18 +140,9 @@ BEST = "best.safetensors"
 
 @final
 class Best:
-    """Looks at the dev loss ten times in a training, evenly, the last step included, and keeps the best weights.
-
-    So a training always runs to its end, and its schedule of learning rates does not depend on what the dev set says.
-    Equal losses: the earlier weights. Where the training has a checkpoint folder, the best weights lie there too, and a
-    training that goes on finds them.
-
-    Parameters
-    ----------
-    net : gives the torch module in training.
-    loss : the mean loss on the dev set; called with the module in evaluation mode.
-    name : fingerprint of the training.
-    folder : the training's checkpoint folder, or None.
+    """Looks at the dev loss ten times in a training, evenly, the last step included, and keeps the best weights (of
+    equal losses the earlier), in the checkpoint folder where there is one. So a training runs to its end, and its
+    learning rates do not depend on the dev set.
     """
 
     def __init__(self, net: Callable[[], Any], loss: Callable[[], float], *, name: str, folder: Path | None) -> None:
@@ -173,7 +157,7 @@ class Best:
                     self.weights, self.value, self.step = tensors, float.fromhex(about["loss"]), int(about["step"])
 
     def watching(self, progress: Progress | None) -> Progress:
-        """The function of progress to give to a training: it looks first, then tells ``progress``."""
+        """The progress to give to a training: it looks first, then tells ``progress``."""
 
         def told(done: int, total: int) -> None:
             if done == 1:  # the training began anew, whatever was left here
@@ -214,11 +198,7 @@ class Best:
 
 
 def look_steps(total: int) -> frozenset[int]:
-    """The steps, counted from 1, after which the dev set is asked.
-
-    >>> sorted(look_steps(20)), sorted(look_steps(3))
-    ([2, 4, 6, 8, 10, 12, 14, 16, 18, 20], [1, 2, 3])
-    """
+    """The steps, counted from 1, after which the dev set is asked."""
     return frozenset(-(-total * i // LOOKS) for i in range(1, LOOKS + 1))
 
 
@@ -232,8 +212,6 @@ ADDED = frozenset({"batch_tokens", "optimizer", "momentum", "schedule", "precisi
 class TrainingConfig:
     """How a network is trained.
 
-    Parameters
-    ----------
     epochs : passes over the data.
     batch_size : samples a step; not read where ``batch_tokens`` is given.
     batch_tokens : padded tokens a step at most, all that a sample has (an input and its output) counted; a sample that
@@ -292,11 +270,7 @@ class TrainingConfig:
         return fingerprint({"name": name, **own})
 
     def rate(self, step: int, total: int) -> float:
-        """Learning rate at a step: up over the warm-up, then by the schedule.
-
-        >>> [TrainingConfig(learning_rate=1, warmup=0.5).rate(step, 4) for step in range(4)]
-        [0.5, 1.0, 1.0, 0.5]
-        """
+        """Learning rate at a step: up over the warm-up, then by the schedule."""
         rising = int(self.warmup * total)
         if step < rising:
             return self.learning_rate * ((step + 1) / rising)
@@ -329,10 +303,8 @@ class Batches(Protocol):
 
 @dataclass(frozen=True)
 class LengthBatches:
-    """Batches of samples of about the same length, see `length_batches`.
-
-    ``lengths`` is the length of each sample, shape (sample,), or of its parts, each padded by itself, shape
-    (sample, part).
+    """Batches by `length_batches`; ``lengths`` (sample,), or (sample, part) of parts that are each padded by
+    themselves.
     """
 
     lengths: Array
@@ -354,8 +326,6 @@ class LengthBatches:
 class Hooks:
     """What is called, and asked, as a training goes.
 
-    Parameters
-    ----------
     progress : called with (steps done, steps in all).
     on_step : called with the number of steps done after each, the weights being those after it; and once more where a
         training goes on, since an interruption may have hit the call.
@@ -385,23 +355,8 @@ def train(
     hooks: Hooks | None = None,
 ) -> None:
     """Minimise the mean of ``loss(positions)`` over batches; the network is left in evaluation mode.
-
-    Parameters
-    ----------
-    net :
-        Torch module.
-    loss :
-        Gives the mean loss, a torch scalar, of the samples at some positions.
-    batches :
-        The samples of each step, such as `LengthBatches`.
-    config :
-        How to train.
-    name :
-        `fingerprint` of the settings and the data.
-    checkpoint :
-        Folder for checkpoints; None keeps none. Interrupted, the state is written before leaving.
-    hooks :
-        What is called on the way.
+    ``name`` is the `fingerprint` of settings and data, ``checkpoint`` the folder of the state, which an interruption
+    writes.
     """
     torch, hooks = load_torch(), hooks or Hooks()
     trained = [parameter for parameter in net.parameters() if parameter.requires_grad]

@@ -26,18 +26,13 @@ _INTERVAL = {"value", "lower", "upper", "level", "kind"}
 
 
 def training_home(path: Path) -> Path:
-    """The folder beside ``path`` in which an unfinished training keeps its state.
-
-    >>> training_home(Path("models/judges")).name
-    'judges.training'
-    """
+    """The folder beside ``path`` in which an unfinished training keeps its state."""
     return path.with_name(f"{path.name}.training")
 
 
 def finished(path: Path, training: str) -> dict[str, Any] | None:
-    """What ``judges.json`` says of this very training; None where there is no such folder, or an empty one.
-
-    Raises `UsageError` where the place is taken by something else: judges that took long to train are not written over.
+    """What ``judges.json`` says of this very training, None where there is no folder yet; `UsageError` where the place
+    is taken.
     """
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return None
@@ -83,20 +78,14 @@ def noting_cuts(folder: Path | None) -> Iterator[list[str]]:
 
 
 def holds_judges(folder: str | os.PathLike[str]) -> bool:
-    """Whether a folder holds what `open_judges` takes.
-
-    >>> holds_judges("no-such-folder")
-    False
-    """
+    """Whether a folder holds what `open_judges` takes."""
     path = Path(folder)
     return path.is_dir() and ((path / _PANEL).is_file() or described(path) is not None)
 
 
 def open_judges(folder: str | os.PathLike[str]) -> tuple[Panel, dict[str, Any]]:
-    """The judges of a folder and what is known of them: ``metric`` at least.
-
-    Takes what `train_judges` or `Panel.save` wrote, or a single saved discriminator. Raises `InputError` for another
-    folder, and for a training that was not finished.
+    """The judges of a folder (of `train_judges`, `Panel.save`, or one discriminator) and what is known of them:
+    ``metric`` at least.
     """
     path = Path(folder)
     if (path / _PANEL).is_file():
@@ -118,7 +107,6 @@ def open_judges(folder: str | os.PathLike[str]) -> tuple[Panel, dict[str, Any]]:
 
 
 def _about(path: Path) -> dict[str, Any]:
-    """What ``judges.json`` says, empty where there is none; `InputError` where it is damaged."""
     try:
         about = json.loads((path / ABOUT).read_text(encoding="utf-8"))
     except OSError:
@@ -137,11 +125,7 @@ def _checksum(about: Mapping[str, Any]) -> str:
 
 
 def revived(value: Any) -> Any:
-    """What JSON says of intervals as intervals again.
-
-    >>> revived([{"value": 0.5, "lower": 0.4, "upper": 0.6, "level": 0.95, "kind": "exact"}])[0].width.__round__(1)
-    0.2
-    """
+    """What JSON says of intervals as intervals again."""
     if isinstance(value, Mapping):
         if set(value) == _INTERVAL and None not in value.values():
             return Interval(**value)

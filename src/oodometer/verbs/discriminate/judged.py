@@ -29,13 +29,9 @@ _READ = (*_TEXTS, "votes", "correct", "label", "prediction", "probabilities", "m
 
 @dataclass(frozen=True)
 class PseudoLabels(Record):
-    """Accepted rows and what is known of them.
-
-    record : the accepted rows: `input` and `output` where the data hold them, and the columns ``row`` (its number in
-    the data, from 0) and ``id`` (where there is one). rows : rows of the data; judges; agree : votes that a row needs.
-    accepted : share of the rows (exact interval). precision : share of the accepted rows of known truth that are right,
-    accuracy : that of all rows; None where no truth is known. ladder : accepted rows, share and precision for "at least
-    j judges", j = 1 ... n.
+    """Accepted rows (``record``: `input`, `output`, and the columns ``row`` and ``id``) and what is known of them:
+    share ``accepted`` (exact interval), ``precision`` of these and ``accuracy`` of all rows of known truth, else None;
+    ladder: the same for "at least j judges", j = 1 ... n.
     """
 
     record: Predictions
@@ -68,19 +64,12 @@ def pseudo_labels(
 ) -> PseudoLabels:
     """The rows that at least ``agree`` judges accept (all of them by default: the lower bound's), for self-training.
 
-    Parameters
-    ----------
-    predictions :
-        A file, frame, mapping or `Predictions` with `votes`, and `input` and `output` to train on; `correct` where it
-        is known.
-    agree :
-        Votes for Correct that a row needs, from 1 to the number of judges.
-    out :
-        File for the accepted pairs (.jsonl, .csv, .parquet, ...): `input`, `output`, `row`, and `id` if there is one.
-    level :
-        Nominal coverage of the intervals.
-    mapping :
-        Renamed columns, {their column: our column}.
+    predictions : A file, frame, mapping or `Predictions` with `votes`, and `input` and `output` to train on; `correct`
+        where it is known.
+    agree : Votes for Correct that a row needs, from 1 to the number of judges.
+    out : File for the accepted pairs (.jsonl, .csv, .parquet, ...): `input`, `output`, `row`, and `id` if there is one.
+    level : Nominal coverage of the intervals.
+    mapping : Renamed columns, {their column: our column}.
 
     precision = right and accepted / accepted, over the rows whose truth is known, exact for rows drawn like these: the
     correct_precision of the voting rule. It is measured, never assumed. The truth itself is not exported. Raises
@@ -214,12 +203,7 @@ class JudgedOutputs(Shown, Record):
 
 
 def vote_numbers(record: Predictions, agree: int | None, level: float) -> dict[str, Any]:
-    """Bounds, ladder and single judges from a record's votes.
-
-    >>> found = vote_numbers(Predictions.from_arrays(votes=[[1, 1, 0, 0], [1, 0, 0, 0]]), None, 0.95)
-    >>> found["lower"].value, found["upper"].value, found["mean"].value, found["single"].value
-    (0.25, 0.5, 0.375, 0.5)
-    """
+    """Bounds, ladder and single judges from a record's votes."""
     votes = record.votes
     assert votes is not None
     judges, rows = votes.shape
@@ -244,15 +228,8 @@ def vote_numbers(record: Predictions, agree: int | None, level: float) -> dict[s
 
 
 def metric_numbers(predicted: Array, agree: int | None, level: float, true: Array | None = None) -> dict[str, Any]:
-    """The same of predictions of a metric, axes (judge, sample); ``true`` is the metric where known, else NaN.
-
-    A row's predictions are sorted: the j-th largest is what at least j judges say it reaches, so that verdicts of 0 and
-    1 give `vote_numbers` again.
-
-    >>> votes = np.array([[1, 1, 0, 0], [1, 0, 0, 0]], dtype=np.float32)
-    >>> found = metric_numbers(votes, None, 0.95)
-    >>> found["lower"].value, found["upper"].value, found["mean"].value, found["single"].value
-    (0.25, 0.5, 0.375, 0.5)
+    """As `vote_numbers`, of predictions of a metric, axes (judge, sample); ``true`` is the metric where known, else
+    NaN. A row's j-th largest prediction is what at least j judges say it reaches.
     """
     judges = len(predicted)
     agree = check_agree(agree, judges)
@@ -345,7 +322,6 @@ def judged_view(result: Mapping[str, Any]) -> View:
 
 
 def _written(result: Mapping[str, Any], exact: bool) -> tuple[str, ...]:
-    """Which files were written, and what to do next."""
     labels, out, lines = result["pseudo_labels"], result["out"], []
     if labels is not None and labels["kept"]:
         right = "" if labels["precision"] is None else f", of which {with_ends(labels['precision'])} are right"
@@ -401,11 +377,7 @@ def trained_view(result: Mapping[str, Any]) -> View:
 
 
 def thresholds_sentence(thresholds: Mapping[str, Any] | None, who: str) -> str:
-    """From which P(Correct) on each judge accepts, with digits enough to be told from 0 and 1, and where that is from.
-
-    >>> thresholds_sentence({"from": None, "by_judge": [{"value": 0.5}, {"value": 0.99951}]}, "Both accept")
-    'Both accept from P(Correct) 0.5, 1 - 0.00049 on'
-    """
+    """From which P(Correct) on each judge accepts, in digits that tell it from 0 and 1, and where that is from."""
     if thresholds is None:
         return ""
     at = [row["value"] for row in thresholds["by_judge"]]
@@ -424,7 +396,6 @@ def _accepting(count: int, judges: int) -> str:
 
 
 def _truth_sentence(known_rows: Mapping[str, Any], agree: int, exact: bool) -> str:
-    """The truth of the rows where it is known, and whether the judges' bounds on these hold it."""
     widest = next(row for row in known_rows["bounds"] if row["agree"] == agree) if exact else known_rows
     low, high = (widest[end]["value"] if exact else widest[end] for end in ("lower", "upper"))
     inside = "lies" if widest["inside"] else "does not lie"

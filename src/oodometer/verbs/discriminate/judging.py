@@ -174,7 +174,6 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
 
 
 def _held_by(labels: TextRows, names: Sequence[str]) -> Array:
-    """The answers of the same judges that labelled rows hold."""
     own_names, p = probability_columns(labels)
     if set(own_names) != set(names):
         expected = f"columns p_correct_ of the same judges as in the rows: {', '.join(names)}"
@@ -186,7 +185,6 @@ def _held_by(labels: TextRows, names: Sequence[str]) -> Array:
 def _judged(
     record: Predictions, rows: TextRows, p: Array, jury: Jury, options: JudgeOptions
 ) -> tuple[Predictions, dict[str, Any], list[str]]:
-    """The record with what the judges said, the numbers that it amounts to, and warnings."""
     if jury.metric != "exact":
         column, measure = jury.metric.replace("-", "_"), METRICS.get(jury.metric)
         true = None  # NaN where there is no gold output
@@ -251,7 +249,7 @@ def _without(record: Predictions, jury: Jury) -> tuple[Predictions, int, list[st
 
 
 def _voted(record: Predictions, votes: Array, names: Sequence[str]) -> Predictions:
-    """The record with the new votes first, so that `single` is one of them; those it had follow."""
+    """The record with the new votes first, so that `single` is one of them."""
     axis = tuple(names)
     if record.votes is not None:
         votes, axis = np.concatenate([votes, record.votes]), (*axis, *record.names["judge"])
@@ -274,10 +272,8 @@ def _flat(record: Predictions) -> Predictions:
 
 
 class _Asked:
-    """What judges said: ``said`` is P(Correct), axes (judge, sample), 0 for an empty output, which nobody is asked.
-
-    ``members`` come with a text that tells them apart. ``cut`` is the number of pairs that were cut, at the judge that
-    cut most, ``cuts`` what was said of them.
+    """What judges said: P(Correct), axes (judge, sample), 0 for an empty output, which nobody is asked; ``cut`` pairs
+    at the judge that cut most, ``cuts`` what was said of them. ``members`` come with a text that tells them apart.
     """
 
     def __init__(self, members: Sequence[Member], inputs: Sequence[str], outputs: Sequence[str]) -> None:
@@ -315,10 +311,8 @@ class _Asked:
 
 @dataclass(frozen=True, eq=False)
 class Jury:
-    """Judges with a text that tells them apart, their names, what they judge and were worth on held-out pairs.
-
-    ``accept`` is how they accept; ``said`` are the answers that the rows hold already, None where judges are asked.
-    ``confidence`` says that the last of ``names`` is the rows' own confidence, which nobody is asked for.
+    """Judges with a text that tells them apart, names, what they judge and were worth; how they ``accept``; ``said``:
+    answers that the rows hold already; ``confidence``: the last of ``names`` is the rows' own.
     """
 
     members: list[Member]
@@ -331,10 +325,8 @@ class Jury:
 
 
 def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
-    """Judges of folders, of a `Panel`, existing classifiers, or the answers that the rows hold; `UsageError` for none.
-
-    Judges of several folders vote together. Their thresholds are those that the folders keep, where these were set on
-    the same labelled outputs.
+    """Judges of folders, of a `Panel`, existing classifiers, or the answers that the rows hold. Judges of several
+    folders vote together; thresholds are those of the folders, where set on the same outputs.
     """
     members: list[Member] = []
     metric, accept = "exact", Acceptance()
@@ -413,7 +405,6 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
 
 
 def _own_confidence(several: Sequence[TextRows]) -> Array:
-    """The confidence of rows, one set behind the other, float64; `InputError` where a set has none."""
     parts = []
     for rows in several:
         try:

@@ -20,22 +20,14 @@ from ..opening import Opener
 
 
 def squeezed(text: str) -> str:
-    """The text with one space in the place of each run of white space, none at the ends.
-
-    >>> squeezed("  a   b ")
-    'a b'
-    """
+    """The text with one space in the place of each run of white space, none at the ends."""
     return " ".join(text.split())
 
 
 @dataclass(frozen=True, eq=False)
 class TextRows:
-    """One file's rows.
-
-    name : of the file. record : the fields and further columns that were asked for. inputs : texts. outputs, golds :
-    texts, None where a cell is empty or null; None as a whole where there is no such column. correct : int8, shape
-    (sample,), 1, 0, or -1 where unknown. columns : all that the file has, by its own names. theirs : our name of a
-    column -> the file's, where it was renamed.
+    """One file's rows: texts, None where a cell is empty, or as a whole where there is no such column; ``correct`` 1, 0
+    or -1 where unknown; ``columns`` by the file's names; ``theirs``: our name of a column -> the file's, if renamed.
     """
 
     name: str
@@ -63,9 +55,8 @@ class TextRows:
 
     @property
     def equal(self) -> Array:
-        """Whether output and gold are the same, int8, shape (sample,): 1, 0, or -1 where there is no gold.
-
-        Runs of white space count as one space. An output that is absent is not the gold one.
+        """Whether output and gold are the same but for white space, int8, shape (sample,): 1, 0, or -1 where there is
+        no gold.
         """
         if self.golds is None:
             return np.full(len(self.inputs), -1, dtype=np.int8)
@@ -85,11 +76,8 @@ def read_texts(
     everything: bool = False,
     needs: Sequence[str] = ("input", "output"),
 ) -> TextRows:
-    """Read the rows of a file, frame, mapping of arrays or record.
-
-    ``everything`` also reads all other fields and columns, to be written again. The opener holds the same renamings as
-    ``mapping``; ``needs`` are columns that the work needs, named where the file has none of them. Raises `InputError`
-    for a file without the column ``input``, for an empty cell in it or in ``gold``, and for a cell that is no text.
+    """Read the rows of a file, frame, mapping of arrays or record; ``everything`` reads all other columns, too, to be
+    written again; ``needs`` are named where the file has none of them.
     """
     try:
         source = opener.open(data)
@@ -136,11 +124,6 @@ def read_texts(
 
 
 def _lacks(expected: str, given: Sequence[str], wanted: Sequence[str], file: str | None, why: str = "") -> InputError:
-    """The error for columns that a file does not have; those that look like them are proposed.
-
-    >>> print(_lacks("a column input", ("Input", "output"), ("input",), "a.jsonl"))
-    a.jsonl: expected a column input, got Input, output; name it with --map Input=input
-    """
     meant = {ours: near_names(ours, given) for ours in wanted}
     named = " ".join(f"--map {(meant[ours] or ['theirs'])[0]}={ours}" for ours in wanted)
     remedy = f"{why}name {'it' if len(wanted) == 1 else 'them'} with {named}"
@@ -181,10 +164,7 @@ _NO_NEGATIVES = (
 
 @dataclass(frozen=True, eq=False)
 class Pairs(Examples):
-    """Pairs to learn from or to be judged by; ``correct`` where the target is 1.
-
-    targets : float32, shape (sample,), 1 where the output is right, else 0, or the metric.
-    """
+    """Pairs to learn from or to be judged by; ``targets`` are 1 where the output is right, else 0, or the metric."""
 
     targets: Array = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
 
@@ -201,15 +181,10 @@ class Pairs(Examples):
 def pairs_of(
     files: Sequence[TextRows], *, metric: str = "exact", balance: float = 1.0, seed: int = 0, all_right: bool = False
 ) -> Pairs:
-    """Right and wrong pairs of all rows.
-
+    """Right and wrong pairs of all rows, each once; of the wrong ones at most ``balance`` for each right one, 0 for
+    all.
     Every gold output is a right pair. An output is right where it equals a gold output of its input, or where `correct`
-    says so; it is wrong otherwise. Empty outputs are counted and left out, as they are judged Incorrect without asking.
-    A pair is there once. Of the wrong ones at most ``balance`` for each right one are drawn, 0 for all. With a
-    ``metric`` the target of an output is the metric against the row's gold. ``all_right``: no pair need be wrong.
-
-    Raises `InputError` for a row whose correctness is unknown, for an empty gold output, for an output that equals gold
-    and is said to be wrong, and where all pairs are right or all wrong.
+    says so. With a ``metric`` its target is the metric against the row's gold. Empty outputs are left out.
     """
     if metric not in METRICS:
         raise UsageError(f"expected a metric of {', '.join(METRICS)}, got {metric!r}")
@@ -294,11 +269,7 @@ def pairs_of(
 
 
 def split(pairs: Pairs, seed: int) -> tuple[Pairs, Pairs]:
-    """Pairs to train on, and those of a tenth of the inputs, drawn apart among inputs with and without mistakes.
-
-    All pairs of one input lie on one side, so that nothing is asked that was learnt. Raises `InputError` for fewer than
-    ten inputs, and where a side would lack right or wrong pairs.
-    """
+    """Pairs to train on, and those of a tenth of the inputs, drawn apart among inputs with and without mistakes."""
     names, codes = np.unique([squeezed(given) for given in pairs.inputs], return_inverse=True)
     if len(names) < SHARE:
         expected = f"at least {SHARE} different inputs, of which a tenth is held out"

@@ -51,11 +51,8 @@ POOR = 0.6
 
 
 def stop_at_a_coin(judge: Discriminator, pairs: Pairs, judges: int) -> None:
-    """Raise `WorkError` where the first of several judges is surely of no use; else do nothing.
-
-    It is where the upper 95 % limit of its area under the ROC curve on the held-out pairs, by the variance of Mann and
-    Whitney (1947) without effect, is below `POOR`; with few of them nothing is sure, and all judges are trained. What
-    it says at 0.5 does not count: thresholds can be set later.
+    """`WorkError` where the first of several judges is surely of no use: where the upper 95 % limit of its area under
+    the ROC curve on held-out pairs, by the variance of Mann and Whitney (1947) without effect, is below `POOR`.
     """
     some, others = int(pairs.correct.sum()), int((~pairs.correct).sum())
     if not (some and others):
@@ -228,7 +225,6 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
 
 
 def _panel(learnt: Pairs, held_out: Pairs, folder: Kept, options: TrainOptions) -> Panel:
-    """The trained judges; ``folder`` holds an unfinished training."""
     state = folder.path
     sent = replace(options, pairs=None, dev=None, progress=None)  # what tasks are sent
     make: Callable[[int], Discriminator] = partial(_untrained, sent, None)
@@ -294,12 +290,10 @@ def _part(progress: Progress | None, start: float, stop: float) -> Progress | No
 
 
 def _in_tasks(options: TrainOptions) -> bool:
-    """Whether judges are trained as tasks, each by one thread."""
     return options.engine is not None or options.workers is not None
 
 
 def _threads(options: TrainOptions) -> AbstractContextManager[None]:
-    """The threads of all networks: one, as a task has, where judges are tasks; else as many as there are idle cores."""
     return one_torch_thread() if _in_tasks(options) else idle_threads()
 
 

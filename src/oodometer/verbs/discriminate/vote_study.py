@@ -106,21 +106,13 @@ def vote_study(
 ) -> VoteStudy:
     """Everything that the tables and the figure of Yao and Koller (2024) say of one data set, from a labelled record.
 
-    Parameters
-    ----------
-    record :
-        Predictions with `votes` and the truth (`correct`, or `label`), and `confidence` or `token_logprobs` for the
-        baselines: a `Predictions`, a file, a frame or a mapping.
-    reference :
-        Labelled predictions of the same model on known ground, which ATC needs for its threshold.
-    sizes, draws :
-        Numbers of rows to draw, by default 20, 50, 100, ... and all, and the draws of each.
-    agree :
-        How many judges must agree on a bound, a majority of them; None for all, as in the paper.
-    gamma :
-        Level of confidence of the baseline MaxProb.
-    level, seed :
-        Nominal coverage of every interval; seed of the draws.
+    record : Predictions with `votes` and the truth (`correct`, or `label`), and `confidence` or `token_logprobs` for
+        the baselines: a `Predictions`, a file, a frame or a mapping.
+    reference : Labelled predictions of the same model on known ground, which ATC needs for its threshold.
+    sizes, draws : Numbers of rows to draw, by default 20, 50, 100, ... and all, and the draws of each.
+    agree : How many judges must agree on a bound, a majority of them; None for all, as in the paper.
+    gamma : Level of confidence of the baseline MaxProb.
+    level, seed : Nominal coverage of every interval; seed of the draws.
 
     lower = share that all judges accept, upper = share that some judge accepts (with ``agree`` = k of n: that at least
     k, and at least n - k + 1, accept), mean their middle, single the first judge's share; error = |accuracy - value|.
@@ -188,12 +180,10 @@ def vote_study(
 
 
 def _measured(row: Mapping[str, Any]) -> dict[str, Interval | None]:
-    """Recall and precision of Correct and Incorrect, of what a table says."""
     return {name: row[name] for name in MEASURES}
 
 
 def _error(verdicts: Array, points: Array, level: float, fitted: bool = False) -> Interval:
-    """|mean (right - said)| with its interval from the differences row by row."""
     gap = verdicts - np.asarray(points, dtype=np.float64)
     error = absolute(paired_gap(float(gap.sum()), float(np.square(gap).sum()), len(gap), level))
     return Interval(error.value, error.lower, error.upper, level, "conditional") if fitted else error

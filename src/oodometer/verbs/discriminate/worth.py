@@ -58,10 +58,7 @@ class Acceptance:
 
 
 def calibrated(p: Array, rows: TextRows, level: float) -> Acceptance:
-    """Thresholds from what judges say of labelled outputs, axes (judge, sample); `InputError` where none follow.
-
-    Only rows whose truth is known count.
-    """
+    """Thresholds from what judges say of labelled outputs, axes (judge, sample)."""
     truth = check_labelled(rows)
     labelled_rows = np.flatnonzero(truth >= 0)
     try:
@@ -88,11 +85,7 @@ def labelled(rows: TextRows) -> Array:
 
 
 def shortest(p: Array) -> Array:
-    """The float32 numbers as float64 that are written in the fewest digits: what a file gives back is the same.
-
-    >>> shortest(np.array([0.3], dtype=np.float32)).tolist()
-    [0.3]
-    """
+    """The float32 numbers as float64 that are written in the fewest digits: what a file gives back is the same."""
     out: Array = p.astype(np.float32).astype(str).astype(np.float64)
     return out
 
@@ -104,10 +97,7 @@ def with_probabilities(record: Predictions, p: Array, names: Sequence[str]) -> P
 
 
 def probability_columns(rows: TextRows) -> tuple[tuple[str, ...], Array]:
-    """Names of the judges whose P(Correct) rows already hold, and these, float64, axes (judge, sample).
-
-    Raises `InputError` for a cell that is no number from 0 to 1.
-    """
+    """Names of the judges whose P(Correct) rows already hold, and these, float64, axes (judge, sample)."""
     names, columns = [], []
     for column, values in rows.record.columns.items():
         if column.startswith(PROBABILITY):
@@ -127,24 +117,12 @@ def probability_columns(rows: TextRows) -> tuple[tuple[str, ...], Array]:
 
 
 def holds_between(ladder: Sequence[Mapping[str, Any]], agree: int) -> dict[str, Interval] | None:
-    """The accuracies ``lowest`` to ``highest`` between which the bounds of k-of-n voting hold the truth.
-
+    """The accuracies ``lowest`` to ``highest`` between which the bounds of k-of-n voting hold the truth; None without
+    right or wrong rows.
     A rule that accepts the share f of wrong outputs and rejects the share r of right ones accepts a (1 - r) + (1 - a) f
-    of outputs of accuracy a. That is at most a from a = f / (f + r) upwards, and at least a from there downwards: so
-    the lower bound holds above the crossing of its rule, the upper bound below that of its own. A rule that never errs
-    holds everywhere. The more judges agree, the lower f and the higher r: ``lowest`` is never above ``highest``.
-
-    ``ladder`` has a mapping for each "at least j judges accept" with ``correct_recall`` and ``incorrect_recall``. The
-    intervals take f and r at the ends of theirs; conditional, as f and r carry over only if the judges err on new
-    outputs as on these. None where there were no right rows or no wrong ones. Source: Rogan and Gladen (1978) for the
-    share that a fallible test accepts.
-
-    >>> def rule(recall, other):
-    ...     some, more = (Interval(x, x, x, 0.95, "conditional") for x in (recall, other))
-    ...     return {"correct_recall": some, "incorrect_recall": more}
-    >>> found = holds_between([rule(0.95, 0.8), rule(0.8, 0.95)], 2)  # some judge accepts, both accept
-    >>> round(found["lowest"].value, 2), round(found["highest"].value, 2)
-    (0.2, 0.8)
+    of outputs of accuracy a: at most a from a = f / (f + r) upwards, at least a from there downwards. So the lower
+    bound holds above the crossing of its rule, the upper bound below that of its own. The intervals take f and r at the
+    ends of theirs. Source: Rogan and Gladen (1978).
     """
     ends = []
     for row, sound in ((ladder[agree - 1], 0.0), (ladder[len(ladder) - agree], 1.0)):  # ``sound`` where it never errs
@@ -159,10 +137,7 @@ def holds_between(ladder: Sequence[Mapping[str, Any]], agree: int) -> dict[str, 
 
 
 def outside(ladder: Sequence[Mapping[str, Any]], value: float, agree: int) -> list[str]:
-    """A warning where an estimate lies outside the range in which the bounds would hold.
-
-    Surely outside, the range's own intervals included, or perhaps: few held-out pairs say little of rare errors.
-    """
+    """A warning where an estimate lies surely, or perhaps, outside the range in which the bounds would hold."""
     holds = holds_between(ladder, agree)
     if holds is None:
         return []
@@ -192,11 +167,8 @@ def judge_names(members: Sequence[Discriminator]) -> tuple[str, ...]:
 def worth(
     panel: Panel, pairs: Pairs, *, metric: str, level: float = 0.95, seed: int = 0, progress: Progress | None = None
 ) -> tuple[dict[str, Any], Predictions]:
-    """What the judges are worth on held-out pairs, and these pairs as a judged record.
-
-    For judges of right and wrong: ``rules`` and ``by_judge``, recall and precision of Correct and Incorrect as of
-    `oodometer.metrics.Votes`, and the bounds. For judges of a metric: ``metric_table`` on the same pairs. Every
-    interval is conditional on `ASSUMES`.
+    """What the judges are worth on held-out pairs, and these pairs as a judged record. Every interval is conditional on
+    `ASSUMES`.
     """
     check_level(level)
     p = panel.probabilities(pairs.inputs, pairs.outputs, progress=progress)
@@ -226,11 +198,8 @@ def worth(
 
 
 def metric_table(true: Array, predicted: Array, level: float) -> dict[str, Any]:
-    """A metric as judges predict it, axes (judge, sample), beside the true one, shape (sample,).
-
-    true, predicted : mean of the metric, and of the judges' mean prediction. error : |true - predicted|, from the
-    differences row by row. distance : the mean of |true - predicted| over the rows. correlation : Pearson's, None where
-    one of the two never varies.
+    """A metric as judges predict it, axes (judge, sample), beside the true one, shape (sample,): the means, the error
+    from differences row by row, the mean distance of a row, the correlation where both vary.
     """
     mean = predicted.mean(axis=0, dtype=np.float64)
     gap = true - mean
@@ -245,11 +214,7 @@ def metric_table(true: Array, predicted: Array, level: float) -> dict[str, Any]:
 
 
 def spread(values: Array, level: float) -> Interval:
-    """The mean of values in [0, 1] with its asymptotic interval.
-
-    >>> spread(np.array([0.0, 1.0] * 50), 0.95).value
-    0.5
-    """
+    """The mean of values in [0, 1] with its asymptotic interval."""
     exact = np.asarray(values, dtype=np.float64)
     return mean_of(float(exact.sum()), float(np.square(exact).sum()), len(exact), level)
 
@@ -266,10 +231,7 @@ def conditional(table: Any) -> Any:
 
 
 def no_better_than_a_coin(held_out: Mapping[str, Any]) -> list[str]:
-    """Warnings about judges that tell nothing, and about pairs too few to say.
-
-    A judge is suspect where the intervals of the share that it accepts of right pairs and of wrong ones overlap.
-    """
+    """Warnings about judges that accept right and wrong pairs about as often, and about pairs too few to say."""
     out = []
     if held_out["pairs"] < FEW:
         out.append(f"only {held_out['pairs']} pairs are held out: what they say of the judges is rough")
