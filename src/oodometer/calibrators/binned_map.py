@@ -216,11 +216,8 @@ _UNSEEN = 5  # of a kind: with fewer, another sample may well hold some where th
 
 @dataclass(frozen=True, eq=False)
 class BlockRates:
-    """Rates by (class, bin), with the counts they were learnt from.
-
-    block : shape (class, bin), number of the block that a cell belongs to.
-    rows, hits : shape (block,), samples in each block, and those where the event happened.
-    group : shape (block,), number of the set of rows (a class, or all together) that a block is part of.
+    """Rates by (class, bin), the ``block`` of each cell, and of each block its ``rows``, ``hits`` and ``group`` of
+    rows.
     """
 
     block: Array
@@ -234,15 +231,13 @@ class BlockRates:
         return (self.hits / np.maximum(self.rows, 1))[self.block]
 
     def redraw(self, many: int, rng: np.random.Generator) -> Array:
-        """The rates as other samples of the same size might have given them, shape (replicate, class, bin). Hits and
-        misses of a block are Poisson. Where a group holds fewer than five of a kind, as many again as an equal sample
-        might hold (Poisson, of an exponential mean 1) are spread over it.
-        """
+        """The rates as other samples of the same size might have given them, shape (replicate, class, bin)."""
         hits = rng.poisson(self.hits, (many, len(self.hits))).astype(np.float64)
         drawn = hits + rng.poisson(self.rows - self.hits, hits.shape)
         rate = np.where(drawn > 0, hits / np.maximum(drawn, 1), self.hits / np.maximum(self.rows, 1))
         all_rows = np.maximum(np.bincount(self.group, weights=self.rows), 1)
         all_hits = np.bincount(self.group, weights=self.hits)
+        # of fewer than five of a kind as many again as an equal sample might hold (Poisson, of an exponential mean 1)
         for seen, event in ((all_rows - all_hits, 0.0), (all_hits, 1.0)):
             unseen = rng.poisson(rng.exponential(size=(many, len(seen)))) * (seen < _UNSEEN)
             share = np.minimum(unseen / all_rows, 1)[:, self.group]
@@ -261,8 +256,8 @@ def _blocks(rows: Array) -> Array:
 
 
 def fit_block_rates(rows: Array, hits: Array, least_hits: int = 0) -> BlockRates:
-    """Rates from counts with axes (class, bin): samples, and those where the event happened. A class with fewer than 5
-    rows, or ``least_hits`` hits, takes the rates of all classes together.
+    """Rates from counts (class, bin); a class of fewer than 5 rows, or ``least_hits`` hits, takes those of all
+    together.
     """
     own = np.flatnonzero((rows.sum(axis=1) >= _ENOUGH_FOR_RATES) & (hits.sum(axis=1) >= least_hits))
     pooled = _blocks(rows.sum(axis=0))

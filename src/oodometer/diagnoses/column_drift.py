@@ -25,9 +25,8 @@ _FAR = 0.5  # share of rows outside the reference's whole range
 def columns_finding(
     features: tuple[Array, Array] | None, probabilities: tuple[Array, Array] | None, columns: Sequence[UserColumn] = ()
 ) -> Finding | None:
-    """Columns that became constant, or lie mostly outside the reference's range, which points to a broken pipeline
-    rather than a shift; each pair is (reference, target). Statistic: number of odd columns. None without columns.
-    ``columns`` are the user's own.
+    """Columns that became constant or lie outside the reference's range, which points to a broken pipeline; pairs of
+    sides.
     """
     odd: list[str] = []
     for what, pair in (("feature", features), ("probability", probabilities)):
@@ -95,9 +94,7 @@ _LEAST_EXPECTED = 5  # rows of the smaller side in a cell of the test
 
 @dataclass(frozen=True)
 class _Figure:
-    """What is counted of a column: one number in cells between ``edges``, or its categories (None). Cells of a number:
-    below the reference, its deciles, beyond the reference, missing. Those of a category: its labels, other, missing.
-    """
+    """What is counted of a column: one number in cells between ``edges``, or its categories (None)."""
 
     column: UserColumn
     place: int
@@ -307,23 +304,12 @@ def _number_says(figure: _Figure, edges: Array, sums: tuple[float, float], sides
 
 
 def _number(value: float) -> str:
-    """A mean as people write it.
-
-    >>> _number(39291.4), _number(4.60004), _number(0.000123)
-    ('39,291', '4.6', '0.000123')
-    """
+    """A mean as people write it."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def homogeneity(here: Array, there: Array) -> float:
-    """p-value of the G test that two sides fall into cells alike, by its chi-squared limit. Cells are taken together,
-    from the rarest on, until five rows of the smaller side are expected in each; the tail is that of Wilson and
-    Hilferty (1931).
-
-    >>> sides = np.array([500.0, 300, 200]), np.array([251.0, 148, 101])
-    >>> round(homogeneity(*sides), 2), homogeneity(sides[0], sides[0][::-1]) < 1e-9
-    (0.97, True)
-    """
+    """p-value of the G test that both sides fall into cells alike, joined until 5 rows are expected in each."""
     small, large = (here, there) if here.sum() < there.sum() else (there, here)
     both, group = small + large, np.zeros(len(small), dtype=np.intp)
     now, mass = 0, 0.0

@@ -43,11 +43,7 @@ def reading_confidence() -> tuple[str, ...]:
 
 
 def asking_for(stable: str) -> tuple[str, ...]:
-    """Methods that ask this to be unchanged under the shift: "P(x | y)", as label shift has it, or "P(y | x)".
-
-    >>> asking_for("P(x | y)")
-    ('label-shift', 'bbse', 'sld', 'leap', 's-leap')
-    """
+    """Methods that ask this to be unchanged under the shift: "P(x | y)", as label shift has it, or "P(y | x)"."""
     return those("estimator", lambda cls: cls.traits.stable == stable)
 
 
@@ -57,10 +53,7 @@ _DRAWS = 40
 
 
 def power_against_harder(label_counts: LabelCounts, rows: int, null: Array, seed: int = 0) -> float:
-    """Chance that the test of label shift (at 5 %) notices that accuracy fell by five points: the reference's cells are
-    re-weighted by exp(-t (rate of being correct)), ``rows`` drawn, the test repeated 40 times. ``null``: draws of the
-    statistic.
-    """
+    """Chance that the test of label shift notices a fall of accuracy by 5 points; ``null``: draws of its statistic."""
     share = label_counts.rows / label_counts.total
     rate = (label_counts.hits + 0.5) / (label_counts.rows + 1)
     goal = float(share @ rate) - _DROP
@@ -85,9 +78,7 @@ def power_against_harder(label_counts: LabelCounts, rows: int, null: Array, seed
 
 
 def label_shift_finding(label_counts: LabelCounts, counts: Array, seed: int = 0) -> Finding:
-    """`label_shift_test` as a finding, with its power; statistic: G over the median of its null distribution. Source:
-    Lipton et al. (2018), who test the fit of a label shift; here with bins of confidence, both samples redrawn.
-    """
+    """`label_shift_test` as a finding, with its power; statistic: G over the median of its null distribution."""
     if np.count_nonzero(label_counts.rows_by_label) < 2:
         why = "all labelled reference rows are of one class, so that no other class shares can be fitted"
         return Finding("label shift", f"not tested: {why}")
@@ -113,9 +104,7 @@ _LEAST_RATIO = 1.2
 
 
 def change_of_counts(label_counts: LabelCounts, counts: Array, seed: int = 0) -> Finding:
-    """G test of `no_shift_test`: do reference and target fall alike into the cells (predicted class, quantile of
-    confidence)? Statistic: G over the median of its null distribution, a parametric bootstrap for sparse cells.
-    """
+    """G test of `no_shift_test` as a finding; statistic: G over the median of its null distribution."""
     test = no_shift_test(label_counts.rows, counts, seed=seed)
     moved = test.p_value < _LEVEL and test.ratio > _LEAST_RATIO  # a bootstrap's p-value cannot be very small
     says, details = "predictions and confidence are distributed ", {"cells": len(label_counts) - 1}
@@ -155,10 +144,7 @@ _ALARM_LEVEL = 1e-3
 
 
 def alarm_finding(confidence: Finding | None, agreement: Finding | None, overlap: Finding | None) -> Finding | None:
-    """Confidence that moves far less than the agreement of models, or not at all where inputs are new: a model that
-    learnt a spurious feature stays sure when it lies. Statistic: fall of agreement minus fall of confidence. Where all
-    models share the bias, nothing shows. Source: Trivedi et al. (2023), simplicity bias.
-    """
+    """Confidence that moves far less than agreement, or not at all where inputs are new (Trivedi et al. 2023)."""
     if confidence is None or (agreement is None and overlap is None):
         return None
     fall = confidence.details["reference"] - confidence.details["target"]
@@ -348,10 +334,7 @@ def _kind(findings: dict[str, Finding], changed: bool) -> tuple[ShiftKind, str]:
 
 
 def overlap_finding(comparison: DomainComparison, by_features: bool) -> Finding:
-    """A classifier of target against reference; statistic: its AUC. Overlap is denied where the density ratios cover
-    less than 30 % of the target, and, where inputs are seen (`by_features`), where the re-weighted reference is worth
-    less than 8 % of its rows. Source: Lopez-Paz and Oquab (2017); Kish (1965) for the effective sample size.
-    """
+    """A classifier of target against reference as a finding; statistic: its AUC (Lopez-Paz and Oquab 2017)."""
     rows = len(comparison.weights)
     share = comparison.effective_rows / rows
     moved = comparison.p_value < _OVERLAP_LEVEL

@@ -120,9 +120,8 @@ class Estimator(Method[Sums, Estimate]):
         return self.why_not(reference)
 
     def fit(self, *references: Predictions) -> Self:
-        """A fitted copy, from one labelled record or several; rows of unknown truth are left out.
-
-        Raises `NotApplicable` where the references cannot serve.
+        """A fitted copy, from one labelled record or several; rows of unknown truth are left out. Raises
+        `NotApplicable`.
         """
         if not references:
             raise NotApplicable("needs a reference")
@@ -206,9 +205,7 @@ class Estimator(Method[Sums, Estimate]):
 
 
 def mean_and_variance(gap: Array) -> tuple[float, float]:
-    """Mean of a gap in [-1, 1] over reference rows, and the variance of that mean. One squared unit is added to the sum
-    of squares: a reference of one row, or one on which the gap never varies, is not a certain one.
-    """
+    """Mean of a gap in [-1, 1] over reference rows, and its variance; one squared unit more keeps that from being 0."""
     mean = float(gap.mean())
     about = gap - mean
     spread = (float(np.einsum("n,n->", about, about)) + 1) / (len(gap) + 1)

@@ -34,9 +34,8 @@ _SHARP_DECAY = 1e-4
 
 
 def critic_loss(weights: Array, x: Array, y: Array, on_target: Array, trade: float) -> tuple[float, Array]:
-    """mean_S -log softmax_h(z) / log K + trade * mean_T log2(1 + exp(z_h - mean_{k != h} z_k)), and its gradient. z = x
-    @ weights. Agreement on the reference, disagreement on the target; both terms are convex in weights. Shapes: weights
-    (column, class), x (sample, column), y (sample,) the class that h says, on_target (sample,) bool.
+    """mean_S -log softmax_h(z) / log K + trade * mean_T log2(1 + exp(z_h - mean_{k != h} z_k)), z = x @ weights; its
+    slope.
     """
     rows = _Rows.of(x, y, on_target)
     values, slope, _ = _losses((rows.x @ weights)[:, None, :], rows, trade)
@@ -44,10 +43,7 @@ def critic_loss(weights: Array, x: Array, y: Array, on_target: Array, trade: flo
 
 
 def fit_critics(x: Array, y: Array, on_target: Array, classes: int, seed: int = 0) -> Iterator[Array]:
-    """Weights (column, class) of critics with a large discrepancy on these rows, the best of each path: down
-    `critic_loss` by L-BFGS for several trades and by gradient descent from random weights, then down the discrepancy
-    itself, smoothed (`_sharpened`). The loss has one minimum, but not where the discrepancy is largest.
-    """
+    """Weights (column, class) of critics with a large discrepancy on these rows, the best of each path to a minimum."""
     rows = _Rows.of(x, y, on_target)
     paper = float(np.log(2) / np.log(classes))
     critics = list(_by_trades(rows, classes, sorted({*_TRADES, paper})))
@@ -123,9 +119,7 @@ class _Rows:
 
 
 def _losses(z: Array, rows: _Rows, trade: float) -> tuple[Array, Array, Array]:
-    """`critic_loss` of several critics, its slope at their logits, and their discrepancies; z is (sample, critic,
-    class), and the slope is written over it.
-    """
+    """`critic_loss` of several critics, its slope at logits z (sample, critic, class), and their discrepancies."""
     from scipy.special import expit
 
     cut, classes = rows.here, z.shape[2]
@@ -339,10 +333,7 @@ class DisagreementDiscrepancy(Estimator):
 
 
 def class_order(inputs: Sequence[Array], predicted: Sequence[Array], classes: int, of_classes: bool) -> Array:
-    """The classes by how often h says them, most first; what ties is put in order by what the rows hold, so that
-    classes given in another order come out in the same one. ``inputs`` (sample, column) and ``said`` (sample,) of
-    reference and target; ``of_classes``: a column is a class's.
-    """
+    """The classes by how often h says them, most first; what ties is put in order by what the rows hold."""
     counts = np.array([np.bincount(s, minlength=classes) for s in predicted])
     marks = np.zeros((len(inputs), classes), dtype=np.uint64)  # sums that wrap: no order of rows or classes in them
     for x, s, mark in zip(inputs, predicted, marks, strict=True):

@@ -41,9 +41,7 @@ def agreement_counts(codes: Array) -> Array:
 
 
 def weigh_pairs(codes: Array, weights: Array) -> Array:
-    """sum_{i<j} weights_ij [h_i = h_j], shape (sample,): how much each sample moves a function of the agreements. codes
-    have axes (model, sample), weights (model, model).
-    """
+    """sum_{i<j} weights_ij [h_i = h_j], shape (sample,), of codes (model, sample) and weights (model, model)."""
     out = np.zeros(codes.shape[1])
     for i in range(len(codes) - 1):
         out += weights[i, i + 1 :] @ (codes[i + 1 :] == codes[i])
@@ -79,9 +77,7 @@ def fit_line(x: Array, y: Array) -> Line | None:
 
 
 def solve_pairs(values: Array) -> Array:
-    """The w of least squares in (w_i + w_j)/2 = values_ij, i < j, of M >= 3 models: w_i = (2 s_i - S/(M - 1))/(M - 2),
-    s_i the sum of row i without the diagonal, S that of all. Shapes (model, model) and (model,).
-    """
+    """The w of least squares in (w_i + w_j)/2 = values_ij, i < j, of 3 models or more; (model, model) to (model,)."""
     models = len(values)
     rows = values.sum(axis=1) - np.diagonal(values)
     return np.asarray((2 * rows - rows.sum() / (models - 1)) / (models - 2))

@@ -27,13 +27,8 @@ _VALUES, _LEAST_ROWS = 100_000, 1000  # looked at
 
 
 class ClassOrder(NamedTuple):
-    """Figures of a labelled reference.
-
-    moved : AUC of each class by the probabilities as they came, less that by the calibrated ones, shape (class,); 0
-        where it is unknown. With more than two classes a temperature changes the order of samples by one class; with
-        two it may squeeze so many into one bin that they are tied.
-    together : standard deviation of the macro AUC over what it would be if the classes' AUC were independent. They are
-        not: one error is a false alarm of one class and a miss of another.
+    """``moved``: AUC of each class less that by calibrated probabilities; ``together``: how the classes' AUC vary as
+    one.
     """
 
     moved: Array
@@ -41,9 +36,7 @@ class ClassOrder(NamedTuple):
 
 
 def class_order(reference: Predictions, seed: int = 0) -> ClassOrder:
-    """Figures of a seeded sample of up to 100,000 probabilities; two classes mirror each other. The spread is DeLong's:
-    that of the placements of single rows, summed over classes. Source: DeLong et al. (1988).
-    """
+    """`ClassOrder` of a seeded sample of probabilities, by DeLong's placements (DeLong et al. 1988)."""
     classes, now, label = reference.num_classes, reference.probabilities, reference.label
     moved, together = np.zeros(classes), 0.0
     if now is None or label is None:
@@ -75,9 +68,7 @@ def class_order(reference: Predictions, seed: int = 0) -> ClassOrder:
 
 
 def placements(scores: Array, hits: Array) -> Array:
-    """Share of the other side that each sample is on the right side of, ties counted half; shape (sample,). The mean
-    over either side is the AUC.
-    """
+    """Share of the other side that each sample is on the right side of, ties counted half; its mean is the AUC."""
     out = np.empty(len(scores))
     below, above = np.sort(scores[~hits]), np.sort(scores[hits])
     for mine, others in ((hits, below), (~hits, above)):
@@ -96,12 +87,7 @@ _FITTING_STEPS = 50
 
 
 class ConfusionCounts(NamedTuple):
-    """Counts of a target, or of a reference.
-
-    top : rows by (predicted class, bin of its probability).
-    off_diagonal : rows by (class, bin of its probability) where the class was not the predicted one.
-    mass : summed probability of class k over rows predicted j, axes (j, k), diagonal zero.
-    """
+    """Rows by (predicted class, bin), by (class, bin) where it was not predicted, and the ``mass`` of k where j was."""
 
     top: Array
     off_diagonal: Array
@@ -121,11 +107,8 @@ def mirrored(top: Array) -> Array:
 
 
 class ClassRates(NamedTuple):
-    """How often class k is true on the reference: where it was predicted, and where another class was.
-
-    top, off_diagonal : rates for the cells of the same names.
-    coarse_top, coarse_off_diagonal : the same in coarse bins, for the spread.
-    order : what the order of the reference's rows says of the AUC.
+    """How often class k is true on the reference where it was predicted (``top``) and elsewhere; coarse ones for
+    spread.
     """
 
     top: BlockRates
@@ -136,9 +119,7 @@ class ClassRates(NamedTuple):
 
 
 def class_rates(counts: ConfusionCounts, hits: Array, misses: Array) -> ClassRates:
-    """How often each class is true, by bin, where it was predicted and where it was not, from labelled counts. ``hits``
-    and ``misses`` (class, bin) may be weighted, as may the counts.
-    """
+    """How often each class is true, by bin, where it was predicted and where it was not, from (weighted) counts."""
     coarse = [merge_bins(c) for c in (counts.top, hits, counts.off_diagonal, misses)]
     return ClassRates(
         fit_block_rates(counts.top, hits),
@@ -171,19 +152,14 @@ def fit_class_rates(reference: Predictions, predicted: Array, hits: Array, *, is
 
 
 def count_off_diagonal(probabilities: Array, predicted: Array, *, is_argmax: bool = True) -> dict[str, Array]:
-    """``off_diagonal`` (as "others") and ``mass`` of `ConfusionCounts` for probabilities (sample, class); ``is_argmax``
-    false: a calibrator may have moved the argmax, so that other classes may have more than one half.
-    """
+    """``off_diagonal`` (as "others") and ``mass`` of `ConfusionCounts`; not ``is_argmax``: others may pass one half."""
     width = bins_for(probabilities.shape[1])
     off_diagonal, mass = off_diagonal_counts(probabilities, predicted, width, is_argmax=is_argmax)
     return {"others": off_diagonal, "mass": mass}
 
 
 def expected_confusion(predicted: Array, found: Array, mass: Array, missed: Array | None = None) -> Array:
-    """C[j, k], expected samples predicted j whose truth is k: ``found`` on the diagonal, errors spread by ``mass``
-    (class, class). With ``missed``, samples of each class predicted as another, the mass is first brought into
-    proportion with it (iterative proportional fitting), so that columns sum to ``found + missed``.
-    """
+    """C[j, k], expected samples predicted j whose truth is k: ``found`` on the diagonal, errors spread by ``mass``."""
     errors = predicted - found
     spread = mass
     if missed is not None:
@@ -197,10 +173,7 @@ def expected_confusion(predicted: Array, found: Array, mass: Array, missed: Arra
 
 
 def class_metrics(top: Array, right: Array, off_diagonal: Array, elsewhere: Array) -> Array:
-    """Precision, recall, F1 and AUC of each class; shape (4, ..., class). right, elsewhere: (expected) samples of the
-    class in each cell of ``top`` and of ``off_diagonal``. AUC against the rest, ties in a bin half; NaN without both
-    sides.
-    """
+    """Precision, recall, F1 and AUC of each class, (4, ..., class), from its samples in the cells of both tables."""
     predicted, hits = top.sum(axis=-1), right.sum(axis=-1)
     actual = hits + elsewhere.sum(axis=-1)
     precision, recall = ratio(hits, predicted, 0.0), ratio(hits, actual, 0.0)
@@ -216,9 +189,7 @@ def class_metrics(top: Array, right: Array, off_diagonal: Array, elsewhere: Arra
 
 
 def expected_positives(counts: ConfusionCounts, rates: ClassRates) -> tuple[Array, Array]:
-    """Expected samples of each class in the cells where it was predicted and elsewhere, both (class, bin). As many
-    samples belong to other classes as were predicted wrongly.
-    """
+    """Expected samples of each class in the cells where it was predicted and elsewhere, both (class, bin)."""
     top = counts.top
     hits = top * rates.top.rate
     if len(top) == 2:
@@ -231,8 +202,8 @@ def expected_positives(counts: ConfusionCounts, rates: ClassRates) -> tuple[Arra
 def expected_metrics(
     counts: ConfusionCounts, rates: ClassRates, names: tuple[int | str, ...], *, level: float, kind: Kind, seed: int
 ) -> dict[str, Any]:
-    """Macro and per-class metrics with intervals, and the expected confusion matrix. Seeded parametric bootstrap over
-    cells: the target's counts and labels are redrawn, and the rates as another reference would have given them.
+    """Macro and per-class metrics with intervals by a seeded parametric bootstrap over cells, and the expected
+    confusion.
     """
     hits, elsewhere = expected_positives(counts, rates)
     point = class_metrics(counts.top, hits, counts.off_diagonal, elsewhere)
@@ -279,9 +250,7 @@ def expected_metrics(
 def drawn_positives(
     counts: ConfusionCounts, rates: ClassRates, many: int, rng: np.random.Generator
 ) -> tuple[ConfusionCounts, Array, Array]:
-    """Redrawn targets at redrawn rates: their counts, and the samples of each class in them where it was predicted and
-    elsewhere; axes (replicate, class, bin). In coarse bins: the spread needs no finer ones.
-    """
+    """Redrawn targets at redrawn rates, and the samples of each class in both tables; (replicate, class, bin)."""
 
     def draw(counts: Array, learnt: BlockRates) -> tuple[Array, Array]:
         coarse = merge_bins(counts)
@@ -311,10 +280,7 @@ def score_bins(record: Predictions) -> int:
 
 
 def count_classes(batch: Predictions) -> Sums:
-    """Counts of a batch: "top" (predicted class, bin of its probability), of more than two classes "others" and "mass"
-    (`ConfusionCounts`). Of rows whose class is known "known", "hits" and "misses" (class, bin), "pairs" (true,
-    predicted), "known_top" and "known_others". Bins are of the model's own scale, which calibrators may tie.
-    """
+    """Counts of a batch by (predicted class, bin) and, of rows whose class is known, those by true class, too."""
     counts = Sums(rows=len(batch)) | _counted(batch, "top", "others", "mass")
     if batch.label is not None:
         labelled = batch if (batch.label >= 0).all() else batch.take(batch.label >= 0)
@@ -388,13 +354,7 @@ _MOST_VALUES = 2_000_000
 
 
 class ExpectedClasses(NamedTuple):
-    """Expected numbers of samples, not whole ones; any leading axes (replicates) before those that are named.
-
-    margins : hits, samples of each class, samples predicted as it; axes (..., class).
-    positives, negatives : samples that are of the class and those that are not, by bin of its probability, axes
-        (..., class, bin), bins in rising order; None without probabilities.
-    confusion : axes (..., true class, predicted class), or None where only the margins are known.
-    """
+    """Expected numbers of samples; any leading axes, then (class,), (class, bin) and (true class, predicted class)."""
 
     margins: Margins
     positives: Array | None
@@ -403,9 +363,8 @@ class ExpectedClasses(NamedTuple):
 
 
 class Expectation(NamedTuple):
-    """What a method expects of a target, and replicates of it, whose spread is its sampling error. ``drawn`` has the
-    replicates as its first axis. ``wider`` says by how much the spread of a mean over classes is larger than that of
-    the replicates, by metric. ``warnings`` and ``details`` are the method's own.
+    """What a method expects of a target, and replicates ``drawn`` of it (first axis); ``wider`` scales spreads by
+    metric.
     """
 
     expected: ExpectedClasses
@@ -483,8 +442,8 @@ def drawn_truth(counts: Sums, many: int, rng: np.random.Generator) -> ExpectedCl
 
 
 class LabelledRows(NamedTuple):
-    """Rows of a reference: predicted and true class (sample,), the bin of each class's probability (sample, class) or
-    None, the number of bins, and how many rows of the reference each stands for (sample,).
+    """Rows of a reference: predicted and true class, bins of probabilities (sample, class), and the rows each stands
+    for.
     """
 
     predicted: Array
@@ -508,9 +467,8 @@ class LabelledRows(NamedTuple):
 
 
 def labelled_rows(own: Predictions, seed: int = 0) -> LabelledRows:
-    """At most 20,000 rows of a labelled record, a seeded sample; `NotApplicable` where true classes are unknown. Of
-    each pair of true and predicted class as many as the root of its rows asks for, with the weight that gives the pair
-    all of its rows: a class of one row in a thousand is there whole, and pairs count as in the reference itself.
+    """At most 20,000 labelled rows, a seeded sample by pairs of true and predicted class; `NotApplicable` without
+    classes.
     """
     most = max(min(_MOST_ROWS, _MOST_VALUES // max(own.num_classes, 1)), 1_000)
     if len(own) <= most or own.label is None or not own.num_classes or (own.label < 0).any():
@@ -627,14 +585,12 @@ def expected_of_rows(rows: LabelledRows, weights: Array) -> ExpectedClasses:
 def reweighted(
     rows: LabelledRows, weights: Array, target_rows: int, draws: int, seed: list[int], factors: Array | None = None
 ) -> Expectation:
-    """The reference's rows under weights (sample,) as so many target rows, and ``draws`` replicates of both.
-    ``factors`` (replicate, class) multiply the weights by true class: the first line in the expectation, the others in
-    replicates.
-    """
+    """The reference's rows under weights (sample,) as so many target rows, and ``draws`` replicates of both."""
     weights = weights * rows.weight
     first = weights if factors is None else weights * factors[0][rows.label]
     expected = expected_of_rows(rows, first * (target_rows / max(float(first.sum()), 1e-300)))
     rng, coarse = np.random.default_rng(seed), rows.coarse
+    # the first line of factors (replicate, class) is that of the expectation
     by_class = np.ones((draws, rows.classes)) if factors is None else factors[1:]
     if rows.classes == 2:
         return Expectation(expected, _redrawn_table(coarse, weights, by_class, target_rows, rng))
@@ -650,10 +606,7 @@ def _scaled(drawn: Array, total: int) -> Array:
 def _redrawn_table(
     rows: LabelledRows, weights: Array, by_class: Array, target_rows: int, rng: np.random.Generator
 ) -> ExpectedClasses:
-    """Replicates of two classes, from sums over (true class, predicted class, bin), which are few.
-    The sum of weighted exponential numbers, which the Bayesian bootstrap (Rubin 1981) gives the rows, is close to a
-    gamma number of the same mean and variance; the target's rows are Poisson about it.
-    """
+    """Replicates of two classes, from sums over (true class, predicted class, bin), which are few (Rubin 1981)."""
     width = rows.width if rows.bins is not None else 1
     second = rows.bins[:, 1] if rows.bins is not None else 0
     code = (rows.label * 2 + rows.predicted) * width + second
@@ -675,10 +628,8 @@ def _redrawn_table(
 
 @dataclass(frozen=True)
 class ClassMetric:
-    """A metric of classes: ``name`` as it was asked for, ``base`` the metric itself, for one class or averaged.
-
-    at : position of the class it is about; None for the positive one of two classes, else for the mean over classes.
-    payoff : for ``expected_value``: what a sample brings, axes (true class, predicted class).
+    """A metric ``base`` of classes, as it was asked for: of the class ``at`` a position, of the positive one, or
+    averaged.
     """
 
     name: str

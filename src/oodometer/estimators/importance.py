@@ -136,9 +136,7 @@ class Mandoline(Estimator):
 
 
 def log_linear_tilt(cells: Array, rows: Array, means: Array) -> Array:
-    """theta . g of each cell, theta = argmax theta . means - log sum_c rows_c/n exp(theta . g_c) - ridge |theta|^2 / 2,
-    which is concave; cells (cell, slice) hold g, rows (cell,) the reference's, means (slice,) the target's.
-    """
+    """theta . g of each cell; theta maximises theta . means - log sum_c rows_c/n exp(theta . g_c) - ridge |theta|^2/2."""
     from scipy.optimize import minimize
     from scipy.special import logsumexp
 
@@ -303,9 +301,7 @@ class PAPE(_DensityRatio):
 
 
 def weighted_isotonic(bins: Array, verdicts: Array, weights: Array) -> tuple[Array, Array]:
-    """Isotonic regression of weighted correctness on the bin of confidence: rate and block of every bin, (bin,); an
-    empty bin takes the rate between its neighbours'. bins, verdicts, weights: (sample,).
-    """
+    """Isotonic regression of weighted correctness on the bin of confidence: rate and block of every bin, (bin,)."""
     mass = np.bincount(bins, weights=weights, minlength=LOG_ODDS_BINS)
     hits = np.bincount(bins, weights=weights * verdicts, minlength=LOG_ODDS_BINS)
     full, every = np.flatnonzero(mass > 0), np.arange(LOG_ODDS_BINS)

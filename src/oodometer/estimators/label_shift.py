@@ -36,9 +36,7 @@ _HIGH_CONDITION = 30.0
 
 
 class InvertedConfusion(NamedTuple):
-    """Solution of C w = mu_T: ``weights`` q_y / P_S(y) with negative ones cut, ``raw_weights`` before that,
-    ``sensitivity`` C^-T a, the derivative of the accuracy a . w by mu_T, and the ``condition`` of P_S(h | y).
-    """
+    """The w of C w = mu_T, cut at 0 and uncut, C^-T a (the derivative of a . w), the condition of P_S(h | y)."""
 
     weights: Array
     raw_weights: Array
@@ -47,10 +45,7 @@ class InvertedConfusion(NamedTuple):
 
 
 def invert_confusion(joint: Array, correct: Array, predicted: Array) -> InvertedConfusion:
-    """Solve C w = mu_T over the classes that the reference knows. ``joint`` is C[j, y] = P_S(h = j, y), shape (class,
-    class); ``correct`` a_y = P_S(correct, y) and ``predicted`` mu_T[j] = P_T(h = j), both of shape (class,). Raises
-    `NotApplicable` where C is singular or P_S(h | y) has a condition number above 1,000. Source: Lipton et al. (2018).
-    """
+    """Solve C w = mu_T over the classes that the reference knows; `NotApplicable` where C has no inverse to rely on."""
     prior = joint.sum(axis=0)
     known = np.flatnonzero(prior > 0)
     square = joint[np.ix_(known, known)]
@@ -137,9 +132,7 @@ _MOST_VALUES = 1_000_000  # of probabilities in one EM
 
 
 def adjust(probabilities: Array, prior: Array, source: Array) -> Array:
-    """Posteriors under another prior: p_y q_y / pi_y, rescaled to sum to 1; shape (sample, class). Classes of source
-    share 0 get 0; a row that is left with nothing keeps its probabilities. Source: Saerens et al. (2002), equation 2.4.
-    """
+    """Posteriors under another prior: p_y q_y / pi_y, rescaled (Saerens et al. 2002); a row left with nothing stays."""
     ratio = np.divide(prior, source, out=np.zeros(len(prior)), where=source > 0)
     made = probabilities * ratio
     total = made.sum(axis=1, keepdims=True)
@@ -156,10 +149,7 @@ class AdjustedPrior(NamedTuple):
 
 
 def adjusted_prior(probabilities: Array, predicted: Array, source_rows: Array, *, seed: int = 0) -> AdjustedPrior:
-    """EM of Saerens et al.: q_y <- mean_i of p_iy q_y / pi_y, rescaled, on target probabilities (sample, class) and
-    predicted classes; ``source_rows`` (class,) of the reference. The bootstrap redraws target rows and the reference's
-    counts.
-    """
+    """EM of Saerens et al.: q_y <- mean_i of p_iy q_y / pi_y, rescaled; the bootstrap redraws target and reference."""
     rng = np.random.default_rng([seed, 47])
     samples, classes = probabilities.shape
     source = source_rows / source_rows.sum()
@@ -357,9 +347,7 @@ class PriorEstimator(LabelCountEstimator):
 
 
 def choose_prior(choice: str, label_counts: LabelCounts, state: Sums, *, seed: int = 0) -> PriorFit:
-    """The target's class prior: ``mle`` on cell counts (`label_shift_test`), ``bbse`` by the inverse of the confusion
-    matrix, ``sld`` by EM on the posteriors of ``state["sample"]``, ``source``: the reference's own.
-    """
+    """The target's class prior: by ``mle`` on cell counts, ``bbse``, ``sld``, or the reference's own (``source``)."""
     if choice == "mle":
         fit = label_shift_test(label_counts, state["counts"], seed=seed)
         return replace(fit, details={"fit": fit.to_dict()}, notes=fit_notes(fit, label_counts))
@@ -405,9 +393,7 @@ _NO_SHARE = 1e-12  # EM leaves such shares to classes that are not there
 
 
 def scaled_table(rows: Array, prior: Array, *, pseudo_rows: float = 0.0) -> Array:
-    """S-LEAP's table P_S(h = j | y) q_y (predicted, class); ``pseudo_rows`` are added to each class, the accuracy's
-    share of them on the diagonal, the rest spread like all predictions. Source: Volpi et al. (2025).
-    """
+    """S-LEAP's table P_S(h = j | y) q_y (predicted, class), ``pseudo_rows`` added to each class (Volpi et al. 2025)."""
     accuracy = np.trace(rows) / rows.sum()
     share = (rows.sum(axis=1) + 0.5) / (rows.sum() + 0.5 * len(rows))
     full = rows + pseudo_rows * (accuracy * np.eye(len(rows)) + (1 - accuracy) * share[:, None])
@@ -416,10 +402,7 @@ def scaled_table(rows: Array, prior: Array, *, pseudo_rows: float = 0.0) -> Arra
 
 
 def balance(table: Array, predicted: Array, prior: Array, *, tolerance: float = 1e-9) -> tuple[Array, float]:
-    """The table closest to ``table`` (Kullback-Leibler) with row sums ``predicted`` and column sums ``prior``, by
-    iterative proportional fitting, which keeps odds ratios; and its largest error of a row sum. Source: Deming and
-    Stephan (1940).
-    """
+    """The nearest table (Kullback-Leibler) with these row and column sums, by iterative fitting; its largest error."""
     made, miss = table * (prior > _NO_SHARE), 0.0
     for _ in range(_SWEEPS):
         made = made * _ratio(predicted, made.sum(axis=1))[:, None]

@@ -56,9 +56,8 @@ def confidence_bins(record: Predictions, score: Score, classes: int) -> Array:
 
 
 def counts_by_class_and_bin(record: Predictions, score: Score, classes: int) -> Array:
-    """Samples by predicted class and log-odds bin of their confidence, int64, shape (class, bin); not to be written on.
-    Every method that counts in cells made of these counts from them and not from the rows again. `ValueError` for a
-    predicted class that is none of so many.
+    """Samples by predicted class and log-odds bin of confidence, int64, (class, bin), worked out once; not to be
+    written on.
     """
 
     def make() -> Array:

@@ -148,10 +148,7 @@ class LabelCounts:
 def count_labels(
     reference: Predictions, *, most_bins: int = _MOST_BINS, rows_per_cell: int = _ROWS_PER_CELL
 ) -> LabelCounts:
-    """Divide by predicted class and, within it, by quantile of confidence (`natural_confidence`, else the agreement of
-    `members`): min(sqrt(n)/2.5, n/``rows_per_cell``) bins for n rows, at most ``most_bins``. `NotApplicable` without
-    true and predicted classes.
-    """
+    """Divide by predicted class and, within it, by quantile of confidence, else of the agreement of `members`."""
     if reference.label is None or not reference.num_classes:
         raise NotApplicable("needs the true class (`label`) of reference rows; `correct` alone does not tell it")
     if not reference.has_prediction:
@@ -218,9 +215,7 @@ def _width(score: Score | None, classes: int) -> int:
 
 
 class LabelCountEstimator(Estimator):
-    """What estimators share that need of the target its counts in the reference's cells; subclasses finish.
-    `NotApplicable` where the reference has no true classes.
-    """
+    """What estimators share that need of the target its counts in the reference's cells; subclasses finish."""
 
     needs: ClassVar[tuple[str, ...]] = ("class", "prediction|probabilities|members")
 
@@ -250,14 +245,7 @@ _BAD_DEVIATION = 5.0  # standard deviations of the null distribution
 
 
 class Conditionals:
-    """P(cell | class) for one or several draws of the reference, dense or sparse, with its two products.
-
-    table : dense, shape (cell, class), shared by all draws, or (draw, cell, class); or a sparse block-diagonal matrix
-        of shape (draw * cell, draw * class).
-    base : where given, shape (cell,), a part that all classes share.
-    lift : weight of ``base`` in each class, shape (draw, class).
-    scale : factor of each class's column, shape (draw, class).
-    """
+    """P(cell | class) of draws of the reference, dense or sparse and block-diagonal, with its two products."""
 
     def __init__(
         self, table: Any, *, base: Array | None = None, lift: Array | None = None, scale: Array | None = None
@@ -320,10 +308,7 @@ def _product(form: str, left: Array, right: Array) -> Array:
 
 
 def conditionals(label_counts: LabelCounts, pair_rows: Array | None = None) -> Conditionals:
-    """P_S(cell | class), smoothed by one pseudo-row a class: a share acc_S of it in the cells of predicted class y, the
-    rest in all cells, each in proportion to the reference's rows. ``pair_rows`` (draw, pair) stand for redrawn
-    references.
-    """
+    """P_S(cell | class), smoothed by one pseudo-row a class; ``pair_rows`` (draw, pair): redrawn references."""
     rows = label_counts.pair_rows[None].astype(np.float64) if pair_rows is None else pair_rows
     draws, size, classes = len(rows), len(label_counts), label_counts.classes
     by_label = np.stack([np.bincount(label_counts.pair_label, r, classes) for r in rows])
@@ -357,11 +342,7 @@ def conditionals(label_counts: LabelCounts, pair_rows: Array | None = None) -> C
 def fit_prior(
     given: Conditionals, counts: Array, start: Array, *, tolerance: float = 1e-9, most_cycles: int = 500
 ) -> Array:
-    """Maximum-likelihood class prior q (draw, class) of counts (draw, cell) with P(cell) = sum_y q_y P(cell | y): EM,
-    q_y <- q_y sum_b (n_b / n) P(b | y) / P_q(b), extrapolated by SQUAREM (Varadhan and Roland 2008); a class that
-    starts at 0 stays there. Source: Saerens et al. (2002); with binned outputs Lipton et al. (2018), Alexandari et al.
-    (2020).
-    """
+    """Maximum-likelihood class prior (draw, class) of counts (draw, cell): EM, extrapolated by SQUAREM."""
     share = counts / counts.sum(axis=1, keepdims=True)
     parts = given.by_draw()
     shares = [share] if len(parts) == 1 else [one[None] for one in share]
@@ -419,16 +400,16 @@ class ShiftTest:
 
     @property
     def is_misfit(self) -> bool:
-        """Whether the hypothesis is refuted: p below 0.05, and twice the null median or five standard deviations above
-        the null mean (of many cells, a ratio near 1 may be far beyond chance, and a small excess means little).
+        """Whether the hypothesis is refuted: p below 0.05, and twice the null median or five deviations above the null
+        mean.
         """
         beyond = (self.statistic - float(self.null.mean())) / max(float(self.null.std()), 1e-9)
         return (self.ratio > _BAD_RATIO or beyond > _BAD_DEVIATION) and self.p_value < _LEVEL
 
     @property
     def tail_p_value(self) -> float:
-        """p-value from the gamma distribution with the null's mean and variance, where draws are too few for many
-        looks; by the cube root transformation of Wilson and Hilferty (1931).
+        """p-value from the gamma distribution with the null's moments, where draws are too few (Wilson and Hilferty
+        1931).
         """
         mean, variance = float(self.null.mean()), float(self.null.var(ddof=1))
         if mean <= 0 or variance <= 0:
@@ -444,9 +425,7 @@ class ShiftTest:
 
 @dataclass(frozen=True, eq=False)
 class PriorFit:
-    """A target prior, shape (class,), and its bootstrap draws. ``recall``, shape (class,), is P_S(correct | class);
-    ``priors`` and ``recalls``, shape (draw, class), are those of the redrawn references.
-    """
+    """A target prior (class,), P_S(correct | class), and both over bootstrap draws (draw, class)."""
 
     prior: Array
     recall: Array
@@ -481,9 +460,8 @@ def g_statistic(counts: Array, expected: Array) -> Array:
 def label_shift_test(
     label_counts: LabelCounts, counts: Array, *, seed: int = 0, draws: int | None = None
 ) -> LabelShiftFit:
-    """Can a change of the class prior alone explain the target's cell counts? q = `fit_prior` on P_S(cell | class); G =
-    2 sum_b n_b log(n_b / (n P_q(b))), cells of fewer than 5 reference rows together. The null redraws both samples and
-    refits q each time, 100 times, or 30 where there are many cells and classes; its draws serve for intervals, too.
+    """Can a change of the class prior alone explain the target's cell counts? G against a null that redraws both
+    samples.
     """
     rng = np.random.default_rng([seed, 41])
     if draws is None:
@@ -521,9 +499,7 @@ def recall_of(label_counts: LabelCounts) -> Array:
 
 
 def redraw_reference(label_counts: LabelCounts, draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Bootstrap of the reference: Poisson pair counts (draw, pair), and their recalls (draw, class), add-half smoothed:
-    a class without errors on the reference is not certain to have none.
-    """
+    """Poisson bootstrap of the reference: counts (draw, pair) and their recalls (draw, class), add-half smoothed."""
     hits = rng.poisson(label_counts.pair_hits, size=(draws, len(label_counts.pair_hits)))
     misses = rng.poisson(label_counts.pair_rows - label_counts.pair_hits, size=hits.shape)
     classes, label = label_counts.classes, label_counts.pair_label
@@ -538,8 +514,8 @@ def redraw_reference(label_counts: LabelCounts, draws: int, rng: np.random.Gener
 
 
 def no_shift_test(reference: Array, target: Array, *, seed: int = 0, draws: int = 100) -> ShiftTest:
-    """Do reference and target (counts (cell,)) fall into the cells alike? G test of homogeneity: 2 sum n log(n / e)
-    over both samples, e from the pooled shares, from which the null draws both.
+    """Do reference and target (counts (cell,)) fall into the cells alike? G test of homogeneity, null from pooled
+    shares.
     """
     rng = np.random.default_rng([seed, 43])
 

@@ -27,11 +27,7 @@ class ScoreThreshold(NamedTuple):
 
 
 def find_threshold(sorted_scores: Array, count: float, *, within_gap: bool = False) -> ScoreThreshold:
-    """The threshold with ``count`` of the ascending scores at or above it: the count-th largest, or with ties a share
-    of the tied, so that the reference is matched exactly; +inf for 0. A new sample exceeds the count-th largest with
-    probability count/(n + 1), a loss that sums over many classes: ``within_gap`` goes down by the share count/n of the
-    gap below it, where the probability is count/n.
-    """
+    """The threshold with ``count`` of the ascending scores at or above it; of ties a share, so that it is exact."""
     total = len(sorted_scores)
     if count <= 0 or total == 0:
         return ScoreThreshold(float("inf"), 0.0)
@@ -39,6 +35,8 @@ def find_threshold(sorted_scores: Array, count: float, *, within_gap: bool = Fal
     threshold = sorted_scores[total - int(np.ceil(count))]
     at_or_above = total - np.searchsorted(sorted_scores, threshold, side="left")
     above = total - np.searchsorted(sorted_scores, threshold, side="right")
+    # a new sample exceeds the count-th largest with probability count/(n + 1), a loss that sums over many classes: it
+    # is count/n when the threshold goes down by the share count/n of the gap below
     if within_gap and at_or_above - above == 1 and above < count < total and count == at_or_above:
         below = sorted_scores[total - int(count) - 1]
         if np.isfinite(below):
@@ -48,9 +46,7 @@ def find_threshold(sorted_scores: Array, count: float, *, within_gap: bool = Fal
 
 
 def find_threshold_on_grid(sorted_scores: Array, count: float, ends: tuple[float, float], steps: int) -> ScoreThreshold:
-    """The first t of low + (high - low) k / steps, k < steps, that minimises |mean(scores >= t) - count / n|. Source:
-    the code that Trivedi et al. (2023) published; `find_threshold` needs no grid.
-    """
+    """The first of ``steps`` even thresholds that comes nearest to ``count``; the code of Trivedi et al. (2023)."""
     low, high = ends
     grid = low + (high - low) * np.arange(steps) / steps
     reached = len(sorted_scores) - np.searchsorted(sorted_scores, grid, side="left")
@@ -73,10 +69,7 @@ def total_credit(scores: Array, fitted: ScoreThreshold) -> float:
 def fit_threshold(
     scores: Array, verdicts: Array, level: float, *, within_gap: bool = False
 ) -> tuple[tuple[ScoreThreshold, ScoreThreshold, ScoreThreshold], float]:
-    """The fitted threshold, those at the ends of the interval of its rank, and the mismatch mean_S (correct - [s >=
-    t])^2, add-one smoothed: by Woodruff's method the rank and the number of correct samples differ with variance n *
-    mismatch.
-    """
+    """The fitted threshold, those at the ends of its rank's interval (Woodruff), and mean_S (correct - [s >= t])^2."""
     ordered, total, correct = np.sort(scores), len(scores), float(verdicts.sum())
     fitted = find_threshold(ordered, correct)
     if fitted.share_of_ties == 1.0:
@@ -100,9 +93,7 @@ def fit_record_threshold(
 
 
 def share_above(shares: Array, mismatch: float, rows: int, level: float) -> tuple[float, float, float]:
-    """The share of so many rows above a threshold, and its ends: Wilson's joined with the uncertainty of the threshold.
-    ``shares`` are those above the threshold and above both ends of its own interval.
-    """
+    """Share of so many rows above a threshold, and its ends: Wilson's joined with the threshold's own doubt."""
     value, low, high = shares.tolist()
     lower, upper = wilson_from_variance(value, max(value * (1 - value), mismatch) / rows, rows, level)
     down = root_sum_square(value - lower, value - min(low, value))

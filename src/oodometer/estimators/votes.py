@@ -143,11 +143,7 @@ class CorrectedVotes(Estimator):
 
 
 def said_of_rates(details: Any) -> str:
-    """What judges say as they are, and how they err on the reference, in a phrase.
-
-    >>> said_of_rates({"accepted": 0.7, "judges": [{"judge": "a", "sensitivity": 0.9, "false_alarms": 0.47}]})
-    'as they are the votes say 70.0 %; on the reference they accept 90.0 % of the right and 47.0 % of the wrong outputs'
-    """
+    """What judges say as they are, and how they err on the reference, in a phrase."""
     rates = details["judges"]
     right, wrong = (sum(judge[name] for judge in rates) / len(rates) for name in ("sensitivity", "false_alarms"))
     each = "" if len(rates) == 1 else " on average"
@@ -170,11 +166,7 @@ def _cells(votes: Array) -> Array:
 
 
 def profile(table: Array, cells: Array) -> tuple[Array, Array, float]:
-    """Shares a of the second kind in a mixture, their log-likelihoods, and that of cells without a model. For each a
-    the chances p_0, p_1 of the cells are the likeliest given the labelled rows ``table`` (2, cell) and the mixture's
-    ``cells``, which have a p_1 + (1 - a) p_0: by EM, a share a p_1 / (a p_1 + (1 - a) p_0) of a cell's rows counts as
-    labelled.
-    """
+    """Shares a of the second kind in a mixture, their log-likelihoods by EM, and that of cells without a model."""
     from scipy.special import xlogy
 
     shares = np.linspace(0.0, 1.0, _GRID)[:, None]

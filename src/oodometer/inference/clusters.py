@@ -24,9 +24,7 @@ EPOCH_OF_ID = re.compile(r"_epoch_\d+$")  # how `predict` names the repeats of a
 
 
 def cluster_keys(values: Any, first_row: int = 0) -> Array:
-    """A 64-bit key of each row's cluster (sample,), the same for equal cells in any file and process; an id that ends
-    in ``_epoch_N`` is that of the question, an empty cell a cluster of its own.
-    """
+    """A 64-bit key of each row's cluster, the same for equal cells anywhere; an empty cell is a cluster of its own."""
     cells = np.asarray(values)
     if cells.dtype.kind not in "iub":
         cells = np.array(["" if is_null(v) else str(v) for v in cells.tolist()], dtype=object)
@@ -41,11 +39,7 @@ def cluster_keys(values: Any, first_row: int = 0) -> Array:
 
 
 def named_repeats(ids: Sequence[str], epochs: Sequence[Any] | None = None) -> list[str]:
-    """Ids, those that repeat with their epoch or, without epochs, with their number among equal ones, from 1 on.
-
-    >>> named_repeats(["a", "b", "a"]), named_repeats(["a", "b", "a"], [2, 1, 1])
-    (['a_epoch_1', 'b', 'a_epoch_2'], ['a_epoch_2', 'b', 'a_epoch_1'])
-    """
+    """Ids, those that repeat with their epoch or, without epochs, with their number among equal ones, from 1 on."""
     times, seen, out = Counter(ids), Counter[str](), []
     for row, name in enumerate(ids):
         seen[name] += 1
@@ -134,22 +128,15 @@ class Clusters:
 
 
 def student_quantile(level: float, degrees: float) -> float:
-    """The t with P(|T| <= t) = level, T of Student's law with these degrees of freedom, not below 1.
-
-    >>> round(student_quantile(0.95, 9), 3)
-    2.262
-    """
+    """The t with P(|T| <= t) = level, T of Student's law with these degrees of freedom, not below 1."""
     from scipy.special import stdtrit
 
     return float(stdtrit(max(degrees, 1.0), 0.5 + level / 2))
 
 
 def effective_rows(rows: float, clusters: float, spread: float, variance: float, level: float) -> float:
-    """How many independent rows give a mean as uncertain as that of rows in clusters. n' = spread / variance * (z /
-    t)^2, between the number of clusters and that of rows: ``spread`` is the variance of one row, ``variance`` that of
-    the mean with whole clusters left out one by one (the jackknife), t Student's quantile with clusters - 1 degrees of
-    freedom, ``clusters`` after Kish. Source: Korn and Graubard (1998); with the jackknife and these degrees it covers
-    with few and uneven clusters, too (`benchmarks/clusters.py`).
+    """Independent rows that give a mean as uncertain as rows in clusters do, with the jackknife (Korn and Graubard
+    1998).
     """
     if variance <= 0:
         return rows if spread > 0 else clusters
@@ -158,12 +145,8 @@ def effective_rows(rows: float, clusters: float, spread: float, variance: float,
 
 
 def cells_effect(keys: Array, cells: Array) -> float:
-    """The design effect of a test on shares of cells, such as predicted classes: rows are worth 1 / effect as many. G /
-    (G - 1) (sum_gc n_gc^2 / p_c - sum_g n_g^2) / (n (C - 1)), not below 1, n_gc the rows of cluster g in cell c, p_c
-    the share of a cell. Keys and cells have shape (sample,). Source: Rao and Scott (1981), their first correction.
-
-    >>> cells_effect(np.repeat(np.arange(50), 10), np.repeat(np.arange(50) % 2, 10)) > 10
-    True
+    """The design effect of a test on shares of cells: Rao and Scott's (1981) first correction; keys and cells
+    (sample,).
     """
     group, cell = (np.unique(side, return_inverse=True)[1].astype(np.int64) for side in (keys, cells))
     share, sizes = np.bincount(cell) / max(len(cell), 1), np.bincount(group)
@@ -175,12 +158,7 @@ def cells_effect(keys: Array, cells: Array) -> float:
 
 
 def clustered_error(effects: tuple[float, float], *samples: tuple[float, int]) -> float:
-    """Standard error that clusters add to an estimate: sqrt(sum (d - 1) a (1 - a) / n) over reference and target, d the
-    design effect, a the accuracy (of the target the estimate) of n rows.
-
-    >>> clustered_error((1.0, 5.0), (0.9, 1000), (0.5, 100)), clustered_error((1.0, 1.0), (0.9, 1000), (0.5, 100))
-    (0.1, 0.0)
-    """
+    """Standard error that clusters add: sqrt(sum (d - 1) a (1 - a) / n), a and n of the reference and the target."""
     return math.sqrt(sum((d - 1) * max(a * (1 - a), 0) / max(n, 1) for d, (a, n) in zip(effects, samples, strict=True)))
 
 

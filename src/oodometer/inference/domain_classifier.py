@@ -29,10 +29,7 @@ _ENOUGH = 2.0**-11  # of the fall that the slope promises, which a step must bri
 
 
 def fit_logistic(x: Array, y: Array, c: float) -> Callable[[Array], Array]:
-    """x -> log-odds of class 1 that minimises sum log-loss + ||w||^2 / (2 c), by Newton's method with halved steps,
-    stopped by the rule of scikit-learn's ``LogisticRegression(C=c, solver="newton-cholesky")``, whose numbers it gives.
-    x (sample, column), y 0 or 1.
-    """
+    """x -> log-odds that minimise sum log-loss + ||w||^2 / (2 c); the numbers are those of scikit-learn."""
     rows, columns = x.shape
     penalty = np.append(np.full(columns, 1 / (c * rows)), 0.0)
     ones = np.column_stack([x, np.ones(rows)])
@@ -86,13 +83,8 @@ class _Split:
 
 
 def fit_boosting(x: Array, y: Array) -> Callable[[Array], Array]:
-    """The function x -> log-odds of class 1: 50 trees of depth 3, each a Newton step of the log-loss times 0.1. x has
-    axes (sample, column), y is 0 or 1, shape (sample,). Columns are cut into at most 64 bins with about as many rows
-    each; a split maximises G_l^2 / H_l + G_r^2 / H_r - G^2 / H over columns and bins, G and H being sums of gradients
-    and curvatures, leaves hold at least 20 rows and the value -0.1 G / H. Nothing in it is drawn at random. It gives
-    the numbers of scikit-learn's ``HistGradientBoostingClassifier(max_iter=50, max_depth=3, max_bins=64,
-    early_stopping=False)``, up to splits that are equally good. Source: Friedman (2001); bins and second order after
-    Chen and Guestrin (2016) and Ke et al. (2017).
+    """x -> log-odds by 50 trees of depth 3 on 64 bins, with the numbers of scikit-learn's
+    HistGradientBoostingClassifier.
     """
     cuts = [_cuts(column) for column in x.T]
     codes = _binned(x, cuts)
@@ -239,9 +231,7 @@ class DomainComparison:
 
 
 def domain_sample(record: Predictions, *others: str, seed: int = 0) -> RowSample:
-    """Bounded sample of what a domain classifier may see (`features`, `probabilities`, else `confidence`), and of other
-    fields.
-    """
+    """Bounded sample of what a domain classifier may see, and of other fields."""
     names = [name for name in FIELDS if record.has(name)]
     if "probabilities" in names and "confidence" in names:
         names.remove("confidence")
@@ -262,10 +252,7 @@ def why_no_domains(reference: RowSample, target: Predictions) -> str | None:
 
 
 def representation(reference: Mapping[str, Array], target: Mapping[str, Array]) -> tuple[Array, Array]:
-    """Rows of both samples as columns for a domain classifier: `features`, log-odds of `probabilities` and of the
-    largest, else of `confidence`; only what both have, a block of more than 50 as its first 50 principal components.
-    `NotApplicable` where nothing is shared.
-    """
+    """Rows of both samples as columns: `features`, log-odds of probabilities or confidence; only what both have."""
     blocks: list[Array] = []
     for name in FIELDS:
         if name not in reference or name not in target:
@@ -305,9 +292,7 @@ def narrow(x: Array) -> Array:
 
 
 def principal_components(centred: Array, width: int) -> Array:
-    """Scores on the first ``width`` principal components (sample, width) of centred columns, as scikit-learn's
-    ``PCA(width, svd_solver="randomized", iterated_power=1, random_state=0)``. Source: Halko et al. (2011).
-    """
+    """Scores on the first components: scikit-learn's randomized PCA with one power iteration and random_state=0."""
     wide = centred.shape[0] < centred.shape[1]
     tall = centred.T if wide else centred
     sketch = np.random.RandomState(0).normal(size=(tall.shape[1], width + _OVERSAMPLED))
@@ -319,10 +304,7 @@ def principal_components(centred: Array, width: int) -> Array:
 
 
 def _cross_fit(x: Array, y: Array, fold: Array, learners: Mapping[str, Learner]) -> tuple[Array, dict[str, float]]:
-    """Held-out log-odds, and the weight in them of each learner and of "none", the share of target rows: how sure it is
-    that its held-out log-loss is lower than what there was before. One without weight in the first fold of many rows is
-    left out.
-    """
+    """Held-out log-odds, and each learner's weight in them: how sure it is that its log-loss is the lower one."""
     squared = np.hstack([x, np.square(x)])
     share = float(np.log(y.sum() / (len(y) - y.sum())))
     made = {name: np.full(len(y), np.nan) for name in learners} | {"none": np.full(len(y), share)}
@@ -361,11 +343,8 @@ def area_under_curve(low: Array, high: Array) -> tuple[float, float]:
 
 
 def compare_domains(x_reference: Array, x_target: Array) -> DomainComparison:
-    """Cross-fit a classifier of target against reference rows in three folds: w(x) = p / (1 - p) * n_S / n_T, divided
-    by its mean and cut to [0.01, 100], is their density ratio. Log-odds of logistic regression on standardised columns
-    and their squares (plain and strongly shrunk), boosting and the share of target rows are averaged, each by how sure
-    its held-out log-loss is the better one; of few rows over up to six ways to cut folds. Rows should lie in an order
-    that says nothing. `NotApplicable` below 30 rows on either side. Source: Bickel et al. (2009).
+    """Cross-fit a classifier in three folds: p / (1 - p) * n_S / n_T over its mean, in [0.01, 100], is the density
+    ratio.
     """
     here, there = len(x_reference), len(x_target)
     if min(here, there) < _LEAST_ROWS:
@@ -400,9 +379,7 @@ def compare_domains(x_reference: Array, x_target: Array) -> DomainComparison:
 
 
 def _ratio(log_odds: Array) -> tuple[Array, float]:
-    """Odds scaled to mean 1, and their mean. They are cut after they are scaled: cut before, rows without any overlap
-    would all get the same smallest weight, and the effective sample size would look perfect.
-    """
+    """Odds scaled to mean 1 and then cut, and their mean."""
     top = float(log_odds.max())
     odds = np.exp(log_odds - top)
     mean = float(odds.mean())
@@ -411,9 +388,7 @@ def _ratio(log_odds: Array) -> tuple[Array, float]:
 
 
 def compare_samples(reference: RowSample, target: RowSample) -> DomainComparison:
-    """`compare_domains` of two samples of `domain_sample`, weights in the order of ``sample[name]``. What else the
-    samples hold does not matter; inside `compared_once` all who ask share the work.
-    """
+    """`compare_domains` of two samples of `domain_sample`; inside `compared_once` all who ask share the work."""
     shared = [name for name in FIELDS if name in reference.arrays and name in target.arrays]
     here, there = (replace(s, arrays={name: s.arrays[name] for name in shared}) for s in (reference, target))
     lock, cache = _comparisons.get() or (Lock(), {})
@@ -468,9 +443,7 @@ def check_overlap(effective: float, auc: float = 0.5, covered: float = 1.0) -> t
 
 
 def weighted_accuracy(weights: Array, verdicts: Array, rows: int, level: float) -> tuple[float, float, float]:
-    """v = sum w c / sum w over reference rows, with the ends of an interval for a target of ``rows`` rows. Variance:
-    sum w^2 (c - v)^2 / (sum w)^2 + 1/n_eff^2 (linearised ratio, and one squared unit more) + v(1-v)/n_T.
-    """
+    """v = sum w c / sum w over reference rows, with the ends of an interval for a target of ``rows`` rows."""
     total, effective = float(weights.sum()), effective_rows(weights)
     value = float(weights @ verdicts) / total
     variance = float(np.square(weights * (verdicts - value)).sum()) / total**2 + effective**-2.0

@@ -20,9 +20,7 @@ _GRID = 942_477.796  # numbers of few decimals do not lie halfway between two of
 
 
 def content_order(*columns: Array, seed: int = 0) -> Array:
-    """Rows in a random order that depends on what they hold and the seed, not on how they come. Numbers count to about
-    six decimals (in full among rows that are equal so far), so that last digits move no row; equal rows are shuffled.
-    """
+    """Rows in a random order that depends on what they hold (to six decimals) and the seed, not on how they come."""
     coarse = [np.round(c.astype(np.float64) * _GRID + 1 / 3) if c.dtype.kind == "f" else c for c in columns]
     marks = row_hash(*coarse)
     order = np.lexsort((row_hash(*columns), marks))
@@ -31,9 +29,7 @@ def content_order(*columns: Array, seed: int = 0) -> Array:
 
 
 def content_folds(record: Predictions, seed: int = 0) -> Array:
-    """Fold numbers 0..4 by each row's confidence and truth, dealt out in `content_order`, intp, (sample,): equal rows
-    are spread over all folds at random.
-    """
+    """Fold numbers 0..4 by each row's confidence and truth, dealt out in `content_order`, intp, (sample,)."""
     columns = [record.verdicts]
     if record.probabilities is not None:
         columns += [record.top.first, record.top.second]
@@ -53,9 +49,7 @@ def scramble(rows: Array, seed: int = 0) -> Array:
 
 
 def seeded_sample(total: int, count: int, seed: int = 0) -> Array:
-    """Positions of a uniform sample of ``count`` out of ``total`` rows, ascending, for a seed always the same; intp. (A
-    hash of the content would not do: all rows of one rounded confidence would be in or out together.)
-    """
+    """Positions of a uniform sample of ``count`` out of ``total`` rows, ascending, for a seed always the same; intp."""
     if count >= total:
         return np.arange(total)
     rng = np.random.default_rng([total, count, *([seed] if seed else [])])
@@ -93,10 +87,8 @@ class RowSample:
 
     @classmethod
     def of(cls, batch: Predictions, fields: Sequence[str], limit: int, seed: int = 0) -> RowSample:
-        """The sample of one batch: ``fields`` are attributes of the record with the sample as first axis.
-
-        Worked out once a batch, and joined once, however many methods ask for it: their states share one sample.
-        `members` and other fields whose first axis is not the sample are kept transposed, sample first.
+        """The sample of one batch, fields with the sample as first axis; worked out once, however many methods ask for
+        it.
         """
 
         def make() -> RowSample:
@@ -160,10 +152,7 @@ def _lowest(batch: Predictions, limit: int, seed: int) -> tuple[Array, Array]:
 
 
 def key_bound(limit: int, rows: int) -> np.uint64 | None:
-    """A key below which the ``limit`` smallest of so many rows lie, limit + 12 sqrt(limit) + 100 in expectation (fewer
-    once in 10^30); None where that leaves out next to nothing. ``rows`` count as the power of two below them, so that a
-    sample serves data that grew.
-    """
+    """A key below which the ``limit`` smallest of so many rows lie; None where that leaves out next to nothing."""
     few = limit + 12 * math.sqrt(limit) + 100
     share = few / (1 << max(rows.bit_length() - 1, 0))
     return None if share > 0.75 else np.uint64(share * 2.0**64)

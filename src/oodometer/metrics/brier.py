@@ -146,14 +146,7 @@ def _scale(events: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class BrierState:
-    """Sums that give the score, its variance and its parts; "event" is a class, "is correct" in the binary form, or
-    "is the right one" of any candidate.
-
-    rows, total, squares : number of samples, sum of their scores and of squared scores.
-    counts, forecasts, outcomes : shape (event, bin): probabilities in the bin, their sum, and how often the event came.
-    forecast_squares, joint : sum of p^2, and of p where the event came, over all events.
-    binary : whether the event is correctness and the forecast the confidence in it.
-    """
+    """Sums by (event, bin); an event is a class, "is correct" in the binary form, "is the right one" of candidates."""
 
     rows: int
     total: float

@@ -27,9 +27,7 @@ _OF = "the population's error"
 
 
 def calibrated_labels(counts: Array, confidence: Array, replicates: int, rng: np.random.Generator) -> Array:
-    """Correct samples of each cell as calibrated confidences would give them, shape (replicate, cell). counts (whole
-    numbers) and mean confidence of the cells have shape (cell,).
-    """
+    """Correct samples of each cell as calibrated confidences would give them, shape (replicate, cell)."""
     used = np.flatnonzero(counts > 0)
     out = np.zeros((replicates, len(counts)))
     whole = np.rint(counts[used]).astype(np.int64)
@@ -48,19 +46,8 @@ def population_error(
     debiased: bool = False,
     **extras: object,
 ) -> Measure:
-    """A calibration error with an interval for that of the population.
-
-    replicates : bootstrap replicates of the plug-in. null : the plug-in of labels drawn from the confidences.
-    rows : how many there are, and how many of the rarer verdict.
-    observed : the plug-in on the cells from which both were made. The ends are those of the bootstrap; the lower one
-    moves down by the bias that the bootstrap shows (not if ``debiased``), and to 0 where at least (1 - level) / 2 of
-    the null is as large as what was observed: a calibrated model would then be no surprise. Nor is it above what was
-    observed less that quantile of the null, which bounds what noise can add. So the 0 of a calibrated model is held in
-    nearly ``level`` + (1 - level) / 2 of all samples of any size.
-
-    >>> m = population_error(0.1, np.array([0.08, 0.12]), 0.1, np.array([0.05, 0.11]), (100, 40), 0.95)
-    >>> m.lower, round(m.extras["p_calibrated"], 2)
-    (0.0, 0.67)
+    """A calibration error with an interval for that of the population: by ``replicates``, 0 where the ``null`` reaches
+    it.
     """
     lower, upper = from_bootstrap(value, replicates, *rows, level)
     if not debiased:
@@ -79,8 +66,8 @@ _FINE = 3840  # 15 * 256: narrow enough for the smooth metric, and every default
 
 
 def bin_number(confidence: Array, bins: int) -> Array:
-    """Bin of each confidence, intp: bin i covers (i / bins, (i + 1) / bins], and 0 belongs to the first. Computed in
-    the dtype of the input, so that a float32 0.2 counts as 0.2 and not as a little more.
+    """Bin of each confidence, intp: bin i covers (i / bins, (i + 1) / bins] in the dtype of the input, 0 is in the
+    first.
     """
     scaled = confidence * confidence.dtype.type(bins)
     out: Array = np.ceil(scaled, out=scaled).astype(np.intp)
@@ -90,15 +77,7 @@ def bin_number(confidence: Array, bins: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class CalibrationBins:
-    """Counts and sums of confidence by bin of equal width and by verdict.
-
-    counts : int64, shape (bin, verdict), verdict 0 = wrong, 1 = correct.
-    sums : float64, shape (bin, verdict), summed confidence.
-
-    >>> c = CalibrationBins.of(np.array([0.9, 0.8, 0.1]), np.array([1, 0, 0]), 2)
-    >>> c.counts.tolist(), c.sums.round(3).tolist()
-    ([[1, 0], [1, 1]], [[0.1, 0.0], [0.8, 0.9]])
-    """
+    """Counts (int64) and summed confidence by bin of equal width and verdict, 0 = wrong, 1 = right; (bin, verdict)."""
 
     counts: Int[Array, "bin 2"]
     sums: Float[Array, "bin 2"]
@@ -472,10 +451,7 @@ def _deposit(where: Array, grid: int) -> tuple[Array, Array]:
 
 
 def _fixed_point(masses: Float[Array, "set node"], halvings: int) -> Float[Array, " set"]:
-    """The sigma with smECE_sigma = sigma of each set of residual masses at grid nodes, by halving [0, 1]. Reflection at
-    both ends makes the cosines cos(pi k t) the eigenfunctions of the smoothing, with factors exp(-(pi k sigma)^2 / 2);
-    so one cosine transform a sigma does what n^2 kernels would do.
-    """
+    """The sigma with smECE_sigma = sigma of each set of residual masses at grid nodes, by halving [0, 1]."""
     from scipy.fft import dct
 
     halved = masses / 2

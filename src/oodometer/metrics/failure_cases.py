@@ -107,9 +107,7 @@ def _part(name: str) -> Array:
 
 
 def case_sizes(accuracy: Array) -> dict[str, Array]:
-    """How far many curves show cases 2 to 6: name -> largest rise, or number of rises ("often"), (replicate,).
-    ``accuracy`` is that of `COVERAGES`, (replicate, coverage).
-    """
+    """How far many curves at `COVERAGES` show cases 2 to 6: name -> largest rise, or number of rises, (replicate,)."""
     out = {}
     for name in (*REGIONS, "strong"):
         part = accuracy[:, _part(name)]
@@ -200,13 +198,6 @@ def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
 
 
 def tail_difference(a: RankBins, b: RankBins) -> Array:
-    """Case 1, the tail: mean accuracy of B minus that of A over the first 20 % of coverage, of each replicate.
-
-    >>> c, answered = np.array([0.9, 0.8]), np.array([[1.0, 2.0]])
-    >>> one = RankBins(answered, np.array([[1.0, 1.0]]), c, c, False)
-    >>> other = RankBins(answered, np.array([[0.0, 1.0]]), c, c, False)
-    >>> tail_difference(one, other).tolist()
-    [1.0]
-    """
+    """Case 1, the tail: mean accuracy of B minus that of A over the first 20 % of coverage, of each replicate."""
     coverages = np.arange(1, round(TAIL * _STEPS) + 1) / _STEPS
     return np.asarray((b.at_coverages(coverages).accuracy - a.at_coverages(coverages).accuracy).mean(axis=1))

@@ -52,9 +52,7 @@ class Uncertain(NamedTuple):
 
 
 def _counted(scores: Array, positive: Array, bits: int) -> Array:
-    """Samples by bin of their score and whether they are positive; int64, axes (bin, verdict). Bins rise with the score
-    and are equal in the exponent and the first bits of min(p, 1 - p): 2**bits an octave.
-    """
+    """Samples by bin of their score and whether they are positive, int64, (bin, verdict): 2**bits bins an octave."""
     shift, half = 23 - bits, _OCTAVES << bits
     first = (int(np.float32(0.5).view(np.int32)) >> shift) - half
     cell = np.empty(len(scores), dtype=np.intp)
@@ -75,9 +73,7 @@ def _counted(scores: Array, positive: Array, bits: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class OneVsRest:
-    """Confusion counts, and probabilities (one column of two classes) with labels: kept, or above `_KEPT` values
-    counted in narrow bins. Which depends on their number in all, so that merging stays associative.
-    """
+    """Confusion counts, and probabilities (one column of two classes) with labels: kept, or of many counted in bins."""
 
     confusion: Confusion
     rows: int
@@ -183,10 +179,7 @@ class OneVsRest:
         return [np.unique(column, return_inverse=True)[1].reshape(-1) for column in self._joined[0].T]
 
     def variance(self, each: list[Uncertain | None]) -> float:
-        """Of the mean of several classes' numbers. Where rows are kept, from how far each row moves the mean in all its
-        parts. Else samples of different classes are different samples; as the rest of several classes they are the same
-        ones, and what the two do together is not known: at worst they move the mean as one.
-        """
+        """Of the mean of several classes' numbers, row by row where rows are kept, else at worst."""
         used = [(k, number) for k, number in enumerate(each) if number is not None]
         if self.places is not None:
             label, moved = self._joined[1], np.zeros(self.rows)
@@ -263,10 +256,7 @@ def roc_auc(positive: Any, score: Any) -> float:
 
 
 def auc_of(counts: ScoreCounts) -> Uncertain | None:
-    """The area and its variance by placements (DeLong et al. 1988); None without a positive or a negative. A sample's
-    placement is the share of the other kind that it is in the right order with; the variance is that of the positives'
-    placements over their number plus that of the negatives'.
-    """
+    """The area and its variance by placements (DeLong et al. 1988); None without a positive or a negative."""
     positives, negatives = counts
     many, others = positives.sum(), negatives.sum()
     if not many or not others:
@@ -313,10 +303,7 @@ def average_precision(positive: Any, score: Any) -> float:
 
 
 def precision_of(counts: ScoreCounts, *, tied: bool = True) -> Uncertain | None:
-    """The average precision and its linearised variance; None without both sides. One more positive brings its own
-    precision and raises that of every positive of at most its score by F / (T + F)^2, T positives and F negatives there
-    or above; one more negative lowers it by T / (T + F)^2. Not ``tied``: those of a bin are mixed evenly.
-    """
+    """The average precision and its linearised variance; None without both sides. Not ``tied``: bins mixed evenly."""
     positives, negatives = (each[::-1] for each in counts)  # falling scores
     hits, false = np.cumsum(positives), np.cumsum(negatives)
     if not len(hits) or not hits[-1] or not false[-1]:
@@ -370,10 +357,7 @@ def fpr_at_tpr(positive: Any, score: Any, tpr: float = _TPR) -> float:
 
 
 def _rate_of(counts: ScoreCounts, level: float) -> tuple[float, float, float] | None:
-    """The rate and its interval; None without both sides. Two independent doubts are joined as in Zou and Donner
-    (2008): how many negatives pass a threshold (Clopper and Pearson), and where it is: order statistics z sqrt(n 0.95
-    0.05) ranks away.
-    """
+    """The rate and its interval, two doubts joined as in Zou and Donner (2008); None without both sides."""
     hits, false = (np.cumsum(each[::-1]) for each in counts)  # falling scores
     if not len(hits) or not hits[-1] or not false[-1]:
         return None

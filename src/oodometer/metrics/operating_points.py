@@ -44,9 +44,7 @@ def _tested(accuracy: float, alpha: float) -> int:
 
 
 def starts_of(accuracy: float, thresholds: int, rows: int, alpha: float) -> Float[Array, " t"]:
-    """What part of an accuracy's level starts at each threshold, strict to lenient; no verdict is read. A fifth at each
-    of five starts, squares of equal steps from where 1.5 times the rows are answered that prove it without an error.
-    """
+    """What part of an accuracy's level starts at each threshold, strict to lenient; no verdict is read."""
     first = math.ceil(_ROOM * _tested(accuracy, alpha / STARTS) / max(rows, 1) * thresholds) - 1
     first = min(first, thresholds - 1)
     at = first + (thresholds - 1 - first) * np.linspace(0, 1, STARTS) ** 2

@@ -132,10 +132,7 @@ class Groups:
 
     @cached_property
     def accuracy_sum(self) -> float:
-        """Sum over k = 1..n of the expected accuracy of the first k, ties in expectation over their order. A single
-        sample at rank k adds right / k; a tie of m samples, c of them correct, after a samples of which C are correct,
-        adds (C - c a / m)(H(a + m) - H(a)) + c.
-        """
+        """Sum over k = 1..n of the expected accuracy of the first k, ties in expectation over their order."""
         size, before, correct, start = self._ties
         single = float(self.accuracy.sum()) - float(self.accuracy[self._tied].sum())
         if not len(size):
@@ -158,10 +155,7 @@ class Groups:
 
     @cached_property
     def disorder(self) -> Array:
-        """How far the correct samples among the first few of a group may be from what is expected, by unknown order.
-        Zero for true ties (whose expectation is the definition) and c (m - c) / m in a histogram bin of m with c
-        correct.
-        """
+        """How far the correct samples among the first few of a group may be from what is expected; 0 for true ties."""
         spread: Array = self.correct * (self.sizes - self.correct) / self.sizes
         if self.widths is None:
             return np.zeros_like(spread)
@@ -251,9 +245,7 @@ class _Histogram:
 
 
 def _encode(confidence: Array, verdict: Array, signed: bool) -> Array:
-    """One sortable integer a row, the most confident first: the bits of its confidence, then of its verdict; the two
-    highest bits of a number in [0, 1] are zero, and a score of any size (``signed``) gives up its last bit.
-    """
+    """One sortable integer a row, the most confident first: the bits of its confidence, then of its verdict."""
     if signed:
         key: Array = _ordered(confidence) & ~np.uint64(1)
     else:
@@ -279,9 +271,7 @@ def _decode(key: Array, signed: bool) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """Confidence and verdict of every row, or, above `LIMIT` rows, a histogram of both; which depends on their number
-    in all, so that merging stays associative. ``signed``: ordered by a score of any size.
-    """
+    """Confidence and verdict of every row, or, above `LIMIT` rows, a histogram; ``signed``: by a score of any size."""
 
     rows: int
     keys: tuple[Array, ...] = ()
@@ -361,8 +351,8 @@ def ordered_by(metrics: Sequence[Metric[Any, Any]], score: str | None) -> list[M
 
 
 class RankMetric(Metric[Ranks, R]):
-    """A metric over `Ranks`; all of them share one state, sorted once. ``score`` names the registered score by which
-    rows are ordered; by default it is the confidence.
+    """A metric over `Ranks`; all share one state, sorted once. ``score`` names what orders rows, by default the
+    confidence.
     """
 
     needs = CONFIDENCE

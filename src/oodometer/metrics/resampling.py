@@ -29,9 +29,8 @@ def generator(seed: int, name: str) -> np.random.Generator:
 
 
 def poisson_counts(counts: Array, replicates: int, rng: np.random.Generator) -> Array:
-    """Bootstrap counts of cells, float64, shape (replicate, *cells): independent Poisson draws. The Poisson bootstrap
-    resamples n independent rows as each row's own Poisson(1) weight, so a cell of c equal rows gets Poisson(c): the
-    cost depends on the number of cells, not of rows. Empty cells stay empty.
+    """Bootstrap counts of cells, float64, (replicate, *cells): a cell of c equal rows gets Poisson(c); empty ones stay
+    empty.
     """
     flat = np.asarray(counts, dtype=np.float64).ravel()
     used = np.flatnonzero(flat > 0)
@@ -41,13 +40,7 @@ def poisson_counts(counts: Array, replicates: int, rng: np.random.Generator) -> 
 
 
 def from_bootstrap(value: float, replicates: Array, rows: float, rarer: float, level: float) -> tuple[float, float]:
-    """Ends in [0, 1] from replicates of a metric that one row moves by at most 2 / rows. Under 30 rows McDiarmid's
-    half-width sqrt(2 ln(2 / (1 - level)) / rows); with fewer than 5 of the ``rarer`` verdict ends move out by as much
-    as its share may be larger.
-
-    >>> from_bootstrap(0.1, np.full(9, 0.1), rows=1, rarer=0, level=0.95)
-    (0.0, 1.0)
-    """
+    """Ends in [0, 1] from replicates of a metric that one row moves by at most 2 / rows; McDiarmid's under 30 rows."""
     if rows < FEW_ROWS:
         half = math.sqrt(2 * math.log(2 / (1 - level)) / rows)
         return max(0.0, value - half), min(1.0, value + half)
@@ -59,9 +52,7 @@ def from_bootstrap(value: float, replicates: Array, rows: float, rarer: float, l
 
 
 def from_influence(value: float, variance: float, rows: float, rarer: float, level: float) -> tuple[float, float]:
-    """Ends of an interval in [0, 1] from the variance of the estimate (Wilson's form, so it stays inside). With few
-    rows, or few of the rarer verdict, the variance is taken to be at least that of a share of ``rows`` samples.
-    """
+    """Ends in [0, 1] from the variance (Wilson's form); with few rows, or few of a kind, at least that of a share."""
     value = min(max(value, 0.0), 1.0)
     if rows < FEW_ROWS or rarer < FEW_OF_A_KIND:
         variance = max(variance, value * (1 - value) / rows)
@@ -82,14 +73,7 @@ def from_signed_influence(
 
 
 def from_effective_rows(value: float, variance: float, few: int, level: float) -> tuple[float, float]:
-    """Ends for a mean of shares in [0, 1] of which only the variance is known: Wilson's for n' = (v (1 - v) + 1 / f^2)
-    / (variance + 1 / f^3) rows, f = ``few``, the samples that it rests on.
-
-    >>> [round(end, 3) for end in from_effective_rows(0.8, 0.0016, few=50, level=0.95)]
-    [0.711, 0.867]
-    >>> [round(end, 3) for end in from_effective_rows(1.0, 0.0, few=50, level=0.95)]
-    [0.929, 1.0]
-    """
+    """Wilson's ends for n' = (v (1 - v) + 1 / f^2) / (variance + 1 / f^3) rows, f = ``few``, the samples behind it."""
     few, value = max(few, 1), min(max(float(value), 0.0), 1.0)
     rows = (value * (1 - value) + few**-2) / (float(variance) + few**-3)
     return wilson_from_variance(value, value * (1 - value) / rows, rows, level)
@@ -114,10 +98,7 @@ _JOINED_ERROR = 0.5  # expected errors in a part of a joined cell that count as 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Points of one curve or many, most confident first; all arrays of shape (replicate, point).
-
-    answered : samples answered. wrong : expected errors among them. confidence : that of the last of them.
-    """
+    """Points of curves: samples answered, expected errors among them, the last one's confidence; (replicate, point)."""
 
     answered: Float[Array, "replicate point"]
     wrong: Float[Array, "replicate point"]
@@ -131,16 +112,7 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class RankBins:
-    """Cells of neighbouring ranks, most confident first, of the sample itself (one replicate) or of many.
-
-    answered, wrong : samples and errors down to the end of the cell, whole numbers in float64, (replicate, cell).
-    high, low : highest and lowest confidence in the cell, (cell,).
-    joined : whether a cell may hold more than samples of equal confidence.
-
-    >>> g = RankBins(np.array([[2.0, 4.0]]), np.array([[0.0, 1.0]]), np.array([0.9, 0.8]), np.array([0.9, 0.7]), True)
-    >>> g.at_ranks(np.array([[1, 3]])).accuracy.round(3).tolist(), g.at_coverages(np.array([0.75])).confidence.tolist()
-    ([[1.0, 0.833]], [[0.75]])
-    """
+    """Cells of neighbouring ranks, most confident first: samples and errors down to the end of it; (replicate, cell)."""
 
     answered: Float[Array, "replicate cell"]
     wrong: Float[Array, "replicate cell"]
@@ -183,9 +155,7 @@ class RankBins:
         return self.at_ranks(np.clip(wanted, 1, self.rows[:, None]))
 
     def at_confidences(self, thresholds: Array) -> Points:
-        """The points where all of at least a confidence are answered, thresholds falling (threshold,); confidences in a
-        cell that is cut are spread evenly, and a point's is the lowest answered, or the threshold.
-        """
+        """The points where all of at least a confidence are answered, thresholds falling (threshold,)."""
         cells = len(self.high)
         # with falling confidences, how many cells start at or above the threshold
         begun = cells - np.searchsorted(self.high[::-1], thresholds, side="left")
@@ -223,10 +193,7 @@ def _poisson(counts: Array, replicates: int, rng: np.random.Generator) -> Array:
 
 
 def resampled(groups: Groups, seed: int, most: int = MOST_BINS, replicates: int = REPLICATES) -> RankBins:
-    """Poisson bootstrap replicates of the sample over at most ``most`` cells; kept with the groups for the next metric.
-    With fewer than 5 of a verdict resampling cannot see what it has not seen: as many again as an equal sample might
-    hold (Poisson, of an exponential mean 1) are then put evenly among the ranks.
-    """
+    """Poisson bootstrap replicates over at most ``most`` cells; kept with the groups for the next metric."""
     cache: dict[tuple[int, int, int], RankBins] = groups.__dict__.setdefault("_resampled", {})
     key = (seed, most, replicates)
     if key in cache:
@@ -250,10 +217,7 @@ def resampled(groups: Groups, seed: int, most: int = MOST_BINS, replicates: int 
 
 
 def accuracy_band(bins: RankBins, again: RankBins, coverages: Array, level: float) -> tuple[Array, Array]:
-    """Ends for the selective accuracy at each coverage, (coverage,): quantiles of replicates joined with exact ends.
-    Where the surest rows hold no error no replicate does, so the ends are at least as wide as Clopper and Pearson's for
-    as many rows as are answered, which would be all that is needed if the threshold were given.
-    """
+    """Ends for the selective accuracy at each coverage: quantiles of replicates joined with Clopper and Pearson's."""
     points = bins.at_coverages(coverages)
     answered, wrong = points.answered[0], points.wrong[0]
     tail = (1 - level) / 2
@@ -265,9 +229,7 @@ def accuracy_band(bins: RankBins, again: RankBins, coverages: Array, level: floa
 
 
 def interval_of(value: float, replicates: Array, level: float) -> tuple[float, float]:
-    """Ends for a number that may jump: quantiles of replicates, as they are and moved to the value, whichever is wider.
-    With less than half of the usual replicates, value +- z sd. Replicates that are not finite are left out.
-    """
+    """Ends for a number that may jump: quantiles of replicates, as they are and moved to the value, the wider ones."""
     good = replicates[np.isfinite(replicates)]
     if len(good) < REPLICATES // 2:
         return from_spread(good, value, level, -np.inf, np.inf)

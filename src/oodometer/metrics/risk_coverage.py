@@ -56,10 +56,7 @@ def auc_of(groups: Groups) -> float:
 
 
 def influence(groups: Groups, area: float) -> Array:
-    """Influence of one sample on the area by (verdict, group): how much n times the area moves; shape (2, group). For a
-    sample of verdict y at rank r: g_r - area + sum over k >= r of (y - g_k) / k, with g_k the accuracy of the first k;
-    ties in expectation.
-    """
+    """How much n times the area moves by one sample of (verdict, group), shape (2, group); ties in expectation."""
     size, before, harmonic = groups.sizes, groups.before, groups.harmonic
     slope = groups.correct / size
     start = groups.hits_before - slope * before  # g_k = start / k + slope inside the group
@@ -525,9 +522,8 @@ def jointly_resampled(
     seed: int,
     clusters: Array | None = None,
 ) -> list[RankBins]:
-    """Bootstrap replicates of several models judged on the same rows, which every replicate draws for all. Rows (or
-    ``clusters`` of them) are dealt into at most 1,024 blocks, each drawn Poisson(1) times. ``confidences`` and
-    ``verdicts`` of each model in the order of the rows, (sample,).
+    """Bootstrap replicates of several models judged on the same rows (or ``clusters``), which each replicate draws for
+    all.
     """
     n = len(confidences[0])
     rng = generator(seed, "joint")
@@ -598,9 +594,7 @@ def replicated(
     risk: float,
     coverage: float,
 ) -> Array:
-    """A metric of every replicate, shape (replicate,); NaN where it is not defined. ``name`` is one of `REPLICATED`.
-    DiSCA on the grid of samples takes the cells for samples.
-    """
+    """A metric, one of `REPLICATED`, of every replicate, shape (replicate,); NaN where it is not defined."""
     if name == "disca":
         return disca_terms(bins, grid, steps, (tolerance,)).values(weights)[:, 0]
     if name == "coverage_at_risk":

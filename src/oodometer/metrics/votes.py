@@ -26,9 +26,7 @@ RULES = ("any-incorrect", "any-correct", "majority", "single")
 
 
 def agreements(judges: int) -> list[int]:
-    """Every k for which k-of-n voting makes two-sided bounds, from n (the widest) down to a bare majority. "At least k
-    say Correct" is rarer than "at least n - k + 1 do" only where 2k > n; for k = (n + 1)/2 the two are one.
-    """
+    """Every k for which k-of-n voting makes two-sided bounds, from n (the widest) down to a bare majority."""
     return list(range(judges, judges // 2, -1))
 
 
@@ -47,9 +45,7 @@ def check_agree(agree: int | None, judges: int) -> int:
 
 
 def least_votes(rule: str, judges: int) -> int:
-    """How many judges must say Correct for the rule to say so: n ("any-incorrect", the lower bound of Yao and Koller),
-    1 ("any-correct", the upper one) or more than half; `UsageError` for other rules.
-    """
+    """How many judges must say Correct for the rule to say so; `UsageError` for other rules."""
     counts = {"any-incorrect": judges, "any-correct": 1, "majority": judges // 2 + 1}
     if rule not in counts:
         raise UsageError(f"expected a rule of {', '.join(counts)}, got {rule!r}")
@@ -85,11 +81,7 @@ MEASURES = ("correct_recall", "correct_precision", "incorrect_recall", "incorrec
 
 @dataclass(frozen=True, eq=False)
 class VoteCounts:
-    """Labelled rows counted by what the judges said of them.
-
-    names : the judges. cells : int64, axes (verdict, vote of the first judge, number of judges that say Correct),
-    verdict 0 = wrong, 1 = right. accepted : int64, axes (judge, verdict), rows of which each judge says Correct.
-    """
+    """Labelled rows by (verdict, first judge's vote, number that say Correct), and those that each judge accepts."""
 
     names: tuple[str, ...]
     table: Int[Array, "2 2 count"]
@@ -152,13 +144,8 @@ def share(part: float, rows: float, level: float) -> Interval | None:
 
 
 def discrimination(accepted: Array, of_verdict: Array, level: float) -> list[dict[str, Any]]:
-    """``accepted``, recall and precision of Correct and Incorrect for each line of ``accepted`` (line, verdict): TC/(TC
-    + FI), TC/(TC + FC), TI/(TI + FC), TI/(TI + FI), with exact intervals, binomial given the divisor; None where that
-    is 0. Source: Yao and Koller (2024), section 4.3.
-
-    >>> found = discrimination(np.array([[1, 6]]), np.array([4, 8]), 0.95)[0]
-    >>> [round(found[m].value, 3) for m in ("accepted", *MEASURES)]
-    [0.583, 0.75, 0.857, 0.75, 0.6]
+    """``accepted``, recall and precision of Correct and Incorrect, exact intervals, for each line (line, verdict) of
+    counts.
     """
     wrong, right = accepted[:, 0], accepted[:, 1]
     rejected = of_verdict - accepted
@@ -180,9 +167,7 @@ def discrimination(accepted: Array, of_verdict: Array, level: float) -> list[dic
 
 
 def paired_gap(total: float, squares: float, rows: int, level: float) -> Interval:
-    """Mean of a difference of two numbers on the same rows, from its sum and its sum of squares; asymptotic. One
-    squared unit is added to the squares, so that a difference that was never seen to vary is not taken for certain.
-    """
+    """Mean of a difference on the same rows from its sum and sum of squares, plus one squared unit; asymptotic."""
     mean = total / rows
     variance = (max(squares - rows * mean * mean, 0.0) + 1) / (rows + 1) / rows
     half = normal_quantile(level) * variance**0.5
@@ -197,9 +182,7 @@ def absolute(gap: Interval) -> Interval:
 
 
 def bounds_of(at_least: Array, agree: int, level: float) -> dict[str, Any]:
-    """The bounds of k-of-n voting from the rows with at least so many votes (count,): lower = share with k or more,
-    upper = with n - k + 1 or more, mean, width; exact intervals of shares. Source: Yao and Koller (2024) for k = n.
-    """
+    """The bounds of k-of-n voting from the rows with at least so many votes (count,): lower, upper, mean, width."""
     rows, judges = int(at_least[0]), len(at_least) - 1
     every, some = int(at_least[agree]), int(at_least[judges - agree + 1])
     return {
@@ -212,9 +195,7 @@ def bounds_of(at_least: Array, agree: int, level: float) -> dict[str, Any]:
 
 
 def mean_of(total: float, squares: float, rows: int, level: float) -> Interval:
-    """Mean of numbers in [0, 1] from their sum and sum of squares, in Wilson's form; asymptotic. The variance has one
-    squared unit more, as in `paired_gap`.
-    """
+    """Mean of numbers in [0, 1] from sum and sum of squares, plus one squared unit, in Wilson's form; asymptotic."""
     value = total / rows
     variance = (max(squares - rows * value * value, 0.0) + 1) / (rows + 1) / rows
     low, high = wilson_from_variance(value, variance, rows, level)
@@ -222,9 +203,7 @@ def mean_of(total: float, squares: float, rows: int, level: float) -> Interval:
 
 
 def bounds_by_agreement(counts: VoteCounts, level: float) -> list[dict[str, Any]]:
-    """The bounds for every k, widest first, beside the truth: ``inside``, above_lower = accuracy - lower, below_upper =
-    upper - accuracy (paired, asymptotic) and error = |accuracy - mean|.
-    """
+    """The bounds for every k, widest first, beside the truth (`against_truth`)."""
     out = []
     for agree in agreements(counts.judges):
         bounds = bounds_of(counts.at_least.sum(axis=0), agree, level)
@@ -253,9 +232,7 @@ def _sums(rows: Array, values: Array) -> tuple[float, float]:
 
 
 def bounds_by_judges(by_count: Sequence[int] | Array, level: float) -> list[dict[str, Any]]:
-    """The bounds to expect of m = 1 ... n judges, all agreeing, mean over every choice: of a row with v votes for
-    Correct all m say so with chance C(v, m)/C(n, m), none with C(n - v, m)/C(n, m). by_count: rows by number of votes.
-    """
+    """The bounds to expect of m = 1 ... n judges, all agreeing, mean over every choice of m; by number of votes."""
     counts = np.asarray(by_count, dtype=np.float64)
     judges, rows = len(counts) - 1, int(counts.sum())
     out = []
@@ -288,9 +265,7 @@ def check_draws(sizes: Sequence[int] | None, draws: int, rows: int) -> tuple[int
 
 
 def draw_subsets(table: Array, size: int, draws: int, rng: np.random.Generator) -> Array:
-    """Counts of so many rows drawn without replacement, int64, (draw, *cells): cells are drawn (multivariate
-    hypergeometric), since rows of one cell are alike.
-    """
+    """Counts of so many rows drawn without replacement, int64, (draw, *cells)."""
     flat = rng.multivariate_hypergeometric(table.ravel(), size, size=draws, method="marginals")
     return flat.reshape(draws, *table.shape)
 
@@ -303,11 +278,7 @@ def vote_subsets(
     seed: int = 0,
     agree: int | None = None,
 ) -> list[dict[str, Any]]:
-    """For each size what chance makes of the truth and of the bounds in so many rows: ``gold``, ``single``, ``lower``,
-    ``upper``, ``mean`` over the draws with their central ``level``; ``bounds`` for every k, the ``reliability`` (share
-    of draws whose accuracy lies within) and ``width``. `UsageError` for sizes that cannot be drawn. Source: Yao and
-    Koller (2024), Figure 4.
-    """
+    """For each size what chance makes of truth and bounds in so many rows: Yao and Koller (2024), Figure 4."""
     rng, least, judges = generator(seed, "votes"), check_agree(agree, counts.judges), counts.judges
     rows = []
     for size in check_draws(sizes, draws, counts.rows):

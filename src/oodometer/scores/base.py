@@ -27,10 +27,7 @@ def missing(needs: tuple[str, ...], present: tuple[str, ...]) -> str | None:
 
 
 def lacking(needs: tuple[str, ...], record: Predictions) -> str | None:
-    """The reason why a record's fields do not suffice, or None, and that quickly: it is asked of every batch.
-    ``"class"`` means that labels and predictions are classes: what counts rows of each class, or asks for their
-    probabilities, does not apply to positions among candidates.
-    """
+    """The reason why a record's fields do not suffice, or None, and that quickly: it is asked of every batch."""
     for need in needs:
         if need == "class":
             if not record.has_classes:

@@ -127,11 +127,7 @@ def negative_entropy(probabilities: Array) -> Array:
 
 
 def negative_entropy_of_rows(probabilities: Ragged) -> Array:
-    """`negative_entropy` of rows of different lengths; shape (sample,).
-
-    >>> negative_entropy_of_rows(Ragged.from_rows([[0.5, 0.5], [1.0, 0.0, 0.0]])).round(4).tolist()
-    [-0.6931, 0.0]
-    """
+    """`negative_entropy` of rows of different lengths; shape (sample,)."""
     p = probabilities.values
     logs = np.log(p, out=np.zeros_like(p), where=p > 0)
     return np.minimum(Ragged(p * logs, probabilities.offsets).sums(), 0.0)

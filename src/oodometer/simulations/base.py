@@ -40,10 +40,8 @@ class Simulation(ABC):
 
 
 def draw_by_weight(pool: Predictions, log_weight: Array, rng: np.random.Generator) -> Predictions | None:
-    """A third of the pool (up to a half of a small one), without replacement, rows of larger weight first. Keys are
-    those of Efraimidis and Spirakis (2006) on the log scale: log weight plus Gumbel noise.
-
-    log_weight : shape (sample,).
+    """A third of the pool, rows of larger weight first, by the keys of Efraimidis and Spirakis (2006): log weight +
+    Gumbel.
     """
     count = max(int(len(pool) * _SHARE), min(len(pool) // 2, _ENOUGH_ROWS))
     if count < LEAST_ROWS:
@@ -53,11 +51,7 @@ def draw_by_weight(pool: Predictions, log_weight: Array, rng: np.random.Generato
 
 
 def draw_by_shares(pool: Predictions, part: Array, alpha: float, rng: np.random.Generator) -> Predictions | None:
-    """As many rows as a Dirichlet(alpha) draw of the shares of all parts allows, without replacement.
-
-    part : int, shape (sample,), the part that each row belongs to, -1 for none. Small alpha = few parts hold most rows.
-    Where the shares allow fewer than `LEAST_ROWS`, a part that is used up gives all that it has.
-    """
+    """As many rows as a Dirichlet(alpha) draw of the shares of all parts allows; ``part`` (sample,), -1 for none."""
     sizes = np.bincount(part[part >= 0])
     present = np.flatnonzero(sizes)
     if len(present) < 2:
@@ -73,9 +67,7 @@ def draw_by_shares(pool: Predictions, part: Array, alpha: float, rng: np.random.
 
 
 def coordinates(pool: Predictions) -> Array | None:
-    """What rows are told apart by: standardised features, else log-probabilities, else logit of the confidence.
-    float64, shape (sample, column), at most 20 columns (the widest directions); None where there is none of them.
-    """
+    """What rows are told apart by, float64, (sample, column), the 20 widest directions; None where there is nothing."""
     if not len(pool):
         return None
     if pool.features is not None:

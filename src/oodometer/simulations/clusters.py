@@ -102,11 +102,7 @@ _CLOSE = 1e-4  # of the mean variance: centres that move less in all have settle
 
 
 def k_means(points: Array, count: int) -> Array:
-    """Cluster of each row, intp, shape (sample,): Lloyd's algorithm from greedy k-means++ centres, seeded. points are
-    float64, axes (sample, column), of which at least ``count`` differ. The draws and the rule to stop are those of
-    scikit-learn's ``KMeans(count, n_init=1, max_iter=50, random_state=0)``, and so are the clusters. Source: Lloyd
-    (1982); Arthur and Vassilvitskii (2007).
-    """
+    """Cluster of each row, intp, (sample,): greedy k-means++ and Lloyd, with scikit-learn's draws and rule to stop."""
     with one_thread():  # a few columns: threads would wait for each other, and for other work
         # cluster of each row; the columns of ``points`` have the mean 0
         points = points - points.mean(axis=0)
