@@ -5,13 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .errors import InputError
 
 Array = np.ndarray[Any, np.dtype[Any]]
+T = TypeVar("T")
+
+
+def present(value: T | None) -> T:
+    """A value that a check before has shown to be there, which type checkers do not see."""
+    assert value is not None
+    return value
 
 
 def refuse(

@@ -14,7 +14,6 @@ from sklearn.isotonic import IsotonicRegression
 import oodometer.calibrators.isotonic as isotonic_module
 from oodometer import Predictions
 from oodometer.calibrators import Histogram, Isotonic
-from oodometer.calibrators.base import brier
 from oodometer.calibrators.binned_map import (
     BinnedMap,
     _isotonic,
@@ -30,6 +29,7 @@ from oodometer.calibrators.isotonic import class_counts
 from oodometer.errors import NotApplicable
 from oodometer.inference.row_sample import FOLDS, RowSample, content_folds, content_order, seeded_sample
 from oodometer.kernels import LOG_ODDS_BINS
+from oodometer.metrics import brier_score
 from oodometer.testing import example_record
 
 COUNTS = hnp.arrays(np.int64, st.tuples(st.integers(1, 3), st.integers(1, 12)), elements=st.integers(0, 40))
@@ -347,8 +347,8 @@ def test_isotonic_is_one_against_the_rest_made_to_sum_to_one() -> None:
     np.testing.assert_allclose(made.probabilities, want, atol=1e-9)
     assert (made.predicted == record.predicted).all()
     assert made.calibrated == "isotonic"
-    before = np.mean(brier(record.probabilities, record.label))
-    assert np.mean(brier(made.probabilities, record.label)) < before - 0.01
+    before = brier_score(record.probabilities, record.label)
+    assert brier_score(made.probabilities, record.label) < before - 0.01
 
 
 @pytest.mark.parametrize("method", [Isotonic, Histogram])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.arrays import Ragged
+from oodometer import Predictions
 from oodometer.diagnoses.column_drift import _number, homogeneity
 from oodometer.diagnoses.diagnostician import asking_for
 from oodometer.estimators.votes import said_of_rates
@@ -16,12 +16,13 @@ from oodometer.metrics.calibration import CalibrationBins, population_error
 from oodometer.metrics.failure_cases import tail_difference
 from oodometer.metrics.resampling import RankBins, from_bootstrap, from_effective_rows
 from oodometer.metrics.votes import MEASURES, discrimination
-from oodometer.scores.class_scores import negative_entropy_of_rows
+from oodometer.scores import NegativeEntropy
 
 CONFIDENCE = np.array([0.9, 0.8])
 BINS = RankBins(np.array([[2.0, 4.0]]), np.array([[0.0, 1.0]]), CONFIDENCE, np.array([0.9, 0.7]), True)
 CELLS = CalibrationBins.of(np.array([0.9, 0.8, 0.1]), np.array([1, 0, 0]), 2)
 NULL = np.array([0.05, 0.11])
+EVEN = Predictions.from_candidates([[1.0, 1.0], [2.0, 2.0, 2.0]], label=[0, 0])
 
 
 def tail(wrong: list[float]) -> RankBins:
@@ -56,10 +57,7 @@ def tail(wrong: list[float]) -> RankBins:
             [discrimination(np.array([[1, 6]]), np.array([4, 8]), 0.95)[0][m].value for m in ("accepted", *MEASURES)],
             pytest.approx([0.583, 0.75, 0.857, 0.75, 0.6], abs=1e-3),
         ),
-        (
-            negative_entropy_of_rows(Ragged.from_rows([[0.5, 0.5], [1.0, 0.0, 0.0]])).tolist(),
-            pytest.approx([-0.6931, 0.0], abs=1e-4),
-        ),
+        (NegativeEntropy()(EVEN).tolist(), pytest.approx([-0.6931, -1.0986], abs=1e-4)),
     ],
 )
 def test_examples(value: Any, expected: Any) -> None:

@@ -36,7 +36,7 @@ from oodometer.scores import (
     negative_entropy,
 )
 from oodometer.scores.agreement import copies_of_base
-from oodometer.scores.base import missing
+from oodometer.scores.base import lacking
 from oodometer.testing import example_record
 
 SHAPES = [(k, dtype) for k in (2, 10, 64, 65, 100) for dtype in (np.float32, np.float64)]
@@ -134,11 +134,13 @@ def test_a_score_that_lacks_its_fields_says_which(name: str) -> None:
 
 
 def test_reasons_name_all_that_is_missing() -> None:
-    assert missing(("views", "prediction|probabilities"), ("label",)) == (
-        "needs `views` and `prediction` or `probabilities`; there are only label"
+    record = Predictions.from_arrays(confidence=[0.5], votes=[[1]])
+    assert lacking(("views", "prediction|probabilities"), record) == (
+        "needs `views` and `prediction` or `probabilities`; there are only confidence, votes"
     )
-    assert missing(("views",), ()) == "needs `views`; there are only no fields"
-    assert missing((), ()) is None
+    assert lacking((), record) is None
+    nothing = Predictions.from_arrays(input=np.array(["a"], dtype=object))
+    assert lacking(("views",), nothing) == "needs `views`; there are only input"
 
 
 def test_the_natural_confidence_of_a_record() -> None:

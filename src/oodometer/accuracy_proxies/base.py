@@ -6,6 +6,7 @@ import copy
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
+from ..arrays import present
 from ..errors import NotApplicable
 from ..inference.method import Method
 from ..predictions import Predictions
@@ -56,12 +57,8 @@ class Ranker(Method[State, float]):
         why = self.why_not(record)
         if why is not None:
             raise NotApplicable(why)
-        state = self.folded(record.batches(batch_rows))
-        assert state is not None
-        return state
+        return present(self.folded(record.batches(batch_rows)))
 
     def settled(self, states: Mapping[str, State]) -> tuple[Self, tuple[str, ...]]:
-        """A ranker whose numbers compare over all these records, by name, and notes on what had to be decided; most
-        rankers decide nothing.
-        """
+        """A ranker whose numbers compare over all these records, and notes on what it decided; most decide nothing."""
         return self, ()

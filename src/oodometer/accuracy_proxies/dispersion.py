@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, present
 from ..errors import NotApplicable, UsageError
 from ..predictions import Predictions
 from ..registry import register
@@ -46,23 +46,14 @@ class MetaDistributionEnergy(Ranker):
         """Rows, summed energy, logarithm of the summed exponentials, and the largest distance of an energy from 0."""
         from scipy.special import logsumexp
 
-        assert batch.logits is not None
-        energies = -self._temperature * energy(batch.logits.astype(np.float64) / self._temperature)
-        return {
-            "rows": len(batch),
-            "total": float(energies.sum()),
-            "log_sum": float(logsumexp(energies)),
-            "largest": float(np.abs(energies).max()),
-        }
+        energies = -self._temperature * energy(present(batch.logits).astype(np.float64) / self._temperature)
+        state = {"rows": len(batch), "total": float(energies.sum())}
+        return state | {"log_sum": float(logsumexp(energies)), "largest": float(np.abs(energies).max())}
 
     def merge(self, a: State, b: State) -> State:
         """Two states as one."""
-        return {
-            "rows": a["rows"] + b["rows"],
-            "total": a["total"] + b["total"],
-            "log_sum": float(np.logaddexp(a["log_sum"], b["log_sum"])),
-            "largest": max(a["largest"], b["largest"]),
-        }
+        log_sum, largest = float(np.logaddexp(a["log_sum"], b["log_sum"])), max(a["largest"], b["largest"])
+        return super().merge(a, b) | {"log_sum": log_sum, "largest": largest}
 
     def finish(self, state: State) -> float:
         """Logarithm of the mean exponential, minus the mean."""
@@ -109,14 +100,10 @@ class Dispersion(Ranker):
         """Rows and summed features of each predicted class."""
         from scipy.sparse import csr_array
 
-        assert batch.features is not None
         rows, classes = len(batch), batch.num_classes
         member = csr_array((np.ones(rows), batch.predicted, np.arange(rows + 1)), shape=(rows, classes))
-        return {
-            "rows": rows,
-            "counts": np.bincount(batch.predicted, minlength=classes),
-            "sums": member.T @ batch.features.astype(np.float64),
-        }
+        counts = np.bincount(batch.predicted, minlength=classes)
+        return {"rows": rows, "counts": counts, "sums": member.T @ present(batch.features).astype(np.float64)}
 
     def finish(self, state: State) -> float:
         """The logarithm of the scatter."""

@@ -8,7 +8,7 @@ from typing import Literal, Self, final
 
 import numpy as np
 
-from ..arrays import Array, softmax
+from ..arrays import Array, present, softmax
 from ..errors import NotApplicable, UsageError
 from ..predictions import Predictions
 from ..registry import register
@@ -58,16 +58,14 @@ class MaNo(Ranker):
 
     def __init__(self, *, normalization: Normalization = "auto") -> None:
         if normalization not in ("auto", "softmax", "taylor"):
-            raise UsageError(
-                f"expected the normalization auto, softmax or taylor, got {normalization!r}; auto is the paper's"
-            )
+            expected = "expected the normalization auto, softmax or taylor"
+            raise UsageError(f"{expected}, got {normalization!r}; auto is the paper's")
         self._normalization = normalization
 
     def summarize(self, batch: Predictions) -> State:
         """Rows, entries, the sum for the criterion, and both sums of fourth powers."""
-        given = batch.logits if batch.logits is not None else batch.probabilities
-        assert given is not None
         has_logits = batch.logits is not None
+        given = present(batch.logits if has_logits else batch.probabilities)
         surprise = powers = taylor = 0.0
         for start in range(0, len(given), _CHUNK_ROWS):
             part = given[start : start + _CHUNK_ROWS].astype(np.float64)
@@ -80,14 +78,8 @@ class MaNo(Ranker):
                 taylor += float((taylor_softmax(part) ** _ORDER).sum())
             else:
                 surprise -= float(np.log(np.maximum(shares, _SMALLEST)).mean(axis=1).sum())
-        return {
-            "rows": len(batch),
-            "entries": given.size,
-            "with_logits": len(batch) * has_logits,
-            "surprise": surprise,
-            "softmax": powers,
-            "taylor": taylor,
-        }
+        state = {"rows": len(batch), "entries": given.size, "with_logits": len(batch) * has_logits}
+        return state | {"surprise": surprise, "softmax": powers, "taylor": taylor}
 
     def settled(self, states: Mapping[str, State]) -> tuple[Self, tuple[str, ...]]:
         """The same with one normalisation for all, by the mean of their criteria; a note where they would differ."""
@@ -134,8 +126,7 @@ class GramRanker(Ranker):
 
     def summarize(self, batch: Predictions) -> State:
         """Rows and P^T P in float64, shape (class, class), worked out once a record."""
-        assert batch.probabilities is not None
-        probabilities = batch.probabilities
+        probabilities = present(batch.probabilities)
 
         def make() -> Array:
             total = np.zeros((probabilities.shape[1],) * 2)

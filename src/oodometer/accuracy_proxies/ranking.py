@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -96,6 +97,7 @@ def rank_models(
             scores[i], moves[i] = answer(made, partial(work, records[name]), _check)
     rng = np.random.default_rng([seed, 31])
     paired = len({len(r) for r in records.values()}) == 1
+    # records of equal length share their blocks' noise, so that what they share cancels
     noise = rng.standard_normal((1 if paired else len(names), _BLOCKS, _DRAWS))
     draws = scores[:, None] + np.einsum("mb,mbd->md", moves, np.broadcast_to(noise, (len(names), _BLOCKS, _DRAWS)))
     best = draws == draws.max(axis=0)
@@ -109,23 +111,15 @@ def rank_models(
         notes.append(f"records of fewer than {2 * _BLOCKS} rows: how firm the order is cannot be said")
     if not paired:
         notes.append("records of different lengths are taken for different samples")
-    return ScoreRanking(
-        models=tuple(names[i] for i in order),
-        p_best=tuple(float(p_best[i]) for i in order),
-        ranker=made.name,
-        evidence={
-            names[i]: Interval(
-                float(scores[i]), float(scores[i] - half[i]), float(scores[i] + half[i]), level, "empirical"
-            )
-            for i in order
-        },
-        pairs=tuple(
-            (names[i], names[j], float(((draws[i] > draws[j]) + (draws[i] == draws[j]) / 2).mean()))
-            for rank, i in enumerate(order)
-            for j in order[rank + 1 :]
-        ),
-        warnings=(*notes, *decided),
+    ends = zip(names, scores.tolist(), (scores - half).tolist(), (scores + half).tolist(), strict=True)
+    evidence = {name: Interval(value, low, high, level, "empirical") for name, value, low, high in ends}
+    pairs = tuple(
+        (names[i], names[j], float(((draws[i] > draws[j]) + (draws[i] == draws[j]) / 2).mean()))
+        for i, j in itertools.combinations(order, 2)
     )
+    models, firm = tuple(names[i] for i in order), tuple(float(p_best[i]) for i in order)
+    ranked = {name: evidence[name] for name in models}
+    return ScoreRanking(models, firm, made.name, ranked, pairs, (*notes, *decided))
 
 
 def _check(result: tuple[float, Array]) -> None:
@@ -149,16 +143,8 @@ def _jackknife(ranker: Ranker, record: Predictions) -> Array:
         return np.zeros(_BLOCKS)
     block = np.arange(len(record)) % _BLOCKS
     states = [ranker.summarize(record.take(block == b)) for b in range(_BLOCKS)]
-    after: list[State | None] = [None] * (_BLOCKS + 1)
-    for b in range(_BLOCKS - 1, 0, -1):
-        rest = after[b + 1]
-        after[b] = states[b] if rest is None else ranker.merge(states[b], rest)
-    before: State | None = None
-    left = np.empty(_BLOCKS)
-    for b in range(_BLOCKS):
-        rest = after[b + 1]
-        others = before if rest is None else rest if before is None else ranker.merge(before, rest)
-        assert others is not None
-        left[b] = ranker.finish(others)
-        before = states[b] if before is None else ranker.merge(before, states[b])
+    after = list(itertools.accumulate(states[:0:-1], lambda rest, state: ranker.merge(state, rest)))[::-1]
+    before = list(itertools.accumulate(states[:-1], ranker.merge))
+    middle = (ranker.merge(a, b) for a, b in zip(before[:-1], after[1:], strict=True))
+    left = np.array([ranker.finish(others) for others in (after[0], *middle, before[-1])])
     return np.asarray((left - left.mean()) * np.sqrt((_BLOCKS - 1) / _BLOCKS))

@@ -48,19 +48,13 @@ def count_verdicts(bins: Array, verdicts: Array, width: int) -> tuple[Array, Arr
 
 def centres(classes: int) -> Array:
     """A representative probability of each bin, at the resolution of `bins_for`."""
-    return bin_centres(bins_for(classes))
-
-
-def bin_centres(bins: int) -> Array:
-    """A representative probability of each of so many log-odds bins (a divisor of `LOG_ODDS_BINS`)."""
-    fine = log_odds_centres()
+    bins, fine = bins_for(classes), log_odds_centres()
     return fine if bins == len(fine) else fine.reshape(bins, -1).mean(axis=1)
 
 
 def count_bins(kind: Array, bins: Array, classes: int) -> Array:
     """Number of samples in each cell, axes (class, bin), of samples given by class and bin."""
-    width = bins_for(classes)
-    return tally(bins.ravel(), width, kinds=kind.ravel(), of=classes)[:, :, 0]
+    return tally(bins.ravel(), bins_for(classes), kinds=kind.ravel(), of=classes)[:, :, 0]
 
 
 def deal_into_folds(counts: Array, *seed: int) -> Array:
@@ -269,10 +263,5 @@ def fit_block_rates(rows: Array, hits: Array, least_hits: int = 0) -> BlockRates
         counted.append((mine, rows[k], hits[k]))
         block[k] = mine + sum(sizes)
         sizes.append(int(mine.max()) + 1)
-    sums = [
-        np.concatenate(
-            [np.bincount(b, weights=part[i], minlength=size) for (b, *part), size in zip(counted, sizes, strict=True)]
-        )
-        for i in (0, 1)
-    ]
-    return BlockRates(block, sums[0], sums[1], np.repeat(np.arange(len(sizes)), sizes))
+    every, hit = (np.concatenate([np.bincount(each[0], weights=each[i]) for each in counted]) for i in (1, 2))
+    return BlockRates(block, every, hit, np.repeat(np.arange(len(sizes)), sizes))

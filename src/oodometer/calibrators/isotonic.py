@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, present
 from ..predictions import Predictions
 from ..registry import register
 from .base import Calibrator
@@ -36,30 +36,33 @@ class Histogram(Calibrator):
         self._bins = bins
 
     def _fit(self, reference: Predictions) -> None:
-        assert reference.probabilities is not None
-        assert reference.label is not None
+        probabilities, label = present(reference.probabilities), present(reference.label)
         self._edges: list[Array] = []
         self._rates: list[Array] = []
         for k in range(reference.num_classes):
-            p = reference.probabilities[:, k]
+            p = probabilities[:, k]
             edges = np.unique(np.quantile(p, np.arange(1, self._bins) / self._bins))
             index = np.searchsorted(edges, p, side="right")
             rows = np.bincount(index, minlength=len(edges) + 1)
-            hits = np.bincount(index, weights=reference.label == k, minlength=len(edges) + 1)
+            hits = np.bincount(index, weights=label == k, minlength=len(edges) + 1)
             full = rows > 0
             every = np.arange(len(rows))
             self._edges.append(edges)
             self._rates.append(np.interp(every, every[full], hits[full] / rows[full]))
 
     def _calibrate(self, record: Predictions) -> Predictions:
-        assert record.probabilities is not None
-        p = record.probabilities
+        p = present(record.probabilities)
         values = np.empty(p.shape)
         for k, (edges, rates) in enumerate(zip(self._edges, self._rates, strict=True)):
             values[:, k] = rates[np.searchsorted(edges, p[:, k], side="right")]
-        total = values.sum(axis=1, keepdims=True)
-        values = np.where(total > 0, values / np.where(total > 0, total, 1), p)
-        return record.with_probabilities(values.astype(p.dtype, copy=False), self.name)
+        return _rescaled(record, values, self.name)
+
+
+def _rescaled(record: Predictions, values: Array, name: str) -> Predictions:
+    """The record with these values, rows summing to 1; a row of zeros keeps its probabilities."""
+    total, p = values.sum(axis=1, keepdims=True), present(record.probabilities)
+    values = np.where(total > 0, values / np.where(total > 0, total, 1), p)
+    return record.with_probabilities(values.astype(p.dtype, copy=False), name)
 
 
 _CHUNK = 1 << 20
@@ -97,15 +100,9 @@ class Isotonic(Calibrator):
     citation = "zadrozny2002"
 
     def _fit(self, reference: Predictions) -> None:
-        assert reference.probabilities is not None
-        assert reference.label is not None
-        rows, hits = class_counts(reference.probabilities, reference.label)
+        rows, hits = class_counts(present(reference.probabilities), present(reference.label))
         self._rate = fit_map(rows, hits, ("pooled", "classwise"), self.seed).rate
 
     def _calibrate(self, record: Predictions) -> Predictions:
-        assert record.probabilities is not None
-        p = record.probabilities
-        raw = self._rate[np.arange(p.shape[1]), bin_numbers(p, p.shape[1])]
-        total = raw.sum(axis=1, keepdims=True)
-        values = np.where(total > 0, raw / np.where(total > 0, total, 1), p).astype(p.dtype, copy=False)
-        return record.with_probabilities(values, self.name)
+        p = present(record.probabilities)
+        return _rescaled(record, self._rate[np.arange(p.shape[1]), bin_numbers(p, p.shape[1])], self.name)

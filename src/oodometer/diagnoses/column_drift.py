@@ -119,15 +119,12 @@ class _Figure:
 
 class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
     """``fit(reference)``, then `summarize` and `finish`: one `ColumnChange` for each column, those that matter first.
+
     Rows are counted in cells: deciles of the reference for a number, the values of a category, deciles of each figure
-    of a text. With p and q the shares of the cells in reference and target: distance = sqrt(JS(p, q)) in base 2, PSI =
-    sum (q - p) log(q / p), p-value by the G test of homogeneity, adjusted after Holm (and for the figures of a text).
-    What a column explains is sum_c (q_c - p_c) a_c, a_c the reference's accuracy in the cell: the change of the
-    reference's accuracy once its rows are weighted so that this column alone is distributed as in the target
-    (post-stratification). Variance: sum (q - p)^2 a (1 - a) / n_c + Var_q(a) / n_T + Var_p(a) / n_S; the interval has
-    Bonferroni's correction. Columns that move together explain the same change twice: the parts need not add up.
-    ``columns`` are those that were encoded; without them every plain feature is a number, where there are at most 50.
-    The state is counts and sums. Source: Lin (1991) for the distance; Holt and Smith (1979) for post-stratification.
+    of a text. With p and q the shares of the cells in reference and target: distance = sqrt(JS(p, q)) in base 2 (Lin
+    1991), PSI = sum (q - p) log(q / p), p-value by the G test, adjusted after Holm. What a column explains is sum_c
+    (q_c - p_c) a_c, a_c the reference's accuracy in the cell (post-stratification, Holt and Smith 1979), its interval
+    with Bonferroni's correction. ``columns`` are those that were encoded; without them features are numbers.
     """
 
     name = "column_drift"

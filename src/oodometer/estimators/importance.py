@@ -136,7 +136,7 @@ class Mandoline(Estimator):
 
 
 def log_linear_tilt(cells: Array, rows: Array, means: Array) -> Array:
-    """theta . g of each cell; theta maximises theta . means - log sum_c rows_c/n exp(theta . g_c) - ridge |theta|^2/2."""
+    """theta . g of each cell; theta maximises theta . means - log sum_c rows_c/n exp(theta . g_c) - ridge |theta|^2."""
     from scipy.optimize import minimize
     from scipy.special import logsumexp
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,11 @@ def cluster_keys(values: Any, first_row: int = 0) -> Array:
     cells = np.asarray(values)
     if cells.dtype.kind not in "iub":
         cells = np.array(["" if is_null(v) else str(v) for v in cells.tolist()], dtype=object)
-    texts = cells.astype(str) if cells.dtype.kind != "O" else np.array([_short(v) for v in cells.tolist()], dtype=str)
+    short: Any = cells
+    if cells.dtype.kind == "O":  # a digest stands for a long text
+        whole = cells.tolist()
+        short = [v if len(v) <= _LONG_TEXT else blake2b(v.encode(), digest_size=16).hexdigest() for v in whole]
+    texts = np.array(short, dtype=str)
     if len(texts) and (np.char.find(texts, "_epoch_") >= 0).any():
         texts = np.array([EPOCH_OF_ID.sub("", v) for v in texts.tolist()])
     codes = np.ascontiguousarray(texts).view(np.uint32).reshape(len(texts), -1)
@@ -45,11 +49,6 @@ def named_repeats(ids: Sequence[str], epochs: Sequence[Any] | None = None) -> li
         seen[name] += 1
         out.append(f"{name}_epoch_{seen[name] if epochs is None else epochs[row]}" if times[name] > 1 else name)
     return out
-
-
-def _short(text: str) -> str:
-    """A text, or what stands for a long one."""
-    return text if len(text) <= _LONG_TEXT else hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)

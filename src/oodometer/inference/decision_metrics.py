@@ -52,19 +52,10 @@ def _sum(counts: Array) -> Array:
     return np.asarray(counts.sum(axis=-1))
 
 
-def _mean(values: Array, used: Array) -> Array:
-    """Mean over the last axis of what is used; NaN where nothing is."""
+def _mean(values: Array, counts: Array) -> Array:
+    """Mean over the classes that occur: half an expected sample is the least that counts as one; NaN where none do."""
+    used = counts >= 0.5
     return ratio(np.where(used, values, 0.0).sum(axis=-1), used.sum(axis=-1))
-
-
-def _occurs(counts: Array) -> Array:
-    """Which classes a mean goes over: of expected counts, half a sample is the least that counts as one."""
-    return np.asarray(counts >= 0.5)
-
-
-def _between(values: Array, low: float = 0.0) -> Array:
-    """The values, moved by rounding only, so that they lie between ``low`` and 1."""
-    return np.asarray(np.clip(values, low, 1.0))
 
 
 def accuracy(confusion: Any) -> Array:
@@ -125,7 +116,7 @@ def macro_precision(confusion: Any) -> Array:
     0.9
     """
     _, support, predicted = _margins(confusion)
-    return _mean(class_precision(confusion, 0.0), _occurs(support + predicted))
+    return _mean(class_precision(confusion, 0.0), support + predicted)
 
 
 def macro_recall(confusion: Any) -> Array:
@@ -135,7 +126,7 @@ def macro_recall(confusion: Any) -> Array:
     0.875
     """
     _, support, _ = _margins(confusion)
-    return _mean(class_recall(confusion, 0.0), _occurs(support))
+    return _mean(class_recall(confusion, 0.0), support)
 
 
 def macro_f1(confusion: Any) -> Array:
@@ -145,7 +136,7 @@ def macro_f1(confusion: Any) -> Array:
     0.873
     """
     _, support, predicted = _margins(confusion)
-    return _mean(class_f1(confusion, 0.0), _occurs(support + predicted))
+    return _mean(class_f1(confusion, 0.0), support + predicted)
 
 
 def balanced_accuracy(confusion: Any) -> Array:
@@ -170,7 +161,7 @@ def mcc(confusion: Any) -> Array:
     total = _sum(support)
     covariance = _sum(hits) * total - _sum(support * predicted)
     spread = _spread(support, total) * _spread(predicted, total)
-    return _between(ratio(covariance, np.sqrt(spread)), -1.0)
+    return np.asarray(np.clip(ratio(covariance, np.sqrt(spread)), -1.0, 1.0))  # rounding may have moved it
 
 
 def _spread(counts: Array, total: Array) -> Array:
@@ -206,10 +197,6 @@ def expected_value(confusion: Any, payoff: Any) -> Array:
     return ratio((counts * values).sum(axis=(-2, -1)), counts.sum(axis=(-2, -1)))
 
 
-def _counts(positives: Any, negatives: Any) -> tuple[Array, Array]:
-    return np.asarray(positives, dtype=np.float64), np.asarray(negatives, dtype=np.float64)
-
-
 def _from_above(counts: Array) -> Array:
     """Sums over each bin and all above it."""
     return np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1]
@@ -223,9 +210,9 @@ def roc_auc(positives: Any, negatives: Any) -> Array:
     >>> float(roc_auc([0, 1, 3], [2, 1, 1]))
     0.8125
     """
-    pos, neg = _counts(positives, negatives)
+    pos, neg = (np.asarray(side, dtype=np.float64) for side in (positives, negatives))
     wins = ((_from_above(pos) - pos / 2) * neg).sum(axis=-1)
-    return _between(ratio(wins, pos.sum(axis=-1) * neg.sum(axis=-1)))
+    return np.asarray(np.clip(ratio(wins, pos.sum(axis=-1) * neg.sum(axis=-1)), 0.0, 1.0))
 
 
 def average_precision(positives: Any, negatives: Any) -> Array:
@@ -236,10 +223,10 @@ def average_precision(positives: Any, negatives: Any) -> Array:
     >>> round(float(average_precision([0, 1, 3], [2, 1, 1])), 4)  # 3/4 * 3/4 + 1/4 * 4/6
     0.7292
     """
-    pos, neg = _counts(positives, negatives)
+    pos, neg = (np.asarray(side, dtype=np.float64) for side in (positives, negatives))
     hits = _from_above(pos)
     precision = ratio(hits, hits + _from_above(neg), 0.0)
-    return _between(ratio((pos * precision).sum(axis=-1), pos.sum(axis=-1)))
+    return np.asarray(np.clip(ratio((pos * precision).sum(axis=-1), pos.sum(axis=-1)), 0.0, 1.0))
 
 
 def fpr_at_tpr(positives: Any, negatives: Any, tpr: float = 0.95) -> Array:
@@ -250,7 +237,7 @@ def fpr_at_tpr(positives: Any, negatives: Any, tpr: float = 0.95) -> Array:
     >>> float(fpr_at_tpr([1, 1, 18], [6, 2, 2]))
     0.4
     """
-    pos, neg = _counts(positives, negatives)
+    pos, neg = (np.asarray(side, dtype=np.float64) for side in (positives, negatives))
     hits = _from_above(pos)
     wanted = tpr * (1 - _ROUNDING) * hits[..., :1]
     at = np.maximum((hits >= wanted).sum(axis=-1, keepdims=True) - 1, 0)  # found falls along the bins

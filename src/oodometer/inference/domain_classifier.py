@@ -94,11 +94,7 @@ def fit_boosting(x: Array, y: Array) -> Callable[[Array], Array]:
     odds = np.full(len(y), start)
     trees = []
     for _ in range(_TREES):
-        chance = 1 / (1 + np.exp(-odds))
-        # single precision as in the library: sums of halves and quarters would tie in another way
-        gradient = (chance - y).astype(np.float32)
-        curvature = (chance * (1 - chance)).astype(np.float32)
-        trees.append(_Grower(codes, by_row, gradient, curvature, odds).tree())
+        trees.append(_Grower(codes, by_row, 1 / (1 + np.exp(-odds)), y, odds).tree())
 
     def log_odds(other: Array) -> Array:
         out = np.full(len(other), start)
@@ -113,17 +109,13 @@ def fit_boosting(x: Array, y: Array) -> Callable[[Array], Array]:
 def _cuts(column: Array) -> Array:
     """Between all values where there are few of them, else quantiles, averaged where they fall between two rows."""
     ordered = np.sort(column)
-    distinct = _distinct(ordered)
+    distinct = np.unique(ordered)
     if len(distinct) <= _BINS:
-        return (distinct[:-1] + distinct[1:]) / 2
+        return np.asarray((distinct[:-1] + distinct[1:]) / 2)
     at = np.linspace(0, 1, _BINS + 1)[1:-1] * len(ordered)
     whole = np.floor(at).astype(int)
     upper = ordered[np.minimum(whole, len(ordered) - 1)]
-    return _distinct(np.where(at == whole, (ordered[whole - 1] + upper) / 2, upper))
-
-
-def _distinct(ordered: Array) -> Array:
-    return np.asarray(ordered[np.append(True, np.diff(ordered) > 0)])
+    return np.asarray(np.unique(np.where(at == whole, (ordered[whole - 1] + upper) / 2, upper)))
 
 
 def _binned(x: Array, cuts: list[Array]) -> Array:
@@ -144,16 +136,17 @@ def _add(tree: _Split | float, codes: Array, rows: Array, out: Array) -> None:
 class _Grower:
     """Grows one tree, and adds its values to the log-odds of the rows it is grown on."""
 
-    def __init__(self, codes: Array, by_row: Array, gradient: Array, curvature: Array, odds: Array) -> None:
+    def __init__(self, codes: Array, by_row: Array, chance: Array, y: Array, odds: Array) -> None:
         self._codes, self._by_row, self._odds = codes, by_row, odds
-        self._gradient, self._curvature = gradient.astype(np.float64), curvature.astype(np.float64)
+        # single precision as in the library: sums of halves and quarters would tie in another way
+        sides = ((chance - y).astype(np.float32), (chance * (1 - chance)).astype(np.float32))
+        self._gradient, self._curvature = (side.astype(np.float64) for side in sides)
 
     def tree(self) -> _Split | float:
         """The tree; sums are taken in the library's order, so that splits which are equally good fall alike."""
         rows = np.arange(len(self._odds))
         sums = self._sums(rows)
-        total = float(sums[0, :, 0].sum()), float(sums[0, :, 1].sum())
-        return self._grow(rows, sums, total, _DEPTH)
+        return self._grow(rows, sums, (float(sums[0, :, 0].sum()), float(sums[0, :, 1].sum())), _DEPTH)
 
     def _sums(self, rows: Array) -> Array:
         return cell_sums(self._by_row, rows, self._gradient, self._curvature, _BINS)
@@ -199,25 +192,17 @@ _LEAST_COVERED, _HALF_COVERED = 0.1, 0.5
 Learner = Callable[[Array, Array], Callable[[Array], Array]]  # rows and their domain -> log-odds of others
 
 
-_comparisons: ContextVar[tuple[Lock, dict[Any, DomainComparison]] | None] = ContextVar(
-    "oodometer_comparisons", default=None
-)
+_Kept = tuple[Lock, dict[Any, "DomainComparison"]]
+_comparisons: ContextVar[_Kept | None] = ContextVar("oodometer_comparisons", default=None)
 
 
 @dataclass(frozen=True, eq=False)
 class DomainComparison:
     """How a cross-fitted classifier tells target from reference.
 
-    auc : chance that it ranks a random target row above a random reference row; out of fold, mean over folds.
-    auc_error : standard error of the AUC (DeLong's, folds taken as independent).
-    p_value : of AUC = 0.5 against a higher one, normal approximation with twice the variance: under no shift the folds
-        are not independent.
-    weights : shape (reference row,), density ratio target over reference, mean 1; near 1 where no learner predicts
-        the domain better than its share of rows.
-    effective_rows : (sum w)^2 / sum w^2.
-    covered : mean over reference rows of p / (1 - p) * n_S / n_T before it is scaled: about 1 where the reference
-        covers the target, the share of the target that it covers otherwise. Near 0 no weights mean anything, even where
-        they are all alike and the effective sample size looks perfect.
+    auc, auc_error, p_value : out of fold, mean over folds; DeLong's error; of AUC = 0.5 against a higher one.
+    weights, effective_rows : density ratio target over reference, mean 1, (reference row,); (sum w)^2 / sum w^2.
+    covered : about 1 where the reference covers the target, the share of the target that it covers otherwise.
     learner : the one with the largest weight, "none", "logistic", "logistic-shrunk" or "boosting".
     """
 
@@ -307,7 +292,7 @@ def _cross_fit(x: Array, y: Array, fold: Array, learners: Mapping[str, Learner])
     """Held-out log-odds, and each learner's weight in them: how sure it is that its log-loss is the lower one."""
     squared = np.hstack([x, np.square(x)])
     share = float(np.log(y.sum() / (len(y) - y.sum())))
-    made = {name: np.full(len(y), np.nan) for name in learners} | {"none": np.full(len(y), share)}
+    made = {name: np.full(len(y), share) for name in (*learners, "none")}
     shares, mixed = dict.fromkeys(made, 1.0), np.empty(0)
     for folds in [range(_FOLDS)] if len(y) <= _CHOICE_ROWS else [range(1), range(1, _FOLDS)]:
         for name, f in product(learners, folds):
@@ -421,14 +406,12 @@ def effective_rows(weights: Array) -> float:
 def check_overlap(effective: float, auc: float = 0.5, covered: float = 1.0) -> tuple[str, ...]:
     """Warnings about a poor overlap of the samples; `NotApplicable` below 30 effective rows or a tenth covered."""
     if covered < _LEAST_COVERED:
-        raise NotApplicable(
-            f"the reference covers about {percent(covered, 0)} of the target (a classifier tells them apart with an "
-            f"AUC of {auc:.3f}): the samples hardly overlap"
-        )
+        share = f"the reference covers about {percent(covered, 0)} of the target"
+        told = f"a classifier tells them apart with an AUC of {auc:.3f}"
+        raise NotApplicable(f"{share} ({told}): the samples hardly overlap")
     if effective < _LEAST_EFFECTIVE:
-        raise NotApplicable(
-            f"an effective sample size of {effective:.0f} is below {_LEAST_EFFECTIVE}: the samples hardly overlap"
-        )
+        size = f"an effective sample size of {effective:.0f} is below {_LEAST_EFFECTIVE}"
+        raise NotApplicable(f"{size}: the samples hardly overlap")
     out = []
     if effective < _FEW_EFFECTIVE:
         out.append(f"the effective sample size is {effective:.0f}: few reference rows resemble the target")
@@ -447,7 +430,5 @@ def weighted_accuracy(weights: Array, verdicts: Array, rows: int, level: float) 
     total, effective = float(weights.sum()), effective_rows(weights)
     value = float(weights @ verdicts) / total
     variance = float(np.square(weights * (verdicts - value)).sum()) / total**2 + effective**-2.0
-    lower, upper = wilson_from_variance(
-        value, variance + max(value * (1 - value), 0.0) / rows, min(effective, rows), level
-    )
-    return value, lower, upper
+    variance += max(value * (1 - value), 0.0) / rows
+    return value, *wilson_from_variance(value, variance, min(effective, rows), level)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..fields import FIELDS
 from ..kernels import mix, row_hash
 from ..predictions import Predictions
 
@@ -67,16 +68,10 @@ def sample_limit(width: int, most_rows: int = _MOST_ROWS) -> int:
 
 @dataclass(frozen=True, eq=False)
 class RowSample:
-    """A uniform sample without replacement of at most ``limit`` rows; adding two gives the sample of both. Each row has
-    a scrambled form of its number in the data set; the rows with the smallest are kept, so that batches, files and
-    machines give the same sample in any order. With at most ``limit`` rows it holds them all. A batch that knows how
-    many rows its data set has (`Predictions.rows_in_all`) keeps its share of the sample alone.
+    """A uniform sample without replacement of at most ``limit`` rows; adding two gives that of both, in any order.
 
-    keys : uint64, shape (row,), ascending.
-    arrays : the kept fields, each with the row as first axis.
-    limit : most rows that are kept.
-    seen : rows that were looked at.
-    seed : of the choice and the order; samples of different seeds do not add.
+    keys : scrambled row numbers, uint64, ascending, (row,); the smallest are kept. arrays : the fields, row first.
+    seen : rows that were looked at. seed : of choice and order; samples of different seeds do not add.
     """
 
     keys: Array
@@ -93,7 +88,8 @@ class RowSample:
 
         def make() -> RowSample:
             keys, order = batch.derived(f"sample order:{limit}:{seed}", lambda: _lowest(batch, limit, seed))
-            arrays = {name: _sample_first(batch, name)[order] for name in fields}
+            axes = {name: FIELDS[name].sample if name in FIELDS else 0 for name in fields}
+            arrays = {name: np.moveaxis(getattr(batch, name), axis, 0)[order] for name, axis in axes.items()}
             return cls(keys, arrays, limit, batch.rows, seed)
 
         return batch.derived(f"sample:{','.join(fields)}:{limit}:{seed}", make)
@@ -142,12 +138,9 @@ def _lowest(batch: Predictions, limit: int, seed: int) -> tuple[Array, Array]:
     bound = None if batch.rows_in_all is None else key_bound(limit, batch.rows_in_all)
     if bound is not None:
         order = np.flatnonzero(keys < bound)
-        order = order[np.argsort(keys[order])][:limit]
-    elif limit >= len(keys):
-        order = np.argsort(keys)
     else:
-        order = np.argpartition(keys, limit)[:limit]
-        order = order[np.argsort(keys[order])]
+        order = np.arange(len(keys)) if limit >= len(keys) else np.argpartition(keys, limit)[:limit]
+    order = order[np.argsort(keys[order])][:limit]
     return keys[order], order
 
 
@@ -156,11 +149,3 @@ def key_bound(limit: int, rows: int) -> np.uint64 | None:
     few = limit + 12 * math.sqrt(limit) + 100
     share = few / (1 << max(rows.bit_length() - 1, 0))
     return None if share > 0.75 else np.uint64(share * 2.0**64)
-
-
-def _sample_first(batch: Predictions, name: str) -> Array:
-    from ..fields import FIELDS
-
-    value: Array = getattr(batch, name)
-    axis = FIELDS[name].sample if name in FIELDS else 0
-    return np.moveaxis(value, axis, 0)

@@ -112,7 +112,7 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class RankBins:
-    """Cells of neighbouring ranks, most confident first: samples and errors down to the end of it; (replicate, cell)."""
+    """Cells of neighbouring ranks, most confident first: samples and errors to the end of each; (replicate, cell)."""
 
     answered: Float[Array, "replicate cell"]
     wrong: Float[Array, "replicate cell"]

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, present
 from ..predictions import Predictions
 from ..registry import register
 from .base import Score
@@ -40,8 +40,7 @@ class VoteShare(Score):
     is_probability = True
 
     def _score(self, record: Predictions) -> Array:
-        assert record.votes is not None
-        return vote_share(record.votes)
+        return vote_share(present(record.votes))
 
 
 def view_agreement(predicted: Array, views: Array) -> Array:
@@ -73,8 +72,7 @@ class ViewAgreement(Score):
     is_probability = True
 
     def _score(self, record: Predictions) -> Array:
-        assert record.views is not None
-        return view_agreement(record.predicted, record.views)
+        return view_agreement(record.predicted, present(record.views))
 
 
 _ENOUGH_ROWS = 50  # two models that agree on this many rows without one exception are one model
@@ -93,14 +91,12 @@ def model_agreement(predicted: Array, others: Array) -> Array:
 
 def copies_of_base(record: Predictions) -> Array:
     """Boolean mask over members: those that are the judged model itself and must not vote for it."""
-    assert record.members is not None
+    members = present(record.members)
     if record.prediction is None and record.probabilities is None:
-        mask = np.zeros(len(record.members), dtype=bool)
-        mask[0] = True
-        return mask
+        return np.asarray(np.arange(len(members)) == 0)
     if record.rows < _ENOUGH_ROWS:
-        return np.zeros(len(record.members), dtype=bool)
-    return np.asarray((record.members == record.predicted).all(axis=1))
+        return np.zeros(len(members), dtype=bool)
+    return np.asarray((members == record.predicted).all(axis=1))
 
 
 @final
@@ -132,19 +128,20 @@ class ModelAgreement(Score):
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record does not suffice, or None."""
         why = super().why_not(record)
-        if why is None and record.members is not None:
-            left_out = self._left_out if self._left_out is not None else copies_of_base(record)
+        if why is None:
+            left_out = self._copies(record)
             if left_out.all():
                 return "needs `members` other than the judged model itself"
-            if len(left_out) != len(record.members):
-                return f"needs the {len(left_out)} members of the reference; there are {len(record.members)}"
+            if len(left_out) != len(present(record.members)):
+                return f"needs the {len(left_out)} members of the reference; there are {len(present(record.members))}"
         return why
+
+    def _copies(self, record: Predictions) -> Array:
+        return self._left_out if self._left_out is not None else copies_of_base(record)
 
     def others(self, record: Predictions) -> Array:
         """What the other models predict, shape (model, sample)."""
-        assert record.members is not None
-        left_out = self._left_out if self._left_out is not None else copies_of_base(record)
-        return record.members[~left_out]
+        return present(record.members)[~self._copies(record)]
 
     def _score(self, record: Predictions) -> Array:
         return model_agreement(record.predicted, self.others(record))

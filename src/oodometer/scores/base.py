@@ -16,16 +16,6 @@ from ..predictions import Predictions
 from ..registry import answer, is_foreign
 
 
-def missing(needs: tuple[str, ...], present: tuple[str, ...]) -> str | None:
-    """The reason why fields do not suffice, or None; ``"a|b"`` in ``needs`` means either, ``"class"`` is no field."""
-    fields = [need for need in needs if need != "class"]
-    lacking = [need for need in fields if not any(part in present for part in need.split("|"))]
-    if not lacking:
-        return None
-    wanted = " and ".join(" or ".join(f"`{part}`" for part in need.split("|")) for need in lacking)
-    return f"needs {wanted}; there are only {', '.join(present) or 'no fields'}"
-
-
 def lacking(needs: tuple[str, ...], record: Predictions) -> str | None:
     """The reason why a record's fields do not suffice, or None, and that quickly: it is asked of every batch."""
     for need in needs:
@@ -34,7 +24,12 @@ def lacking(needs: tuple[str, ...], record: Predictions) -> str | None:
                 return NO_CLASSES
         elif not any(getattr(record, part, None) is not None for part in need.split("|")):
             of_classes = all(part in FIELDS and FIELDS[part].of_classes for part in need.split("|"))
-            return NO_CLASSES if of_classes and not record.has_classes else missing(needs, record.fields)
+            if of_classes and not record.has_classes:
+                return NO_CLASSES
+            parts = [need.split("|") for need in needs if need != "class"]
+            absent = [some for some in parts if not any(part in record.fields for part in some)]
+            wanted = " and ".join(" or ".join(f"`{part}`" for part in some) for some in absent)
+            return f"needs {wanted}; there are only {', '.join(record.fields) or 'no fields'}" if absent else None
     return None
 
 

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from ..arrays import Array, Ragged
+from ..arrays import Array, Ragged, present
 from ..errors import NotApplicable
 from ..kernels import entropy_sums, top_two
 from ..predictions import Predictions
@@ -47,8 +47,7 @@ class SequenceProbability(Score):
     is_probability = True
 
     def _score(self, record: Predictions) -> Array:
-        assert record.token_logprobs is not None
-        return sequence_probability(record.token_logprobs)
+        return sequence_probability(present(record.token_logprobs))
 
 
 @final
@@ -68,9 +67,8 @@ class SequenceMeanLogprob(Score):
     citation = "yao2024"
 
     def _score(self, record: Predictions) -> Array:
-        assert record.token_logprobs is not None
-        lengths = record.token_logprobs.lengths
-        return np.where(lengths > 0, record.token_logprobs.sums() / np.maximum(lengths, 1), _LEAST)
+        tokens = present(record.token_logprobs)
+        return np.where(tokens.lengths > 0, tokens.sums() / np.maximum(tokens.lengths, 1), _LEAST)
 
 
 @final
@@ -90,8 +88,8 @@ class SequenceMinLogprob(Score):
     citation = "yao2024"
 
     def _score(self, record: Predictions) -> Array:
-        assert record.token_logprobs is not None
-        return np.where(record.token_logprobs.lengths > 0, record.token_logprobs.minima(), _LEAST)
+        tokens = present(record.token_logprobs)
+        return np.where(tokens.lengths > 0, tokens.minima(), _LEAST)
 
 
 @final
@@ -111,8 +109,7 @@ class Confidence(Score):
     is_probability = True
 
     def _score(self, record: Predictions) -> Array:
-        assert record.confidence is not None
-        return record.confidence
+        return present(record.confidence)
 
 
 def negative_entropy(probabilities: Array) -> Array:
@@ -124,13 +121,6 @@ def negative_entropy(probabilities: Array) -> Array:
     [-0.6931, 0.0]
     """
     return entropy_sums(probabilities)
-
-
-def negative_entropy_of_rows(probabilities: Ragged) -> Array:
-    """`negative_entropy` of rows of different lengths; shape (sample,)."""
-    p = probabilities.values
-    logs = np.log(p, out=np.zeros_like(p), where=p > 0)
-    return np.minimum(Ragged(p * logs, probabilities.offsets).sums(), 0.0)
 
 
 @final
@@ -151,11 +141,14 @@ class NegativeEntropy(Score):
     citation = "garg2022"
 
     def _score(self, record: Predictions) -> Array:
-        if record.candidate_scores is not None:
-            return record.derived("negative_entropy", lambda: negative_entropy_of_rows(record.candidate_probabilities))
-        assert record.probabilities is not None
-        probabilities = record.probabilities
-        return record.derived("negative_entropy", lambda: negative_entropy(probabilities))
+        def made() -> Array:
+            if record.candidate_scores is None:
+                return negative_entropy(present(record.probabilities))
+            p = record.candidate_probabilities.values
+            logs = np.log(p, out=np.zeros_like(p), where=p > 0)
+            return np.minimum(Ragged(p * logs, record.candidate_scores.offsets).sums(), 0.0)
+
+        return record.derived("negative_entropy", made)
 
 
 def margin(probabilities: Array) -> Array:
@@ -226,8 +219,7 @@ class Energy(Score):
     citation = "liu2020"
 
     def _score(self, record: Predictions) -> Array:
-        assert record.logits is not None
-        return energy(record.logits)
+        return energy(present(record.logits))
 
 
 def max_probability(probabilities: Array) -> Array:
@@ -261,9 +253,8 @@ class MaxProbability(Score):
     is_probability = True
 
     def _score(self, record: Predictions) -> Array:
-        if record.probabilities is None:  # among candidates
-            return record.top.first
-        if record.calibrated is None and record.is_argmax:
+        among_candidates = record.probabilities is None
+        if among_candidates or (record.calibrated is None and record.is_argmax):
             return record.top.first
         return record.own_probability
 

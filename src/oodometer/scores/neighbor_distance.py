@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, present
 from ..errors import NotApplicable
 from ..kernels import by_chunks, mix, one_thread
 from ..predictions import Predictions
@@ -70,26 +70,24 @@ class NeighborDistance(Score):
         return None
 
     def _score(self, record: Predictions) -> Array:
+        return np.asarray(-self._distances(record, self._neighbors).mean(axis=1))
+
+    def _distances(self, record: Predictions, count: int) -> Array:
         if self._index is None:
             raise NotApplicable("needs a fit on a reference with `features`")
-        distances = self._index(record.features, self._neighbors)
-        return np.asarray(-distances.mean(axis=1))
+        distances: Array = self._index(present(record.features), min(count, len(self._index)))
+        return distances
 
     def leave_one_out(self, reference: Predictions) -> Array:
         """Scores of the reference's own rows, without each row's zero distance to itself."""
-        if self._index is None:
-            raise NotApplicable("needs a fit on a reference with `features`")
-        assert reference.features is not None
-        count = min(self._neighbors + 1, len(self._index))
-        distances = self._index(reference.features, count)
-        if count > 1:
+        distances = self._distances(reference, self._neighbors + 1)
+        if distances.shape[1] > 1:
             # distances of many features come from a matrix product: a row's own is not exactly 0
-            own = distances[:, 0] <= _ROUNDING * np.linalg.norm(reference.features, axis=1)
+            own = distances[:, 0] <= _ROUNDING * np.linalg.norm(present(reference.features), axis=1)
             distances = np.where(own[:, None], distances[:, 1:], distances[:, :-1])
         return np.asarray(-distances.mean(axis=1))
 
 
-@final
 class _Tree:
     """Distances to the nearest rows, ascending, axes (sample, neighbour)."""
 
@@ -110,16 +108,12 @@ class _Tree:
         return np.asarray(distances)
 
 
-@final
-class _All:
+class _All(_Tree):
     """The same from a matrix product, |x - y|^2 = |x|^2 + |y|^2 - 2 x.y, as in scikit-learn, which loads longer."""
 
     def __init__(self, features: Array) -> None:
-        self._rows = features.astype(np.float64)
+        super().__init__(features)
         self._half = np.square(self._rows).sum(axis=1) / 2
-
-    def __len__(self) -> int:
-        return len(self._rows)
 
     def __call__(self, features: Array, count: int) -> Array:
         out = np.empty((len(features), count))

@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ..arrays import Array, softmax
+from ..arrays import Array, present, softmax
 from ..errors import NotApplicable
 from ..fields import FIELDS, NO_CLASSES
 from ..kernels import top_two
@@ -42,15 +42,15 @@ class LogitTemperature(Simulation):
         drawn = draw_by_weight(pool, np.zeros(len(pool)), rng)
         if drawn is None or drawn.probabilities is None:
             return None
-        logits = np.log(np.maximum(drawn.probabilities, _SMALLEST)) if drawn.logits is None else drawn.logits
-        return replace(
-            drawn,
-            _cache={},
-            probabilities=softmax(logits * np.exp(-severity)),
-            logits=None,
-            confidence=None,
-            token_logprobs=None,
-        )
+        sharper = softmax(_logits(drawn) * np.exp(-severity))
+        return replace(drawn, _cache={}, probabilities=sharper, logits=None, confidence=None, token_logprobs=None)
+
+
+def _logits(record: Predictions) -> Array:
+    """Its logits, or logarithms of its probabilities."""
+    if record.logits is not None:
+        return record.logits
+    return np.asarray(np.log(np.maximum(present(record.probabilities), _SMALLEST)))
 
 
 _SMALLEST = 1e-6
@@ -84,16 +84,16 @@ class LogitNoise(Simulation):
 
     def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
         """A random part of the pool with noisy outputs."""
-        assert pool.label is not None
-        if not (pool.label >= 0).all():  # `correct` tells nothing of predictions that are about to change
-            pool = pool.take(pool.label >= 0)
+        label = present(pool.label)
+        if not (label >= 0).all():  # `correct` tells nothing of predictions that are about to change
+            pool = pool.take(label >= 0)
         drawn = draw_by_weight(pool, np.zeros(len(pool)), rng)
         if drawn is None or len(drawn) < LEAST_ROWS or drawn.probabilities is None:
             return None
-        logits = np.log(np.maximum(drawn.probabilities, _SMALLEST)) if drawn.logits is None else drawn.logits
+        logits = _logits(drawn)
         top = top_two(logits)
         scale = severity * float(np.median(top.first - top.second)) / 2
-        noisy = softmax(logits + scale * rng.standard_normal(logits.shape).astype(logits.dtype))
+        noisy = softmax(logits + scale * np.asarray(rng.standard_normal(logits.shape), dtype=logits.dtype))
         # what else was said of the rows came from a model that is now another one
         rest: dict[str, Any] = {name: None for name in FIELDS if name not in _STAYS}
         return replace(drawn, _cache={}, **{**rest, "probabilities": noisy})
@@ -151,17 +151,12 @@ class ConfidenceTilt(Simulation):
 
 
 def _confidence(pool: Predictions) -> Array | None:
-    if pool.probabilities is not None:
-        return pool.own_probability
-    if pool.confidence is not None:
-        return pool.confidence
-    if pool.members is not None:
-        try:
-            agreed: Array = (pool.members == pool.predicted).mean(axis=0)
-        except NotApplicable:
-            return None
-        return agreed
-    return None
+    if pool.probabilities is not None or pool.confidence is not None:
+        return pool.own_probability if pool.probabilities is not None else pool.confidence
+    try:
+        return None if pool.members is None else np.asarray((pool.members == pool.predicted).mean(axis=0))
+    except NotApplicable:
+        return None
 
 
 _ALPHAS = {0.25: 10.0, 0.5: 1.0, 0.75: 0.1}
@@ -197,12 +192,11 @@ class ClassPrior(Simulation):
 
     def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
         """Rows of each class by the drawn shares."""
-        assert pool.label is not None
+        label = present(pool.label)
         if severity in _ALPHAS:
-            return draw_by_shares(pool, pool.label, _ALPHAS[severity], rng)
-        classes = np.unique(pool.label[pool.label >= 0])
-        own = np.flatnonzero(pool.label == rng.choice(classes))
-        others = np.flatnonzero((pool.label >= 0) & (pool.label != pool.label[own[0]]))
+            return draw_by_shares(pool, label, _ALPHAS[severity], rng)
+        own = np.flatnonzero(label == rng.choice(np.unique(label[label >= 0])))
+        others = np.flatnonzero((label >= 0) & (label != label[own[0]]))
         count = min(len(others), max(round(len(own) * (1 - _DOMINANT) / _DOMINANT), 1))
         rows = np.concatenate([own, rng.choice(others, count, replace=False)])
         return pool.take(np.sort(rows)) if len(rows) >= LEAST_ROWS else None
