@@ -14,7 +14,7 @@ from oodometer.engines.base import fold_states
 from oodometer.errors import InputError
 from oodometer.passes import reference as module
 from oodometer.passes.folding import Execution
-from oodometer.passes.reference import Reference, _Share, gather_reference, read_reference
+from oodometer.passes.reference import Reference, _Share, read_reference
 from oodometer.predictions import Predictions
 from oodometer.runs import read_manifest
 from oodometer.store import as_source, write_predictions
@@ -88,7 +88,7 @@ def test_a_part_leaves_its_share_alone(tmp_path: Path) -> None:
 def test_files_of_unknown_length_keep_what_can_be_kept(tmp_path: Path) -> None:
     path = tmp_path / "reference.csv"
     write_predictions(record(3, 2000), path)
-    found = gather_reference(as_source(path), most_rows=LIMIT, execution=Execution(Noting()), in_parts=True).joined()
+    found = read_reference(as_source(path), most_rows=LIMIT, execution=Execution(Noting()), in_parts=True)
     same(found, read_reference(as_source(path), most_rows=LIMIT))
 
 
@@ -97,7 +97,7 @@ def test_a_small_reference_is_read_here(tmp_path: Path) -> None:
     source = as_source(folder_of(tmp_path / "reference", 2))
     same(read_reference(source, execution=Execution(engine)), read_reference(source))
     assert engine.passes == []
-    same(gather_reference(source, execution=Execution(engine), in_parts=True).joined(), read_reference(source))
+    same(read_reference(source, execution=Execution(engine), in_parts=True), read_reference(source))
     assert engine.passes == [2]
 
 

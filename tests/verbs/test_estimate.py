@@ -556,9 +556,9 @@ def test_warnings_about_the_reference() -> None:
 
 def test_a_large_reference_is_sampled_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     import oodometer.verbs.estimate as module
-    from oodometer.passes.reference import gather_reference
+    from oodometer.passes.reference import read_reference
 
-    monkeypatch.setattr(module, "gather_reference", lambda source, **more: gather_reference(source, most_rows=250))
+    monkeypatch.setattr(module, "read_reference", lambda source, **more: read_reference(source, most_rows=250))
     found = estimate(slim(REFERENCE), slim(UNLABELLED))
     assert any(
         "the reference has 600 labelled rows; methods were fitted on a seeded sample of 250" in w

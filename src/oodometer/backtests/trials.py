@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -59,6 +59,14 @@ def split_of(key: Key) -> int:
     return key[2] % _SPLITS
 
 
+@dataclass(frozen=True)
+class FailedFamily:
+    """A family that failed, and why; a run folder can hold none, so that its tasks are done again once it is mended."""
+
+    family: str
+    why: str
+
+
 def run_trials(
     record: Predictions,
     fit: Callable[[Predictions], EstimationPlan],
@@ -75,7 +83,7 @@ def run_trials(
     import scipy.linalg  # noqa: F401  # its library is there before it is told to use one thread
 
     simulations: dict[str, Simulation] = {}
-    part, pool, begun, slow_waiting = -1, None, None, 0
+    part, slow_waiting = -1, 0
     waiting: list[tuple[Key, Callable[[], Trial | None]]] = []
     for key in keys:
         family, severity, repeat = key
@@ -86,11 +94,12 @@ def run_trials(
             fitting, pool = (record.take(np.sort(rows)) for rows in (order[:half], order[half:]))
             with one_thread():  # so that a fit is the same to the last bit on every machine of a cluster
                 plan = fit(fitting)
-                begun = _Begun(plan, ShiftStatistics().fit(plan.choice.apply(fitting)), fitting.accuracy)
-        assert begun is not None
-        assert pool is not None
+                about = ShiftStatistics().fit(plan.choice.apply(fitting)), fitting.accuracy
+            methods = {name: method for name, method in plan.methods.items() if method.traits.cost == "quick"}
+            quick = replace(plan, methods=methods)
         simulation = simulations.setdefault(family, create("simulation", family))
         rng = np.random.default_rng([seed, repeat, round(1000 * abs(severity)), *family.encode(), *[1][: severity < 0]])
+
         with one_thread():
             target = guarded(family, simulation, partial(_drawn, simulation, pool, severity, rng))
         if isinstance(target, Failed):
@@ -98,62 +107,32 @@ def run_trials(
                 on_failure(family, target.why)
             target = None
         slowly = slow_repeats is None or repeat < slow_repeats
-        waiting.append((key, partial(_try, begun if slowly else begun.quick, target, key)))
-        slow_waiting += slowly and begun.is_slow
+        waiting.append((key, partial(_try, plan if slowly else quick, *about, target, key)))
+        slow_waiting += slowly and len(quick.methods) < len(plan.methods)
         # quick trials wait with slow ones, so that it is slow ones that run side by side
-        if not slow_waiting or slow_waiting == cores():
-            yield from _tried(waiting)
-            slow_waiting = 0
-    yield from _tried(waiting)
-
-
-class _Begun(NamedTuple):
-    """What was fitted on one part of the reference, and the accuracy of that part."""
-
-    plan: EstimationPlan
-    statistics: ShiftStatistics
-    source: float
-
-    @property
-    def is_slow(self) -> bool:
-        """Whether trials take so long that threads pay."""
-        return any(method.traits.cost == "slow" for method in self.plan.methods.values())
-
-    @property
-    def quick(self) -> _Begun:
-        """The same without the slow methods."""
-        methods = {name: method for name, method in self.plan.methods.items() if method.traits.cost == "quick"}
-        return self._replace(plan=replace(self.plan, methods=methods))
-
-
-def _tried(waiting: list[tuple[Key, Callable[[], Trial | None]]]) -> Iterator[tuple[Key, Trial | None]]:
-    """The trials that wait, side by side where there are several; the list is empty afterwards."""
-    keys, jobs = [key for key, _ in waiting], [job for _, job in waiting]
-    waiting.clear()
-    # set once for all jobs: who asks inside pays nothing
-    with one_thread():
-        trials = side_by_side(jobs)
-    yield from zip(keys, trials, strict=True)
+        if slow_waiting and slow_waiting < cores() and key != keys[-1]:
+            continue
+        with one_thread():  # set once for all jobs: who asks inside pays nothing
+            trials = side_by_side([job for _, job in waiting])
+        yield from zip([key for key, _ in waiting], trials, strict=True)
+        waiting, slow_waiting = [], 0
 
 
 def _drawn(simulation: Simulation, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
     """A shifted target whose accuracy is known, or None."""
-    if simulation.why_not(pool):
-        return None
-    target = simulation.draw(pool, severity, rng)
-    if target is None:
-        return None
-    if not isinstance(target, Predictions):
+    target = None if simulation.why_not(pool) else simulation.draw(pool, severity, rng)
+    if target is not None and not isinstance(target, Predictions):
         raise TypeError(f"draw gave no record but {type(target).__name__}")
-    return target if len(target) and np.isfinite(target.accuracy) else None
+    return target if target is not None and len(target) and np.isfinite(target.accuracy) else None
 
 
-def _try(begun: _Begun, target: Predictions | None, key: Key) -> Trial | None:
+def _try(
+    plan: EstimationPlan, statistics: ShiftStatistics, source: float, target: Predictions | None, key: Key
+) -> Trial | None:
     if target is None:
         return None
-    truth = target.accuracy
     hidden = replace(target.without_labels(), first_row=0)
-    plan, _ = begun.plan.restricted_to(hidden)
+    plan, _ = plan.restricted_to(hidden)
     state = plan.summarize(hidden)[WHOLE]
     estimates: dict[str, Triple] = {}
     with compared_once():
@@ -164,8 +143,8 @@ def _try(begun: _Begun, target: Predictions | None, key: Key) -> Trial | None:
                 why_failed(name, method, error)  # raises what is meant for the user
                 continue
             estimates[name] = (estimate.value, estimate.lower, estimate.upper)
-    seen = begun.statistics.finish(begun.statistics.summarize(plan.choice.apply(hidden)))
-    return Trial(*key, len(target), truth, begun.source, estimates, seen)
+    seen = statistics.finish(statistics.summarize(plan.choice.apply(hidden)))
+    return Trial(*key, len(target), target.accuracy, source, estimates, seen)
 
 
 _FORMAT = 3  # raise it when trials of before can no longer be compared
@@ -267,14 +246,6 @@ Done = dict[str, list[Any]]
 
 
 @dataclass(frozen=True)
-class FailedFamily:
-    """A family that failed, and why; a run folder can hold none, so that its tasks are done again once it is mended."""
-
-    family: str
-    why: str
-
-
-@dataclass(frozen=True)
 class TrialTask:
     """Trials on one split of the reference."""
 
@@ -365,21 +336,26 @@ def run_backtest(
     rows = len(record)
     if rows > MOST_ROWS:  # no trial looks at more
         record = record.take(seeded_sample(len(record), MOST_ROWS, options.seed))
-    families = list(dict.fromkeys(options.families or names("simulation")))
-    reasons = {name: _why_not(name, record) for name in families}
-    skipped = [Skipped(name, why) for name, why in reasons.items() if why is not None]
+    families, skipped = list(dict.fromkeys(options.families or names("simulation"))), []
+
+    def why_not(name: str) -> str | None:
+        made = create("simulation", name)
+        _ = [float(severity) for severity in made.severities]
+        why: str | None = made.why_not(record)
+        return why
+
+    for name in families:
+        why = guarded(name, find("simulation", name), partial(why_not, name))
+        if why is not None:
+            skipped.append(Skipped(name, why.why if isinstance(why, Failed) else why))
     if not options.families:
         skipped += [Skipped(name, why) for name, why in broken("simulation").items()]
     unable = {s.method for s in skipped}
     families = [name for name in families if name not in unable]
     keys = trial_keys(families, options.repeats or REPEATS)
     slow_repeats = SLOW_REPEATS if options.repeats is None and options.methods is None else None
-    how: dict[str, Any] = {
-        "level": options.level,
-        "calibrator": options.calibrator,
-        "seed": options.seed,
-        "slow_repeats": slow_repeats,
-    }
+    how: dict[str, Any] = {name: getattr(options, name) for name in ("level", "calibrator", "seed")}
+    how["slow_repeats"] = slow_repeats
     work = TrialWork(record, tuple(methods), **how)
     cache = cache_folder() if options.cache == "auto" else None if options.cache is None else Path(options.cache)
     kept = _Kept(TrialStore(cache, "" if cache is None else fingerprint(record, methods=methods, **how)), keys)
@@ -402,19 +378,6 @@ def run_backtest(
             f"--repeats {REPEATS} tries them in all"
         )
     return replace(result, warnings=tuple(warnings))
-
-
-def _why_not(name: str, record: Predictions) -> str | None:
-    """Why a family cannot be drawn from these rows, or None."""
-
-    def ask() -> str | None:
-        made = create("simulation", name)
-        _ = [float(severity) for severity in made.severities]
-        why: str | None = made.why_not(record)
-        return why
-
-    why = guarded(name, find("simulation", name), ask)
-    return why.why if isinstance(why, Failed) else why
 
 
 class _Kept:

@@ -192,31 +192,6 @@ class Reference:
     sampled: bool
 
 
-@dataclass(frozen=True)
-class Gathered:
-    """A reference as it was read. ``parts`` hold rows of known truth, each with its scrambled number (None: all are
-    kept); ``whole`` is all of them in one record, where they were put there as they came.
-    """
-
-    parts: tuple[Keyed, ...]
-    rows: int
-    correct: int
-    unlabelled: int
-    limit: int
-    whole: Predictions | None = None
-
-    def joined(self) -> Reference:
-        """One record, a sample where there are more rows than the limit."""
-        if self.whole is not None and not self.unlabelled:
-            return Reference(self.whole, self.rows, self.correct, 0, False)
-        keys = [k for k, _ in self.parts if k is not None]
-        parts = list(self.parts)
-        if keys and sum(map(len, keys)) > self.limit:
-            parts = smallest(parts, self.limit)[1]
-        record = Predictions.concat([r for _, r in parts if r.rows])
-        return Reference(record, self.rows, self.correct, self.unlabelled, record.rows < self.rows)
-
-
 def most(record: Predictions, rows: int = MOST_ROWS, values: int = MOST_VALUES) -> int:
     """Rows like those of a record that are kept of a reference, at least one."""
     return max(min(rows, values // width(record)), 1)
@@ -243,13 +218,6 @@ def labelled_rows(batch: Predictions) -> tuple[Array, Predictions]:
     """Which rows of a batch are labelled, bool, shape (sample,), and these rows."""
     there = batch.verdicts >= 0 if can_be_judged(batch) else np.zeros(batch.rows, dtype=bool)
     return there, batch if there.all() else batch.take(there)
-
-
-def keys_of(batch: Predictions, known: Array, seed: int = 0) -> Array:
-    """Scrambled numbers, uint64, of the rows where ``known``: of their places alone, so that all batches give the same
-    sample.
-    """
-    return scramble(batch.first_row + np.flatnonzero(known), seed)
 
 
 def smallest(parts: Sequence[Keyed], limit: int) -> tuple[Any, list[Keyed]]:
@@ -280,41 +248,28 @@ def read_reference(
     most_rows: int = MOST_ROWS,
     most_values: int = MOST_VALUES,
     execution: Execution | None = None,
-    seed: int = 0,
-) -> Reference:
-    """Read a reference in one pass; of a larger one a seeded sample is kept, the same however rows are batched."""
-    if isinstance(source, ReferenceSource):
-        return source.reference
-    gathered = gather_reference(
-        source, fields, most_rows=most_rows, most_values=most_values, execution=execution, seed=seed
-    )
-    reference = gathered.joined()
-    check_classes(reference.record, source.name)
-    return reference
-
-
-def gather_reference(
-    source: Source,
-    fields: Iterable[str] | None = None,
-    *,
-    most_rows: int = MOST_ROWS,
-    most_values: int = MOST_VALUES,
-    execution: Execution | None = None,
     in_parts: bool = False,
     seed: int = 0,
-) -> Gathered:
-    """The pass of `read_reference`, whose pieces are yet to be joined: here in threads, or by the engine or folder of
-    an ``execution`` where more rows are there than are kept, and with ``in_parts`` always.
+) -> Reference:
+    """Read a reference in one pass; of a larger one a seeded sample is kept, the same however rows are batched. It runs
+    here, in threads, or by the engine or folder of an ``execution`` where more rows are there than are kept, and with
+    ``in_parts`` always. A part leaves its share of the sample then; where many rows have no label the shares turn out
+    too small, and the parts are read once more.
     """
+    if isinstance(source, ReferenceSource):
+        return source.reference
     execution = Execution() if execution is None else execution
     in_memory = isinstance(source, RecordSource)
+    names, bounds = None if fields is None else tuple(fields), (most_rows, most_values)
+    state: dict[str, Any] | None = None
+    whole: Predictions | None = None
     if isinstance(source, RecordSource) and can_be_judged(source.record):
         labelled = source.record.known()
-        if 0 < labelled.rows <= most(labelled, most_rows, most_values):  # it need not be cut
-            right, dropped = int(labelled.verdicts.sum()), len(source.record) - labelled.rows
-            return Gathered(((None, labelled),), labelled.rows, right, dropped, labelled.rows)
-    names, bounds = None if fields is None else tuple(fields), (most_rows, most_values)
-    if not in_memory and (in_parts or source.rows is not None) and not execution.is_plain:
+        if 0 < len(labelled) <= most(labelled, *bounds):  # it need not be cut
+            counts = {"rows": len(labelled), "correct": int(labelled.verdicts.sum())}
+            state = {**counts, "unlabelled": len(source.record) - len(labelled)}
+            whole = labelled
+    if state is None and not in_memory and (in_parts or source.rows is not None) and not execution.is_plain:
         parts = source.parts(_PART_ROWS, execution.each)
         limit = next((most(batch, *bounds) for part in parts for batch in part.batches(names)), 1)
         if in_parts or (source.rows or 0) > limit:
@@ -323,21 +278,16 @@ def gather_reference(
             if sum(len(keys) for keys, _ in state["kept"]) < min(limit, state["rows"]):
                 share = replace(share, rows_in_all=state["rows"])
                 state = execution.fold(share, parts, share.merge)
-            return _gathered(state, source)
-
-    together = InPlace(
-        None if in_memory else source.rows,
-        lambda record: source.rows is not None and source.rows <= most(record, *bounds),
-    )
-    work = _Share(names, seed, bounds, rows=source.rows, together=together)
-    parts = source.parts(_PART_ROWS)
-    here = Execution(progress=execution.progress)
-    state = work(parts[0]) if len(parts) == 1 else here.fold(work, parts, work.merge)
-    return _gathered(state, source, together.whole())
-
-
-def _gathered(state: dict[str, Any], source: Source, whole: Predictions | None = None) -> Gathered:
-    """What was read; `InputError` where no row is labelled."""
+    if state is None:
+        rows = source.rows
+        together = InPlace(
+            None if in_memory else rows, lambda record: rows is not None and rows <= most(record, *bounds)
+        )
+        work = _Share(names, seed, bounds, rows=rows, together=together)
+        parts = source.parts(_PART_ROWS)
+        here = Execution(progress=execution.progress)
+        state = work(parts[0]) if len(parts) == 1 else here.fold(work, parts, work.merge)
+        whole = None if state["unlabelled"] else together.whole()
     if not state["rows"]:
         raise MissingColumnsError(
             "a labelled reference: `label` with `prediction` or `probabilities`, or `correct`",
@@ -345,8 +295,13 @@ def _gathered(state: dict[str, Any], source: Source, whole: Predictions | None =
             remedy="give the file with the truth first, REFERENCE then TARGET; rename columns with --map theirs=ours",
             file=source.name,
         )
-    counts = (state["rows"], state["correct"], state["unlabelled"], state["limit"])
-    return Gathered(tuple(state["kept"]), *counts, whole)
+    if whole is None:
+        kept = state["kept"]
+        if sum(len(keys) for keys, _ in kept if keys is not None) > state["limit"]:
+            kept = smallest(kept, state["limit"])[1]
+        whole = Predictions.concat([record for _, record in kept if len(record)])
+    check_classes(whole, source.name)
+    return Reference(whole, state["rows"], state["correct"], state["unlabelled"], len(whole) < state["rows"])
 
 
 @final
@@ -384,7 +339,8 @@ class _Share:
             if self.rows is not None and self.rows <= limit:
                 parts.append((None, labelled))
                 continue
-            keys = keys_of(batch, there, self.seed)
+            # of their places alone, so that batches, files and machines give the same sample
+            keys = scramble(batch.first_row + np.flatnonzero(there), self.seed)
             parts.append((keys, labelled) if bound is None else below(keys, labelled, bound))
             if sum(record.rows for _, record in parts) > SLACK * limit:
                 bound, parts = smallest(parts, limit)

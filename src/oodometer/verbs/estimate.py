@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Array
 from ..audits.joining import KEY, joined_truth, mostly_new, target_key
 from ..audits.labels import of_state, open_labels
 from ..backtests.trials import LEAST_REFERENCE, BacktestOptions, run_backtest
@@ -63,7 +62,7 @@ from ..passes.plan import (
     quick_methods,
     rounding,
 )
-from ..passes.reference import FEW_ROWS, FIELDS_NEEDED, Reference, check_classes, gather_reference, label_warnings
+from ..passes.reference import FEW_ROWS, FIELDS_NEEDED, Reference, label_warnings, read_reference
 from ..passes.slicing import WHOLE, Chunks, in_natural_order, parse_chunks
 from ..predictions import FIELDS, Predictions
 from ..registry import FAILURES, broken, find, unless_failed, why_failed
@@ -90,6 +89,13 @@ from .options import EstimateOptions
 
 if TYPE_CHECKING:
     from ..histories import Recorder
+
+
+def named_bounds(given: float | Mapping[str, float] | None) -> dict[str, float]:
+    """Metric -> bound, each metric by the name that it is known by; a number alone is of the accuracy."""
+    given = given if isinstance(given, Mapping) else {} if given is None else {"accuracy": given}
+    return {metric_name(name): bound for name, bound in given.items()}
+
 
 PART_ROWS = 1 << 17  # small enough that two workers finish together, large enough to hide their overhead
 _MANY_ROWS = 1 << 18  # of a target, from which on a batch keeps its share of samples alone
@@ -120,10 +126,9 @@ class EstimateJob(EstimateOptions):
             path = Path(self.backtest)
             if path.is_file() or (path.suffix and not path.is_dir()):
                 what = "a file" if path.is_file() else "there is no such file or folder"
-                raise UsageError(
-                    f"--backtest: expected auto, none or a folder that keeps backtests, got {path} ({what}); name a "
-                    "folder, which is made where its name has no ending, or leave it out"
-                )
+                remedy = "name a folder, which is made where its name has no ending, or leave it out"
+                expected = "expected auto, none or a folder that keeps backtests"
+                raise UsageError(f"--backtest: {expected}, got {path} ({what}); {remedy}")
         # refused before the work
         _ = self.chunks, self.alarm_rules, self.when, self.recorder, parse_where(self.where)
         for name in self.methods or ():
@@ -136,9 +141,8 @@ class EstimateJob(EstimateOptions):
             metrics_named([name.partition(":")[0]], (), None if self.payoff is None else np.eye(1))
         for accuracy in self.target_accuracies:
             if not 0 < accuracy <= 1:
-                raise UsageError(
-                    f"expected an accuracy between 0 and 1 such as 0.95, got {accuracy}; divide percents by 100"
-                )
+                expected = "expected an accuracy between 0 and 1 such as 0.95"
+                raise UsageError(f"{expected}, got {accuracy}; divide percents by 100")
 
     @cached_property
     def natural_shifts(self) -> NaturalShifts:
@@ -186,13 +190,6 @@ class EstimateJob(EstimateOptions):
     def extra_columns(self) -> list[str]:
         """Columns of the target that are no field and are read all the same."""
         return [self.by] if self.by is not None and self.by not in FIELDS else []
-
-
-def named_bounds(given: float | Mapping[str, float] | None) -> dict[str, float]:
-    """Metric -> bound, each metric by the name that it is known by; a number alone is of the accuracy."""
-    if isinstance(given, Mapping):
-        return {metric_name(name): bound for name, bound in given.items()}
-    return {} if given is None else {"accuracy": given}
 
 
 @verb(EstimateJob)
@@ -265,7 +262,15 @@ def _estimated(options: EstimateJob, classes: Sequence[int | str] | None, execut
         labelled_batches = batches if truth is None else map(learnt.plan.with_labels, batches)
         learnt.warnings.extend(label_warnings("the labelled target", labelled_batches, correct / labelled_rows))
     enter_phase(execution.progress, "weighing")
-    design = _design(learnt, target, rows, options)
+    # clusters of both sides; None where no rows depend on each other
+    own, away, reference = learnt.clusters, Side(), learnt.reference
+    if options.cluster is not None or target.holds(KEY):
+        away = side_of([target], options.cluster, rows, options.level, learnt.plan.shift_statistics, labelled=False)
+    if options.cluster not in (None, *own.columns) and not own.count:
+        learnt.warnings.append(f"{learnt.name} has no column {options.cluster}: its rows are taken as independent")
+    design = None
+    if own.count or away.count:
+        design = Design(own, away, reference.correct / reference.rows, reference.rows)
     return _Answers(learnt, options, design, prior).finish(state, figures, target)
 
 
@@ -279,19 +284,16 @@ def _for_target(
         raise InputError("at least one row", got="none", remedy="check what wrote it", file=target.name)
     in_all = rows_of(parts) or target.rows
     many = in_all if in_all is not None and in_all >= _MANY_ROWS else None
-    plan = replace(fitted.plan, by=options.by, every=options.chunks, labels=truth, rows=rows, rows_in_all=many)
-    plan = replace(plan, first_row=beginning.first_row)
+    about: dict[str, Any] = {"rows": rows, "rows_in_all": many, "first_row": beginning.first_row}
+    plan = replace(fitted.plan, by=options.by, every=options.chunks, labels=truth, **about)
     check_rule(beginning, bool(plan.argmax))
     plan, unfed = plan.restricted_to(beginning)
-    # what would take minutes, unless it was asked for by name
-    slow = [
-        Skipped(name, f"takes long on more than {most} target rows; ask for it with --method {name}")
-        for name, most in _SLOW.items()
-        if name in plan.methods and options.methods is None and (target.rows is None or target.rows > most)
-    ]
-    left_out = {s.method for s in slow}
-    plan = replace(plan, methods={n: m for n, m in plan.methods.items() if n not in left_out})
-    skipped = [*fitted.skipped, *unfed, *fitted.unmade, *slow]
+    skipped = [*fitted.skipped, *unfed, *fitted.unmade]
+    for name, most in _SLOW.items():  # what would take minutes, unless it was asked for by name
+        if name in plan.methods and options.methods is None and (target.rows is None or target.rows > most):
+            why = f"takes long on more than {most} target rows; ask for it with --method {name}"
+            skipped.append(Skipped(name, why))
+            plan = replace(plan, methods={n: m for n, m in plan.methods.items() if n != name})
     if not plan.methods:
         raise none_applies(skipped, target)
     plan = replace(plan, fields=needed_fields(plan, beginning))
@@ -299,23 +301,11 @@ def _for_target(
     return replace(fitted, plan=plan, skipped=skipped, warnings=[*fitted.warnings, *rounded])
 
 
-def _design(fitted: Fitted, target: Source, rows: int, options: EstimateJob) -> Design | None:
-    """Clusters of both sides; None where no rows depend on each other."""
-    own, reference = fitted.clusters, fitted.reference
-    away = Side()
-    if options.cluster is not None or target.holds(KEY):
-        away = side_of([target], options.cluster, rows, options.level, fitted.plan.shift_statistics, labelled=False)
-    if options.cluster not in (None, *own.columns) and not own.count:
-        fitted.warnings.append(f"{fitted.name} has no column {options.cluster}: its rows are taken as independent")
-    return Design(own, away, reference.correct / reference.rows, reference.rows) if own.count or away.count else None
-
-
 def none_applies(skipped: Sequence[Skipped], target: Source) -> InputError:
     """The error where no method can say anything of the target, with each one's reason."""
-    reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
+    got = f"none applies ({'; '.join(f'{s.method}: {s.why}' for s in skipped)})"
     remedy = "`oodometer methods` says what each one needs"
-    expected = "data that at least one method can use"
-    return InputError(expected, got=f"none applies ({reasons})", file=target.name, remedy=remedy)
+    return InputError("data that at least one method can use", got=got, file=target.name, remedy=remedy)
 
 
 # ------------------------------------------------------------------------------------------ from the reference
@@ -328,30 +318,22 @@ def learn(
     reading = execution
     if target is not None:  # then plain functions hear of the target's parts alone
         reading = reading.heard_by(hearing_phases(reading.progress))
-    gathered = [gather_reference(s, execution=reading, in_parts=target is None, seed=options.seed) for s in sources]
-    read = [gathered.pop(0).joined() for _ in range(len(gathered))]  # pieces are let go one by one
+    read = [read_reference(s, execution=reading, in_parts=target is None, seed=options.seed) for s in sources]
     record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
     rows, correct, left_out = (sum(getattr(r, name) for r in read) for name in ("rows", "correct", "unlabelled"))
     reference = Reference(record, rows, correct, left_out, any(r.sampled for r in read))
-    check_classes(record, sources[0].name)
     warnings = _reference_warnings(reference, target, sources)
     enter_phase(execution.progress, "fitting")
-    plan, skipped = fit_plan(
-        record,
-        options.methods,
-        level=options.level,
-        seed=options.seed,
-        target_accuracies=options.target_accuracies,
-        calibrator=options.calibrator,
-        diagnostician=Diagnostician(seed=options.seed, columns=sources[0].users) if options.diagnosis else None,
-        metrics=_asked_metrics(record, sources[0], options) if options.metrics else None,
-    )
+    how: dict[str, Any] = {name: getattr(options, name) for name in ("level", "calibrator", "seed")}
+    diagnostician = Diagnostician(seed=options.seed, columns=sources[0].users) if options.diagnosis else None
+    metrics = _asked_metrics(record, sources[0], options) if options.metrics else None
+    more: dict[str, Any] = {"target_accuracies": options.target_accuracies, "metrics": metrics}
+    plan, skipped = fit_plan(record, options.methods, **how, **more, diagnostician=diagnostician)
     trials = options.backtest if options.diagnosis else None
     if trials is not None and not isinstance(trials, Backtest):
         cache, trials = trials, None
         candidates = quick_methods(options.methods)
-        if len(candidates) >= LEAST_CANDIDATES and record.rows >= LEAST_REFERENCE:
-            how = {name: getattr(options, name) for name in ("level", "calibrator", "seed")}
+        if len(candidates) >= LEAST_CANDIDATES and len(record) >= LEAST_REFERENCE:
             # a second at most, which no engine is worth that must be started or sent the rows
             here = Execution(progress=enter_phase(execution.progress, "backtest"))
             trials = run_backtest(record, BacktestOptions(candidates, repeats=_REPEATS, cache=cache, **how), here)
@@ -376,16 +358,13 @@ def _asked_metrics(record: Predictions, source: Source, options: EstimateJob) ->
 
     classes: ClassNames = record.classes or ()
     payoff = None if options.payoff is None else Payoff.of(options.payoff).matrix(classes)
-    metrics = metrics_named(options.metrics, classes, payoff)
-    if not metrics:
+    if not (metrics := metrics_named(options.metrics, classes, payoff)):
         return None
     if record.label is None or not record.has_classes or not record.num_classes:
-        raise InputError(
-            f"reference rows with a `label`, which {metrics[0].name} asks for",
-            got="`correct` alone" if record.has("correct") else "none",
-            remedy="add the true class of each row, or leave --metric out",
-            file=source.name,
-        )
+        got = "`correct` alone" if record.has("correct") else "none"
+        remedy = "add the true class of each row, or leave --metric out"
+        expected = f"reference rows with a `label`, which {metrics[0].name} asks for"
+        raise InputError(expected, got=got, remedy=remedy, file=source.name)
     methods = metric_methods(options.methods)
     if not methods:
         able = ", ".join(metric_methods(None))
@@ -401,16 +380,13 @@ def _reference_warnings(reference: Reference, target: Source | None, sources: Se
         warnings.append(f"{reference.unlabelled} reference rows have no known truth and were left out")
     warnings += said_of_classes(record.noted, "the reference")
     if reference.sampled:
-        warnings.append(
-            f"the reference has {reference.rows} labelled rows; methods were fitted on a seeded sample of "
-            f"{record.rows} of them"
-        )
+        sampled = f"methods were fitted on a seeded sample of {len(record)} of them"
+        warnings.append(f"the reference has {reference.rows} labelled rows; {sampled}")
     if record.rounded is not None:
         warnings.append(rounding(record.rounded, "the reference's"))
-    if record.rows < FEW_ROWS:
-        warnings.append(
-            f"the reference has only {record.rows} labelled rows; intervals are wide and rest on few errors"
-        )
+    if len(record) < FEW_ROWS:
+        few = f"the reference has only {len(record)} labelled rows"
+        warnings.append(f"{few}; intervals are wide and rest on few errors")
     if verdicts.all() or not verdicts.any():
         kind = "errors" if verdicts.all() else "correct answers"
         warnings.append(f"the reference has no {kind}: what separates right from wrong cannot be learnt from it")
@@ -438,20 +414,10 @@ def reference_figures(fitted: Fitted, level: float) -> dict[str, Any] | None:
     rows, hits, sums = (c.reshape(_RELIABILITY_BINS, -1).sum(axis=1) for c in (counts, correct, total))
     full = np.flatnonzero(rows)
     ends = np.array([clopper_pearson(int(hits[b]), int(rows[b]), level) for b in full])
-    reliability = {
-        "confidence": sums[full] / rows[full],
-        "accuracy": hits[full] / rows[full],
-        "lower": ends[:, 0],
-        "upper": ends[:, 1],
-        "rows": rows[full],
-    }
-    return {"reliability": reliability, "shares": _shares(counts), "score": plan.confidence.name}
-
-
-def _shares(counts: Array) -> Array:
-    """Shares of rows in 20 bins of confidence, from counts in 60."""
+    diagram = {"confidence": sums[full] / rows[full], "accuracy": hits[full] / rows[full]}
+    diagram |= {"lower": ends[:, 0], "upper": ends[:, 1], "rows": rows[full]}
     wide = counts.reshape(_HISTOGRAM_BINS, -1).sum(axis=1)
-    return np.asarray(wide / wide.sum())
+    return {"reliability": diagram, "shares": wide / wide.sum(), "score": plan.confidence.name}
 
 
 # ------------------------------------------------------------------------------------------ from states to the result
@@ -541,42 +507,34 @@ class _Answers:
         about |= {"level": level, "kind": "exact", "classes": reference.record.num_classes}
         confidence = None
         if drawn is not None:
-            edges, there = np.linspace(0, 1, _HISTOGRAM_BINS + 1), _shares(whole["confidence"]["counts"])
-            confidence = {"edges": edges, "reference": drawn["shares"], "target": there, "score": drawn["score"]}
+            wide = whole["confidence"]["counts"].reshape(_HISTOGRAM_BINS, -1).sum(axis=1)
+            confidence = {"edges": np.linspace(0, 1, _HISTOGRAM_BINS + 1), "reference": drawn["shares"]}
+            confidence |= {"target": wide / wide.sum(), "score": drawn["score"]}
+        chosen: dict[str, Any] = {"name": None if calibrator is None else calibrator.name, "why": plan.choice.why}
+        chosen |= {"scores": plan.choice.scores, "temperature": getattr(calibrator, "temperature", None)}
+        tried = None
+        if trials is not None:  # rows that the trials read may be a sample
+            tried = {"trials": len(trials.trials), "rows": trials.reference.get("rows")}
+            tried |= {"families": trials.families, "methods": trials.methods}
+        shown = None if truth is None else truth.to_dict()
+        cut = tuple(part for part, _ in parts)
         return Estimation(
             reference=about if design is None else design.about(about),
-            target={
-                "name": target.name,
-                "rows": rows,
-                "labelled": labelled,
-                "accuracy": None if truth is None else truth.to_dict(),
-            },
+            target={"name": target.name, "rows": rows, "labelled": labelled, "accuracy": shown},
             headline=headline,
             estimates=tuple(estimates if design is None else (design.wide(e, rows) for e in estimates)),
             skipped=tuple(skipped),
             warnings=(*warnings, *(() if design is None else design.said())),
             level=level,
             seed=options.seed,
-            calibration={
-                "name": None if calibrator is None else calibrator.name,
-                "why": plan.choice.why,
-                "scores": plan.choice.scores,
-                "temperature": getattr(calibrator, "temperature", None),
-            },
+            calibration=chosen,
             risk_coverage=None if plan.curve is None else plan.curve.finish(whole["risk_coverage"]),
             reliability=None if drawn is None else drawn["reliability"],
             confidence=confidence,
-            slices=tuple(part for part, _ in parts) if plan.every is None else (),
-            chunks=tuple(part for part, _ in parts) if plan.every is not None else (),
+            slices=cut if plan.every is None else (),
+            chunks=cut if plan.every is not None else (),
             diagnosis=diagnosis,
-            backtest=None
-            if trials is None
-            else {
-                "trials": len(trials.trials),
-                "rows": trials.reference.get("rows"),  # that the trials read, which may be a sample
-                "families": trials.families,
-                "methods": trials.methods,
-            },
+            backtest=tried,
             assumptions=answer.assumptions,
             assume=options.assume,
             fell=fell,
@@ -618,10 +576,8 @@ class _Answers:
     ) -> _Answer:
         """What is said where the methods say this; a ``diagnosis`` is of the whole target."""
         options, design, prior = self.options, self.design, self.prior
-        statistics, outputs = (
-            self.plan.shift_statistics,
-            (1.0, 1.0) if design is None else (design.reference.outputs, design.target.outputs),
-        )
+        statistics = self.plan.shift_statistics
+        outputs = (1.0, 1.0) if design is None else (design.reference.outputs, design.target.outputs)
         moves = {} if statistics is None else statistics.finish(states["shift_statistics"], outputs)
         # a chunk's number is of its own rows alone: what came after it, and moved the diagnosis, leaves it as it was
         kind = None if diagnosis is None and self.plan.every is not None else self.evidence.diagnosis
@@ -742,12 +698,10 @@ class _Answers:
                 where = plan.every.place(value, many, first, last and many < usual / 2)
             estimates, skipped = _estimates(plan.methods, states, lighter=True)
             if not estimates:
-                raise InputError(
-                    "rows that at least one method can use",
-                    got=f"none applies ({'; '.join(f'{s.method}: {s.why}' for s in skipped)})",
-                    column=", ".join(f"{key} {value}" for key, value in where.items()),
-                    remedy="cut the target into larger parts, or ask for more methods",
-                )
+                got = f"none applies ({'; '.join(f'{s.method}: {s.why}' for s in skipped)})"
+                column = ", ".join(f"{key} {value}" for key, value in where.items())
+                remedy = "cut the target into larger parts, or ask for more methods"
+                raise InputError("rows that at least one method can use", got=got, column=column, remedy=remedy)
             wheres.append(where)
             by_part.append(estimates)
             answers.append(self.of(estimates, states, {} if metrics is None else metrics.estimates(states)[0]))
@@ -776,17 +730,13 @@ def _metric_warnings(
     missing = [metric.name for metric in plan.metrics if metric.name not in answers]
     for rule in options.alarm_rules:
         if rule.metric in missing and rule.metric in why:
-            raise InputError(
-                f"a reference that tells {rule.metric}, which an alarm asks for", got="none", remedy=why[rule.metric]
-            )
+            expected = f"a reference that tells {rule.metric}, which an alarm asks for"
+            raise InputError(expected, got="none", remedy=why[rule.metric])
     if missing and not answers and not any(name in why for name in missing):
         reasons = "; ".join(f"{s.method}: {s.why}" for s in plan.skipped) or "it is undefined on this target"
-        raise InputError(
-            f"a target of which {', '.join(missing)} can be estimated",
-            got=f"none ({reasons})",
-            remedy="`roc_auc` and `average_precision` need probabilities, the others predicted classes",
-            file=target,
-        )
+        expected = f"a target of which {', '.join(missing)} can be estimated"
+        remedy = "`roc_auc` and `average_precision` need probabilities, the others predicted classes"
+        raise InputError(expected, got=f"none ({reasons})", remedy=remedy, file=target)
     undefined = "it is undefined, or needs `probabilities`"
     return [f"{name} cannot be estimated here: {why.get(name, undefined)}" for name in missing]
 
