@@ -19,9 +19,8 @@ _NO_MEAN = 1e-12
 
 @dataclass(frozen=True)
 class Game:
-    """Bounded observations whose mean, given the past, is known once the mean in question is. ``value``, ``low``,
-    ``high``: shape (..., round), as drawn and as each could have been; the round's mean is scale * m - offset.
-    ``spread``, shape (...), sets the size of bets and has no part in validity.
+    """Bounded observations with means scale * m - offset given the past, all (..., round); ``spread`` (...) sets the
+    size of bets and has no part in validity.
     """
 
     value: Array
@@ -55,9 +54,8 @@ def _hedge() -> tuple[Array, Array]:
 
 
 def _log_capital(game: Game, mean: Array, target: float, side: int) -> Array:
-    """Log of the capital after all rounds against each candidate mean (..., candidate); inf where the target was
-    reached. ``side`` +1 bets that the mean is larger. Bets depend on earlier rounds only and never risk more than the
-    capital.
+    """Log of the capital against each candidate mean (..., candidate), inf once the target is reached; ``side`` +1 bets
+    on more.
     """
     log_price, ratio = _hedge()
     log_target = np.log(target)
@@ -84,15 +82,9 @@ def _log_capital(game: Game, mean: Array, target: float, side: int) -> Array:
 def betting_interval(
     game: Game, level: float, lower: float | Array = 0.0, upper: float | Array = 1.0
 ) -> tuple[Array, Array]:
-    """Ends of the interval of means within [lower, upper] that no gambler refutes; shape (...), one for each game. For
-    a candidate m the gambler's capital is prod_t (1 + b_t(m) (X_t - E_m[X_t | past])), b_t fixed before round t and
-    such that no factor is negative; it is a martingale if m is the mean. Two gamblers, one for each direction, start
-    with half of 1 - level: {m : both capitals < 2/(1 - level)} holds the mean with probability at least ``level`` for
-    every number of rounds, whatever the distribution, with or without replacement. The bet is the hedge of the option
-    that pays the goal where a normal sum ends beyond its quantile, b_t = phi(d)/(Phi(d) sd sqrt(rounds left)) with
-    Phi(d) = capital/goal; where the normal law fits, the interval is as narrow as the normal one. The ends are found on
-    a grid that is refined twice and rounded outwards. Source: Waudby-Smith and Ramdas (2024); bets worked out anew from
-    what is left to gain after Voracek and Orabona (2025).
+    """Ends of the means that no gambler refutes, (...): capital prod_t (1 + b_t(m) (X_t - E_m[X_t | past])) is a
+    martingale at the true mean, so that {m : both < 2/(1 - level)} holds it at every number of rounds. Bets hedge an
+    option that pays the goal. Source: Waudby-Smith and Ramdas (2024); bets after Voracek and Orabona (2025).
     """
     goal = 2 / (1 - level)
     shape = game.value.shape[:-1]
@@ -119,9 +111,8 @@ def betting_interval(
 def betting_mean(
     value: Array, level: float, *, low: float = 0.0, high: float = 1.0, population: int | None = None, seed: int = 0
 ) -> tuple[float, float]:
-    """Interval for the mean of observations in [low, high], valid at every sample size; played in a seeded order. value
-    has shape (sample,); ``population`` is the number of rows that they were drawn from without replacement. The result
-    does not depend on the order of ``value``. Source: Waudby-Smith and Ramdas (2024).
+    """Interval for the mean of observations (sample,) in [low, high], valid at every sample size and in any order of
+    them. Source: Waudby-Smith and Ramdas (2024).
     """
     order = np.random.default_rng([seed, 0xBE7]).permutation(len(value))
     unit = (np.sort(np.asarray(value, dtype=np.float64))[order] - low) / (high - low)
@@ -130,9 +121,8 @@ def betting_mean(
 
 
 def betting_p_value(game: Game, lower: float, upper: float, level: float) -> float:
-    """p-value of "the mean lies in [lower, upper]" for one game, valid at every sample size. At each end a gambler bets
-    outwards; capital is split over goals from 2/(1 - level) upwards, so that a p-value can fall below 1 - level. p =
-    min(1, 2 / capital) of the richer one. Source: Waudby-Smith and Ramdas (2024).
+    """p-value of "the mean lies in [lower, upper]", valid at every sample size: min(1, 2 / capital) of the richer
+    gambler.
     """
     shares = {1.0: 0.5, 0.1: 0.25, 0.001: 0.15, 1e-6: 0.1}
     best = 0.0
@@ -150,9 +140,7 @@ _STEEP = 0.5  # f below it counts as fully uncertain, so that no error hides beh
 
 
 def sizes(score: Array, share: float) -> Array:
-    """How eagerly each row is drawn, (sample,), mean 1: share + (1 - share) g(f)/mean g, g = sqrt(f (1 - f)) (Neyman's
-    allocation), 1/2 for f below 1/2; no weight exceeds 1/share.
-    """
+    """How eagerly each row is drawn, (sample,), mean 1: Neyman's allocation, no weight above 1/share."""
     eager = np.where(score > _STEEP, np.sqrt(np.clip(score * (1 - score), 0.0, None)), _STEEP)
     mean = float(eager.mean())
     if share >= 1 or mean <= 0:
@@ -162,9 +150,8 @@ def sizes(score: Array, share: float) -> Array:
 
 @dataclass(frozen=True)
 class SampledRows:
-    """Labelled rows in the order of drawing, each drawn from those left with a known chance; shapes (draw,). ``share``:
-    uniform share of `sizes` (1: even draws); ``probability``: the chance as written down, or NaN; ``gaps``: rows drawn
-    and never labelled.
+    """Labelled rows in the order of drawing, (draw,), each drawn with a known chance: ``share`` 1 for even draws,
+    ``probability`` as written down or NaN; ``gaps``: rows drawn and never labelled.
     """
 
     row: Array
@@ -219,10 +206,8 @@ class SampledRows:
 def sampled_game(
     row: Array, correct: Array, share: Array, score: Array, slope: float, gaps: Array | None = None
 ) -> Game:
-    """A game whose mean is the accuracy, from rows drawn without replacement. With e = Y - slope f and w_t = 1/(chance
-    of the row x rows left) the t-th observation is e_t w_t, its mean given the past (N (m - slope mean f) - sum of the
-    e seen)/(rows left), between the extremes of -slope f w and (1 - slope f) w. row, correct (..., draw), share
-    (draw,).
+    """A game whose mean is the accuracy, from rows drawn without replacement: e_t w_t with e = Y - slope f. row,
+    correct (..., draw).
     """
     gaps = np.zeros(0, dtype=np.int64) if gaps is None else gaps
     inside_scores = np.delete(score, gaps)
@@ -253,9 +238,8 @@ def sampled_game(
 def sampled_mean(
     row: Array, correct: Array, share: Array, score: Array, slope: float, gaps: Array | None = None
 ) -> Array:
-    """Unbiased estimate of the accuracy from rows drawn as in `sampled_game`, shape (...). slope mean f + sum_t a_t
-    (sum_(s<t) e_s + e_t w_t (rows left))/N with a_t ~ 1/((N - t)(N - t - 1)), t from 0: with even chances it is slope
-    mean f + mean e, the difference estimator. Source: Farquhar, Gal and Rainforth (2021).
+    """Unbiased estimate of the accuracy from rows drawn as in `sampled_game`, (...). Source: Farquhar, Gal and
+    Rainforth (2021).
     """
     game = sampled_game(row, correct, share, score, slope, gaps)
     rounds = row.shape[-1]

@@ -35,8 +35,8 @@ class Key(NamedTuple):
 
 
 def key_of(key: str | None, labels: Source, target: Source) -> Key | None:
-    """The columns to join by: ``key`` of both, ``TARGET=LABELS`` where names differ, else `id` where both hold it.
-    Raises `UsageError` for a column that a file lacks, naming those that may have been meant.
+    """The columns to join by: ``key``, ``TARGET=LABELS`` where names differ, else `id` of both; `UsageError` where one
+    is absent.
     """
     if key is None:
         return Key(KEY, KEY) if labels.holds(KEY) and target.holds(KEY) else None
@@ -79,10 +79,7 @@ def looking_like_keys(source: Source) -> list[str]:
 
 
 def check_places(labels: Source, target: Source) -> bool:
-    """Whether a column that tells rows apart stands alike in both files, so that their places may be believed: columns
-    that look like keys, and those of one name but what a model says. `InputError` where one says that the rows are
-    others or stand in another order.
-    """
+    """Whether a column stands alike in both files, so that places may be believed; `InputError` where one says no."""
     pairs = [(theirs, ours) for theirs in looking_like_keys(labels) for ours in looking_like_keys(target)]
     verdicts = [_compared(labels, theirs, target, ours) for theirs, ours in pairs]
     if True not in verdicts:
@@ -206,10 +203,9 @@ _LEAST_FOUND = 0.01  # of the ids of the smaller file; fewer are another key, no
 def matched_rows(
     labels: Source, target: Source, rows: int | None, number: Array | None = None, key: str | None = None
 ) -> Array | None:
-    """The target row, from 0, of each row of labels (-1: none); None where their places alone tell. By ``key``
-    (`key_of`), with which `row` has to agree, else by ``number``, the column `row`. `InputError` for ids that are
-    missing, twice or unlike, and where places would join other rows; `UsageError` for a key that a file lacks, and for
-    none beside ``where``.
+    """The target row, from 0, of each row of labels (-1: none), by ``key`` or else by ``number``, the column `row`;
+    None where places alone tell. `InputError` for ids that are missing or twice, and where places would join other
+    rows.
     """
     joined = key_of(key, labels, target)
     if target.where and joined is None:
@@ -266,8 +262,8 @@ def labelled(data: Any, source: Source, key: str | None = None, open_source: Ope
 
 
 def wrong_where_unseen(source: Source) -> Joined:
-    """The source with `correct` in the place of labels of which some are of classes that its probabilities do not have:
-    the model is wrong there, which is said. Only of texts: a number may as well be counted wrongly.
+    """The source with `correct` for labels of classes that its probabilities do not have, which is said; of texts
+    alone.
     """
     if "label" not in source.fields or not any(isinstance(name, str) for name in source.classes or ()):
         return Joined(source, ())
@@ -296,9 +292,7 @@ class Joined(NamedTuple):
 
 
 class Matched(NamedTuple):
-    """Labels as in their file, numbers of further columns, the target row of each (-1: none; None: by place), and what
-    to say.
-    """
+    """Labels as in their file, numbers of further columns, the target row of each (-1: none), and what to say."""
 
     record: Predictions
     numbers: Mapping[str, Array]
@@ -335,9 +329,7 @@ def check_length(truth: Predictions, rows: int) -> None:
 
 
 def joined_truth(labels: Source, target: Source, key: str | None = None) -> Truth:
-    """`label` and `correct` of every target row, unknown where the labels do not speak of it; as they are where places
-    join. Labels of rows that the target lacks are left out, which is said. Raises as `matched_rows`.
-    """
+    """`label` and `correct` of every target row, unknown where no label speaks of it; `matched_rows`."""
     record, _, row, warnings = matched_labels(labels, target, key)
     if row is None:
         return Truth(record, warnings)
@@ -423,9 +415,7 @@ def _count(target: Source) -> int:
 
 
 def _confirmed(labels: Source, target: Source, key: Key, number: Array) -> Array | None:
-    """Rows by their numbers, where each id is the one there, as a spreadsheet may have changed it (007 to 7); None
-    where not.
-    """
+    """Rows by their numbers, where each id is the one there but for how a spreadsheet writes it; None where not."""
     given, ids_of_target = labels.keys(key.labels), target.keys(key.target)
     if not np.isin(number, np.arange(len(ids_of_target))).all():
         return None

@@ -57,9 +57,7 @@ def binomial_p_value(successes: int, trials: int, lower: float, upper: float) ->
 
 
 def exact_p_value(successes: int, trials: int, population: int, lower: float, upper: float) -> float:
-    """Exact p-value of "the accuracy of these rows lies in [lower, upper]": `binomial_p_value`, or for at most 100
-    target rows a label the hypergeometric one, whose claim is rounded outwards to whole rows.
-    """
+    """Exact p-value of "the accuracy of these rows lies in [lower, upper]", for a small target hypergeometric."""
     if population > SMALL_TARGET * trials:
         return binomial_p_value(successes, trials, lower, upper)
     from scipy.stats import hypergeom
@@ -74,9 +72,7 @@ def exact_p_value(successes: int, trials: int, population: int, lower: float, up
 
 
 def effective_labels(value: float, width: float, level: float, most: float) -> float:
-    """The number x of random labels for which Clopper and Pearson's interval at x value of x has this ``width``, at
-    most ``most``, the rows of the target.
-    """
+    """The number of random labels for which Clopper and Pearson's interval at ``value`` is so wide, up to ``most``."""
     few, many = 0.0, float(most)
     for _ in range(80):
         middle = (few + many) / 2
@@ -242,9 +238,7 @@ def imagined_audits(
 def predicted_widths(
     score: Array, slope: float, labels: int, level: float, share: float = 1.0, seed: int = 0
 ) -> Mapping[str, float]:
-    """Mean widths to expect of ``labels`` labels if row i is right with chance f_i, over imagined audits: of labels
-    alone (`exact_interval`) and of betting with predictions. No label is looked at.
-    """
+    """Mean widths to expect of ``labels`` labels, alone and by betting, if row i is right with chance f_i."""
     rng = np.random.default_rng([seed, 0x1A6, labels])
     pool = score if len(score) <= 20_000 else rng.choice(score, 20_000, replace=False)
     labels = min(labels, len(pool))
@@ -256,9 +250,7 @@ def predicted_widths(
 
 
 def confidence_pays(score: Array, slope: float, labels: int, level: float, seed: int = 0) -> bool:
-    """Whether betting with predictions is to be expected narrower than labels alone, settled without any label, so that
-    the level holds: by `predicted_widths`, for many labels by the predicted variance of Y - slope f against that of Y.
-    """
+    """Whether betting with predictions is to be expected narrower than labels alone; no label is looked at."""
     if slope <= 0:
         return False
     if labels <= MOST_PLAYED:
@@ -283,8 +275,8 @@ _TAILS = 200  # ways to share what an interval leaves out between its sides
 
 @dataclass(frozen=True)
 class Believed:
-    """The believed interval, of kind "empirical" (None: ``why``), with what it assumes, how many random labels would
-    make it as short, and whether the accuracy fell.
+    """The believed interval (None: ``why``), how many random labels would make it as short, and whether the accuracy
+    fell.
     """
 
     interval: Interval | None
@@ -302,10 +294,7 @@ class Believed:
 
 
 def prior_cdf(levels: Array, quantiles: Array) -> Array:
-    """The prior's distribution function at 1,001 even accuracies: F(x) = (1 - floor) E[F_0(x + down + blur Z)] + floor
-    x, F_0 linear between the given quantiles, from 0 at accuracy 0 to 1 at 1 and mirrored at both. levels and quantiles
-    (level,), ascending.
-    """
+    """The prior's distribution function at 1,001 even accuracies: blurred, moved down and spread; (level,) rising."""
     at = np.concatenate([[0.0], np.maximum.accumulate(np.clip(quantiles, 0.0, 1.0)), [1.0]])
     at += 1e-9 * np.arange(len(at))  # quantiles that coincide are a step, which interpolation does not like
     below = np.concatenate([[0.0], levels, [1.0]])
@@ -361,9 +350,7 @@ def believed_below(prior: Array, hits: float, labels: float, accuracy: float, ro
 
 
 def below_with_labels(prior: Array, sampled: SampledRows, score: Array, accuracy: float) -> float:
-    """How likely the accuracy of all target rows lies below this one, given few labels of them. Rows that were
-    suggested and passed over count as their predicted rate of being right; the arguments are those of `believe`.
-    """
+    """How likely the accuracy lies below this one, given few labels; rows passed over count as predicted."""
     inside, counted = _counted(sampled, score)
     if len(sampled.gaps):
         accuracy = (accuracy * len(score) - float(score[sampled.gaps].sum())) / inside
@@ -401,10 +388,7 @@ def _posterior(prior: Array, hits: float, labels: float, rows: int | None) -> tu
 
 
 def believe(prior: Array, sampled: SampledRows, score: Array, level: float, assumes: str) -> Believed:
-    """The believed interval of an audit, and what its labels are worth by it. Rows that were suggested and passed over
-    may hold any truth, as in the exact interval. score is f on all target rows, shape (sample,); prior that of
-    `prior_cdf`.
-    """
+    """The believed interval of an audit, and what its labels are worth; rows passed over may hold any truth."""
     _, (hits, labels, rows) = _counted(sampled, score)
     value, lower, upper = sampled.of_all(score, believed_interval(prior, hits, labels, level, rows))
     worth = effective_labels(value, upper - lower, level, len(score))

@@ -24,11 +24,9 @@ _LEAST_LABELS = 10
 
 
 def unlike(confidence: Array, predicted: Array, labels: Array | None = None) -> str | None:
-    """Why the labelled rows can hardly be a random sample, or None. Counts of labelled rows (first) and of the others
-    (second): ``confidence`` by its cell, in order, shape (2, cell), compared by a rank test (Wilcoxon, Mann and
-    Whitney, with ties); ``said`` by predicted class, shape (2, class), by a chi-squared test. ``labels``, (class,), are
-    the labels: that all are of one class while the model predicts others, too, is as likely as that many random rows
-    are all predicted as it. Each of the tests has a third of `LEVEL`.
+    """Why the labelled rows can hardly be a random sample, or None. Counts of labelled rows and of others by confidence
+    (2, cell; a rank test) and by predicted class (2, class; chi-squared), labels (class,); each test has a third of
+    `LEVEL`.
     """
     reasons = []
     (n, m), total = confidence.sum(axis=1).astype(float), confidence.sum(axis=0).astype(float)
@@ -76,9 +74,8 @@ _TOLERANCE = 0.02  # of a chance that was written down against the one worked ou
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """What one file says: target rows, in the order of drawing, and whether the model was right there (-1 unknown);
-    ``share`` and ``probability`` of a suggestion, or NaN; ``label``: position among the classes, or None; ``said``:
-    about the joining.
+    """What one file says: target rows in the order of drawing, whether the model was right (-1 unknown), chances of a
+    suggestion.
     """
 
     name: str
@@ -101,10 +98,7 @@ def open_labels(data: Any, open_source: Callable[..., Source]) -> Source:
 
 
 def read_labels(data: Any, target: Source, predicted: Array | None, rows: int, key: str | None = None) -> LabelledRows:
-    """Labels from a file, a frame, a mapping or `open_labels`, joined as `matched_rows` has it; `label` is held against
-    ``predicted``, codes (sample,). `InputError` for rows that are not in the target, another number of rows, unknown
-    classes.
-    """
+    """Labels of target rows, joined as `matched_rows` has it and held against ``predicted``, codes (sample,)."""
     source = data if isinstance(data, Source) else open_labels(data, partial(as_source, axes=target.axes))
     if not {"label", "correct"} & set(source.fields):
         remedy = "give the truth of each row that you labelled"
@@ -141,10 +135,7 @@ def _verdicts(record: Predictions, row: Array, predicted: Array | None, file: st
 
 
 def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> SampledRows:
-    """All labels as one sequence of draws: a row counts once, even draws in a random order, suggested rows passed over
-    are gaps. `InputError` where two labels disagree, nothing is labelled, or chances are not those of this target and
-    reference.
-    """
+    """All labels as one sequence of draws: a row counts once, even draws in random order, passed ones are gaps."""
     seen: dict[int, int] = {}
     labels: dict[int, int] = {}
     made: list[SampledRows] = []

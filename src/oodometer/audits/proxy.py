@@ -21,9 +21,8 @@ from ..scores import Score, natural_confidence
 
 @dataclass(frozen=True)
 class Correctness:
-    """f(x) in [0, 1], the reference's rate of being correct at x's confidence: ``rate`` by log-odds bin, isotonic or
-    the confidence itself, ``slope`` cov(Y, f)/var(f) on rows that f was not learnt from, ``explained`` the share of
-    var(Y) that slope * f takes away.
+    """f(x) in [0, 1], the reference's rate of being correct at x's confidence; ``slope`` cov(Y, f)/var(f) on rows that
+    f was not learnt from, ``explained`` the share of var(Y) that slope * f takes away.
     """
 
     score: Score | None
@@ -149,10 +148,8 @@ Proxy = Correctness | VoteRate
 
 
 def choose_proxy(reference: Predictions, fields: Collection[str], judges: int | None = None, seed: int = 0) -> Proxy:
-    """The chance of being right from votes or from confidence: whichever explains more of the reference's own truth
-    (neither fitted on the row that it is judged by). Votes where the target has them and they explain more, the
-    reference cannot compare, or there is no confidence; confidence where votes are of other judges or only the target
-    has them. No label of the target is looked at, so that the level holds.
+    """The chance of being right from votes or from confidence: whichever explains more of the reference's own truth;
+    confidence where votes are of other judges. No label of the target is looked at, so that the level holds.
     """
     confident = Correctness.fit(reference, seed)
     if "votes" not in fields:

@@ -19,10 +19,7 @@ _STRATA = 10
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Rows to label in the order of drawing, (draw,): the first k are a draw of their own. ``stratum``: tenth by f, for
-    the reader; ``probability``: chance at its draw; ``weight``: even chance over it; ``share``: uniform share, 1 for
-    even draws.
-    """
+    """Rows to label in the order of drawing, (draw,), with tenth by f, chance, weight and uniform share."""
 
     row: Array
     stratum: Array
@@ -93,9 +90,7 @@ _LARGEST_POOL = 50_000
 
 @dataclass(frozen=True)
 class ExpectedWidth(Record):
-    """Widths to expect of ``labels`` labels: read alone at the planned accuracy, and at today's ends nearest to and
-    farthest from one half; what an audit would print for random rows and for suggested ones.
-    """
+    """Widths to expect of so many labels: read alone (also at today's ends), and what an audit would print."""
 
     labels: int
     alone: float
@@ -149,9 +144,8 @@ def expected_widths(
     labels: tuple[int, ...] = COUNTS,
     seed: int = 0,
 ) -> ExpectedWidths:
-    """Widths to expect at each number of labels, all drawn anew in imagined audits: row i is right with the rate f_i,
-    its log-odds moved so that the mean is ``accuracy``. Which interval is printed, and which share, is settled as for a
-    real audit. ``lower`` and ``upper`` are today's interval.
+    """Widths to expect at each number of labels in imagined audits: row i is right with f_i, moved to mean
+    ``accuracy``.
     """
     rows = len(score)
     rng = np.random.default_rng([seed, 0x0071])

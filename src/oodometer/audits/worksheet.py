@@ -35,9 +35,7 @@ _TRUTHS = ("label", "correct")
 
 @dataclass(frozen=True)
 class Worksheet:
-    """Rows to label: the suggestion, the rows with all columns (``picked``), what a label may be (None: right or
-    wrong), the column of ids, and the predicted classes.
-    """
+    """Rows to label with all their columns (``picked``); ``classes`` None: right or wrong; ``said``: predicted."""
 
     drawn: Suggestion
     picked: PickedRows
@@ -75,9 +73,7 @@ class Worksheet:
         return dict(zip(DRAWN, (*values, np.full(count, drawn.share)), strict=True))
 
     def table(self) -> Any:
-        """All of it as an Arrow table: the target's columns (``target_`` before names of the draw), the draw, the empty
-        answer last.
-        """
+        """All of it as an Arrow table: the target's columns, the draw, the empty answer last."""
         import pyarrow as pa
 
         own = self.picked.table.select(self.columns)

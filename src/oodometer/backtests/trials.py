@@ -77,8 +77,7 @@ def run_trials(
     on_failure: Callable[[str, str], None] | None = None,
 ) -> Iterator[tuple[Key, Trial | None]]:
     """Run these trials; None where a family cannot be drawn. Of each of four splits one half is fitted on, the other
-    drawn from; each trial has its own seed, so that it does not matter which ran before. Slow methods take part in the
-    first repeats.
+    drawn from; each trial has its own seed, so that it does not matter which ran before.
     """
     import scipy.linalg  # noqa: F401  # its library is there before it is told to use one thread
 
@@ -179,9 +178,7 @@ def fingerprint(record: Predictions, **options: Any) -> str:
 
 
 class TrialStore:
-    """Trials of one backtest by its fingerprint, a line of JSON each with a checksum; a bad line is left out, told of,
-    and its trial run again. Several runs may add lines at the same time; without a folder nothing is kept.
-    """
+    """Trials of one backtest, a line of JSON each with a checksum; a bad line is left out, and its trial run again."""
 
     def __init__(self, folder: Path | None, name: str) -> None:
         self.name = name
@@ -327,9 +324,7 @@ class BacktestOptions:
 def run_backtest(
     record: Predictions, options: BacktestOptions | None = None, execution: Execution | None = None
 ) -> Backtest:
-    """A backtest on a labelled record in memory: here, or in tasks on the engine or folder of ``execution``, to the
-    same bit.
-    """
+    """A backtest on a labelled record: here, or in tasks on the engine or folder of ``execution``, to the same bit."""
     options = BacktestOptions() if options is None else options
     execution = Execution() if execution is None else execution
     methods = list(dict.fromkeys(options.methods or default_methods()))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from statistics import NormalDist
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from ..errors import UsageError
 from ..results import Interval
-from ..results.alarms import WHEN, AlarmRule, Alarms, Failing, FailWhen, RuleKind
+from ..results.alarms import AlarmRule, Alarms, Failing, FailWhen, RuleKind
 from .natural_shifts import CHANGED, FELL
 
 METRICS = ("accuracy",)
@@ -31,9 +32,8 @@ def alarm_rules(
         some = given if isinstance(given, Mapping) else {} if given is None else {"accuracy": given}
         for metric, amount in some.items():
             if metric not in metrics:
-                raise UsageError(
-                    f"--fail-{kind} {metric}={amount:g}: {metric} is not estimated here; known: {', '.join(metrics)}"
-                )
+                names = ", ".join(metrics)
+                raise UsageError(f"--fail-{kind} {metric}={amount:g}: {metric} is not estimated here; known: {names}")
             low, high = _LIMITS.get(metric.partition(":")[0], (0.0, 1.0))  # no value lies below or above
             low, high = (0.0, high - low) if kind == "drop" else (low, high)
             if not low <= amount <= high:
@@ -43,13 +43,6 @@ def alarm_rules(
                 raise UsageError(f"--fail-{kind}: expected {what} {limits} such as {example}, got {amount:g}{remedy}")
             out.append(AlarmRule(metric, kind, float(amount)))
     return tuple(out)
-
-
-def check_when(when: str) -> FailWhen:
-    """A name of `WHEN`; `UsageError` for another."""
-    if when in WHEN:
-        return cast(FailWhen, when)
-    raise UsageError(f"--fail-when: expected one of {', '.join(WHEN)}, got {when!r}")
 
 
 def chance_below(interval: Interval, bound: float) -> float:
@@ -70,10 +63,7 @@ def decide(
     changed: float | None = None,
     when: FailWhen = "value",
 ) -> Verdict:
-    """Whether a rule fails: by a metric's interval, its value on the reference, the ``chance`` that it lies below the
-    bound, and the p-value that nothing ``changed``. Where the reference keeps to the bound, only a change can break it:
-    else it is "by chance".
-    """
+    """Whether a rule fails: where the reference keeps to the bound, only a change can break it (else "by chance")."""
     bound = rule.bound(reference)
     if when == "value":
         below = interval.value < bound
@@ -107,32 +97,18 @@ def judge_alarms(
     when: FailWhen = "value",
 ) -> Alarms:
     """Every rule of every part; ``references`` are the metrics on the reference."""
-    failing: list[Failing] = []
-    by_chance: list[Failing] = []
+    failing: dict[Verdict, list[Failing]] = {"fails": [], "by chance": [], "holds": []}
     unjudged: list[str] = []
-    for part in watched:
-        for rule in rules:
-            interval, reference = part.numbers.get(rule.metric), references.get(rule.metric)
-            if interval is None or reference is None:
-                unjudged.append(f"{rule.metric} of {part.place['name']}")
-                continue
-            bound = rule.bound(reference)
-            likely = part.chances[rule.metric](bound) if rule.metric in part.chances else None
-            chance = chance_below(interval, bound) if likely is None else likely
-            verdict = decide(rule, interval, reference, chance=chance, changed=part.changed, when=when)
-            if verdict != "holds":
-                failing_rule = Failing(
-                    rule,
-                    bound,
-                    reference,
-                    part.place,
-                    part.rows,
-                    interval,
-                    chance,
-                    part.changed,
-                    part.truths.get(rule.metric),
-                )
-                (failing if verdict == "fails" else by_chance).append(failing_rule)
-    return Alarms(
-        tuple(rules), when, len(watched), kind, tuple(failing), tuple(by_chance), tuple(dict.fromkeys(unjudged))
-    )
+    for part, rule in product(watched, rules):
+        interval, reference = part.numbers.get(rule.metric), references.get(rule.metric)
+        if interval is None or reference is None:
+            unjudged.append(f"{rule.metric} of {part.place['name']}")
+            continue
+        bound, truth = rule.bound(reference), part.truths.get(rule.metric)
+        likely = part.chances[rule.metric](bound) if rule.metric in part.chances else None
+        chance = chance_below(interval, bound) if likely is None else likely
+        verdict = decide(rule, interval, reference, chance=chance, changed=part.changed, when=when)
+        about = (rule, bound, reference, part.place, part.rows, interval, chance, part.changed, truth)
+        failing[verdict].append(Failing(*about))
+    fails, by_chance, missing = tuple(failing["fails"]), tuple(failing["by chance"]), tuple(dict.fromkeys(unjudged))
+    return Alarms(tuple(rules), when, len(watched), kind, fails, by_chance, missing)

@@ -31,8 +31,8 @@ def averaged_methods() -> tuple[str, ...]:
 
 
 def trimmed_mean(estimates: Mapping[str, float]) -> float:
-    """Mean of their estimates without the two lowest and highest (of few, fewer), NaN with under four: with small
-    samples hard to beat by weights. Source: Claeskens et al. (2016).
+    """Their mean without the two lowest and highest (of few, fewer), NaN with under four. Source: Claeskens et al.
+    (2016).
     """
     values = sorted(estimates[m] for m in averaged_methods() if m in estimates)
     if len(values) < _LEAST:
@@ -68,9 +68,7 @@ _LEAST_MASS = 0.2  # of the weights of trials in which a method answered, before
 
 @dataclass(frozen=True)
 class Weighed:
-    """What the trials make of a target's estimates: a mean with half its interval, weights of methods and of the
-    trimmed mean, the families that it resembles, and whether its statistics lie among those of the trials.
-    """
+    """What the trials make of a target's estimates, and whether its statistics lie among theirs."""
 
     value: float
     half: float
@@ -341,10 +339,7 @@ def beyond_overlap(by_name: Mapping[str, Estimate]) -> list[Estimate]:
 
 
 def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
-    """The middle of one estimate of each family, the interval the span of all: no label-free rule says which assumption
-    is right. Other models' agreement is heard before the trimmed mean; else voting bounds or the reference are all
-    there is.
-    """
+    """The middle of one estimate of each family, the interval the span of all; no rule says which is right."""
     # one estimate of each family: methods that differ only in a detail would otherwise outvote the others
     traits = {m: cls.traits for m in by_name if ":" not in m and (cls := known("estimator", m)) is not None}
     spoken: dict[str, str] = {}
@@ -396,9 +391,7 @@ def _alone(only: Estimate) -> Headline:
 
 
 def _of_judges(by_name: Mapping[str, Estimate], level: float) -> Headline | None:
-    """What judges say once their errors on the reference are taken out; of several judges the interval spans the voting
-    bounds, too, where the reference does not refute them. None where errors are unknown.
-    """
+    """What judges say with their errors taken out, spanning the voting bounds where nothing refutes them."""
     corrected, votes = by_name.get("votes-corrected"), by_name.get("votes")
     if corrected is None:
         return None

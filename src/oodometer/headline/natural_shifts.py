@@ -36,9 +36,8 @@ _LEAST_RATE, _MOST_RATE = 0.02, 0.98  # where the standard error is taken: no ac
 
 @dataclass(frozen=True)
 class ShiftSigns:
-    """What is known of a target without labels: ``estimate`` is its accuracy if P(y | x) stood still, with its ends
-    ``still``; ``moved`` and ``unexplained`` are effect sizes of `ShiftStatistics`, None where unseen; ``models``:
-    whether other models answered; ``error`` the standard error of another metric than the accuracy.
+    """What is known of a target without labels: ``estimate`` if P(y | x) stood still, effect sizes (None: unseen),
+    whether other models answered, and the standard error of another metric.
     """
 
     estimate: float
@@ -131,9 +130,7 @@ class NaturalShifts:
         return np.maximum.accumulate(out)
 
     def interval(self, signs: ShiftSigns, level: float) -> tuple[float, float]:
-        """The central interval, at least as wide as chance makes it; as far as the change is unexplained and above a
-        level of 50 % it reaches towards ends of ``signs.still`` outside of it.
-        """
+        """The central interval; as far as the change is unexplained it reaches towards ends of ``signs.still``."""
         value = self.value(signs)
         low, high = map(float, self.quantile(signs, np.array([(1 - level) / 2, (1 + level) / 2])))
         half = normal_quantile(level) * standard_error(value, signs)
@@ -231,9 +228,7 @@ def chance_of_fall(
     source: float | None,
     error: float = 0.0,
 ) -> float | None:
-    """How likely the accuracy lies ``margin`` or more below the reference's: by the prior, or by an ``assumed``
-    interval as a normal law; ``error`` is what clusters add. None where the reference's accuracy is not known.
-    """
+    """How likely the accuracy lies ``margin`` or more below the reference's, by the prior or by an ``assumed`` one."""
     if error:
         away = [error * NormalDist().inv_cdf((i + 0.5) / _STEPS) for i in range(_STEPS)]
         chances = [chance_of_fall(prior, signs, margin - shift, assumed, source) for shift in away]
@@ -246,9 +241,7 @@ def chance_of_fall(
 
 
 def chance_by_labels(correct: float, rows: float, bound: float, reference: tuple[float, float] | None = None) -> float:
-    """How likely the accuracy of labelled rows (or its difference to a ``reference``, (correct, rows)) lies below a
-    bound: a normal law with the moments of Jeffreys' posterior.
-    """
+    """How likely the accuracy (or its difference to a ``reference``) lies below a bound, by Jeffreys' posterior."""
     mean = variance = 0.0
     for sign, hits, n in ((1, correct, rows), *([] if reference is None else [(-1, *reference)])):
         share = (hits + 0.5) / (n + 1)
@@ -271,9 +264,8 @@ def judged(
     assume: str,
     labelled: Sequence[int | None] | None = None,
 ) -> list[Fall]:
-    """The falls of parts that are looked at together: an alarm asks for the verdict "fell" and a change beyond chance
-    at 5 % after Holm's correction, so that a series without change raises any in about 5 % of cases. ``labelled``: rows
-    by which a part is judged.
+    """The falls of parts that are looked at together: an alarm asks for "fell" and a change beyond chance after Holm's
+    correction.
     """
     tested = holm([p for p in changes if p is not None])
     adjusted = dict(zip((i for i, p in enumerate(changes) if p is not None), tested, strict=True))
@@ -316,9 +308,7 @@ def _measured(prior: NaturalShifts, margin: float, verdict: FallVerdict) -> tupl
 def under_assumptions(
     natural: Headline, still: Headline, estimates: Sequence[Estimate], diagnosis: Diagnosis | None
 ) -> dict[str, Assumed]:
-    """The four answers beside each other: the prior's, `source`, the first method of label shift, the first of
-    covariate shift (else ``still``).
-    """
+    """The four answers beside each other: the prior's, `source`, label shift, covariate shift (else ``still``)."""
     by_name = {e.method: e for e in estimates}
     refuted = refuted_assumptions(by_name, diagnosis)
     label, covariate = under_label_shift(estimates), under_covariate_shift(estimates) or still
@@ -395,9 +385,8 @@ _LABELS = "a few labels make it narrower (`oodometer audit`)"
 def natural_headline(
     still: Headline, estimates: Sequence[Estimate], evidence: Evidence, prior: NaturalShifts | None = None
 ) -> Headline:
-    """What natural shifts make of ``still``, which holds if P(y | x) stood still: the mean of it and of the plain
-    middle of confidence (under label shift without other models, of the estimate under it) goes into the prior. Judges
-    alone stay as they are.
+    """What natural shifts make of ``still``: the mean of it and of the plain middle of confidence (under label shift,
+    of the estimate under it) goes into the prior. Judges alone stay as they are.
     """
     if judges_alone(still):
         return still
@@ -466,9 +455,7 @@ def trust_of(
     scale: float = 1.0,
     error: float = 0.0,
 ) -> tuple[str, str]:
-    """Trust and its reason: what was measured of public shifts like this one, and what speaks against the number;
-    ``band`` is value and ends at 90 %, ``scale`` the range of values, ``error`` a standard error of clusters.
-    """
+    """Trust and its reason: what was measured of public shifts like this one, and what speaks against the number."""
     value, low, high = band or (prior.value(signs), *prior.interval(signs, 0.9))
     below, above = (math.hypot(end, normal_quantile(0.9) * error) for end in (value - low, high - value))
     low, high, points = value - below, value + above, max(below, above)
@@ -532,9 +519,8 @@ class MetricEvidence:
 def metric_answers(
     base: str, estimates: Sequence[Estimate], evidence: MetricEvidence, prior: NaturalShifts, assume: str = "natural"
 ) -> tuple[Headline, dict[str, Assumed]] | None:
-    """The headline of a metric under the assumption that was chosen, and the answers under all; None where nothing
-    answers. Natural shifts of the same metric go about the covariate answer, spanning that of label shift unless it is
-    refuted.
+    """The headline of a metric under the assumption that was chosen, and the answers under all; None where none
+    answers.
     """
     by_name = {e.method: e for e in estimates}
     start = next((by_name[name] for name in START if name in by_name), None)
@@ -611,9 +597,7 @@ def spanned(
     *,
     middle: bool = False,
 ) -> tuple[float, float, float]:
-    """Value and ends of level ``asked``, in [0, 1]: those of natural shifts, as far as the ends of ``answers`` (of
-    ``level``).
-    """
+    """Value and ends of level ``asked``: those of natural shifts, as far as the ends of ``answers``."""
     value, (lower, upper) = prior.value(signs), prior.interval(signs, asked)
     part = normal_quantile(asked) / normal_quantile(level)
     for centre, low, high in answers if middle or asked > 0.5 else ():
@@ -624,9 +608,7 @@ def spanned(
 
 
 def metric_signs(value: float, evidence: MetricEvidence) -> ShiftSigns | None:
-    """What the prior of a metric asks for, in [0, 1], from the estimate ``value``; None where the reference's is not
-    known.
-    """
+    """What the prior of a metric asks for, in [0, 1]; None where the reference's value is not known."""
     here, reference = evidence.accuracy, evidence.reference
     if here is None or reference is None:
         return None
@@ -671,9 +653,7 @@ def with_labels(
     prior: NaturalShifts | None = None,
     margin: float = 0.01,
 ) -> Believed:
-    """The believed interval: the prior given what was seen without labels, times the labels; score is f, shape
-    (sample,).
-    """
+    """The believed interval: the prior given what was seen without labels, times the labels; score is f, (sample,)."""
     prior = packaged_prior() if prior is None else prior
     if sampled is None:
         return Believed(None, why="there is no label yet: until then the label-free estimate is what to believe")

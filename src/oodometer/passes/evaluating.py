@@ -63,9 +63,7 @@ def widened(made: N, effect: float, bounds: tuple[float, float] = (0.0, 1.0)) ->
 
 
 class GroupedClusters:
-    """What chance among clusters does to an evaluation: ``groups`` are states of whole clusters, ``rows`` the labelled
-    ones.
-    """
+    """What chance among clusters does to an evaluation; ``groups`` are states of whole clusters."""
 
     def __init__(
         self, clusters: Clusters, groups: Sequence[Mapping[str, Any]], plan: EvaluationPlan, rows: int
@@ -152,9 +150,7 @@ _SLICED = ("accuracy", "f1", "precision", "recall", "roc_auc", "specificity", "a
 
 @dataclass(frozen=True)
 class KeptRows:
-    """At most `LIMIT` labelled rows in their order. Of each batch: values, verdicts, labels by name, positions, keys of
-    clusters.
-    """
+    """At most `LIMIT` labelled rows: of each batch values, verdicts, labels by name, positions, keys of clusters."""
 
     read: int
     rows: int
@@ -171,8 +167,8 @@ class KeptRows:
 
 @dataclass(frozen=True)
 class EvaluationPlan(Pass):
-    """Which metrics to feed, of slices the ``sliced``. ``cluster``: column of dependent rows (``by_id``: nobody named
-    it); ``grouped``: states of groups of whole clusters are made. With an ``order`` rows are kept in it.
+    """Which metrics to feed, and of slices; ``by_id``: nobody named the cluster; ``grouped``: states of clusters are
+    made.
     """
 
     metrics: tuple[Metric[Any, Any], ...]

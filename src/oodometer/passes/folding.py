@@ -29,9 +29,7 @@ def enter_phase(progress: Progress | None, name: str) -> Progress | None:
 
 
 def hearing_phases(progress: Progress | None) -> Progress | None:
-    """What hears of phases, and so of more than the target's parts, which is all that a plain function hears of; or
-    None.
-    """
+    """What hears of phases, not of the target's parts alone as a plain function does; None where nothing does."""
     return progress if callable(getattr(progress, "phase", None)) else None
 
 
@@ -47,9 +45,7 @@ class _Listed:
 
 @dataclass(frozen=True)
 class Execution:
-    """Where a pass runs and who hears of it: engine (or its name), workers, ``progress(done, in all)``; ``folder``
-    keeps states.
-    """
+    """Where a pass runs and who hears of it (``progress(done, in all)``); ``folder`` keeps states."""
 
     engine: str | Engine = "local"
     workers: int | None = None

@@ -52,9 +52,7 @@ def metric_methods(methods: Sequence[str] | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class MetricPlan:
-    """What is learnt of the reference for metrics besides the accuracy: ``reference`` and ``errors`` are their values
-    there and standard errors (which no level moves), ``support`` the labelled rows by true class.
-    """
+    """What is learnt of the reference for metrics besides the accuracy; ``errors`` are standard errors there."""
 
     metrics: tuple[ClassMetric, ...]
     positive: int
@@ -68,9 +66,7 @@ class MetricPlan:
     support: tuple[int, ...] = ()
 
     def why_not(self, metric: ClassMetric, predicted: Array) -> str | None:
-        """Why the reference cannot tell a metric of a target with these predicted classes, or None: of a class without
-        a labelled row nobody knows how often it is found.
-        """
+        """Why the reference cannot tell a metric of a target with these predicted classes; None where it can."""
         missing = [k for k, rows in enumerate(self.support) if not rows]
         at = metric.about(len(self.support), self.positive)
         if metric.base == "expected_value" or not missing:
@@ -182,9 +178,7 @@ class MetricPlan:
         )  # fmt: skip
 
     def _least_doubt(self, metric: ClassMetric, margins: Margins) -> tuple[float, float]:
-        """Ends that the interval of a rate reaches at the least where all trials, or none, are hits: redrawn rows of
-        one kind are alike.
-        """
+        """Ends that a rate's interval reaches at least where all trials, or none, are hits: redrawn they are alike."""
         at = metric.about(len(margins.hits), self.positive)
         if at is None or metric.needs_scores:
             return metric.bounds[::-1]

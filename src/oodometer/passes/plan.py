@@ -48,9 +48,7 @@ SPARED = frozenset(("members", "member_probabilities", "views", "votes", "featur
 
 
 def needed_fields(plan: EstimationPlan, beginning: Predictions) -> tuple[str, ...] | None:
-    """Names of the fields that a plan reads, None for all where a method of another package may look at any.
-    ``beginning`` is the target's first batch: where it holds no other prediction, the first of the members is it.
-    """
+    """Names of the fields that a plan reads of a target that begins so; None for all, where a plugin may read any."""
     methods = [*plan.methods.values(), *(() if plan.metrics is None else plan.metrics.methods.values())]
     if any(map(is_foreign, methods)):
         return None
@@ -175,9 +173,7 @@ def merge_states(a: State, b: State, methods: Mapping[str, Any] | None = None) -
 
 
 class Pass(ABC):
-    """What is read of every batch: a frozen dataclass, picklable, with ``rows`` (of a batch), ``fields`` (None: all)
-    and ``by`` (a column to slice by, or None).
-    """
+    """What is read of every batch: a frozen dataclass, small and picklable."""
 
     rows: int
     by: str | None
@@ -227,10 +223,9 @@ def batch_rows(classes: int) -> int:
 
 @dataclass(frozen=True)
 class EstimationPlan(Pass):
-    """Fitted methods and how to cut the target; small, picklable, and the same for every batch. ``labels`` are the
-    truth of target rows, one each; ``argmax``: whether the reference's predictions are the class of highest probability
-    (None: nobody asks); ``first_row`` is the target's own, from which labels are counted; with ``rows_in_all`` a batch
-    keeps only its share of a sample.
+    """Fitted methods and how to cut the target; small, picklable, and the same for every batch. ``labels``: truth of
+    its rows; ``argmax``: whether the reference's predictions are it (None: nobody asks); ``first_row``: from which
+    labels are counted.
     """
 
     choice: Choice
@@ -423,18 +418,14 @@ _THREADED_ROWS = 50_000  # below this, threads cost more than they bring
 
 
 def default_methods() -> list[str]:
-    """Names of the methods that `estimate` runs when none is asked for: those of plugins last where they state no
-    order.
-    """
+    """Names of the methods that `estimate` runs when none is asked for, in the order that they state."""
     names("estimator")  # with the plugins
     runs_as = {cls.name: cls.traits.runs_as for cls in classes_of("estimator")}
     return [method for name, several in runs_as.items() for method in ((name,) if several is None else several)]
 
 
 def quick_methods(methods: Sequence[str] | None) -> list[str]:
-    """Those of the methods (all by default) that are quick enough for a hundred simulated targets, each under its first
-    name.
-    """
+    """Those of the methods (by default all) that are quick enough for a hundred simulated targets."""
     out = []
     for cls in classes_of("estimator"):
         if cls.traits.cost == "quick":
@@ -463,9 +454,7 @@ def fit_plan(
     diagnostician: Diagnostician | None = None,
     metrics: MetricsAsked | None = None,
 ) -> tuple[EstimationPlan, list[Skipped]]:
-    """A plan fitted on a labelled record, and the methods that do not apply to it; a curve only with
-    ``target_accuracies``.
-    """
+    """A plan fitted on a labelled record, and the methods that do not apply to it."""
     choice = choose(record, calibrator, seed)
     calibrated = choice.apply(record)
     # worked out once, before several threads ask for them

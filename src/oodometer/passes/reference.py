@@ -59,9 +59,7 @@ def check_classes(record: Predictions, file: str | None) -> None:
 
 
 def check_numbers(classes: Sequence[Any], label: Array, predicted: Array, rows: Array | None, file: str | None) -> None:
-    """`InputError` for a regression: many whole numbers, and predictions that miss them by little. ``label`` and
-    ``predicted`` are positions in ``classes``, shape (cell,), each of so many ``rows`` (None: one).
-    """
+    """`InputError` for a regression: numbers that predictions miss by little; (cell,) positions in ``classes``."""
     if not classes or isinstance(classes[0], str):
         return
     names = np.asarray(classes, dtype=np.float64)
@@ -103,10 +101,7 @@ def confusion(record: Predictions) -> Array | None:
 
 
 def below_chance(who: str, counts: Array, classes: Sequence[Any]) -> str | None:
-    """A warning where fewer rows are right than by guessing (1/K, or shuffled labels), or where other labels would make
-    far more right: all one place on, two exchanged, or any renaming, learnt on half of the rows. Counts: (label,
-    predicted class).
-    """
+    """A warning where guessing does better, or where other labels would: moved by one, two exchanged, any renaming."""
     rows, k = int(counts.sum()), len(counts)
     if rows < _LEAST_ROWS:
         return None
@@ -252,9 +247,8 @@ def read_reference(
     seed: int = 0,
 ) -> Reference:
     """Read a reference in one pass; of a larger one a seeded sample is kept, the same however rows are batched. It runs
-    here, in threads, or by the engine or folder of an ``execution`` where more rows are there than are kept, and with
-    ``in_parts`` always. A part leaves its share of the sample then; where many rows have no label the shares turn out
-    too small, and the parts are read once more.
+    here, or by the engine or folder of an ``execution`` where more rows are there than are kept, and with ``in_parts``
+    always.
     """
     if isinstance(source, ReferenceSource):
         return source.reference
@@ -307,9 +301,8 @@ def read_reference(
 @final
 @dataclass(frozen=True)
 class _Share:
-    """The share that a part has in the sample: labelled rows among the ``limit`` smallest numbers (told by the first
-    batch where it is 0). With ``rows_in_all`` it is known below which number these lie; of so few ``rows`` none is
-    dropped.
+    """The share that a part has in the sample: labelled rows among the ``limit`` smallest numbers (0: the first batch
+    tells).
     """
 
     fields: tuple[str, ...] | None

@@ -64,9 +64,7 @@ def pack_state(state: Any) -> Any:
 
 
 class RunFolder(Kept):
-    """States of parts in files of their own, each by what it is of: the part's rows and the fitted work, which must be
-    the same.
-    """
+    """States of parts in files of their own, each by what it is of: the part's rows and the fitted work."""
 
     def __init__(self, folder: Path, about: Mapping[str, str]) -> None:
         super().__init__(folder, about)
@@ -145,9 +143,7 @@ class RunFolder(Kept):
         return total
 
     def expect(self, keys: Sequence[str]) -> list[bool]:
-        """Whether a piece is kept under each of these keys, which say all that it depends on; all count as parts of the
-        run.
-        """
+        """Whether a piece is kept under each of these keys; all count as parts of the run."""
         return self._counted([f"{key}{_ENDING}" for key in keys])
 
     def get(self, key: str) -> Any:
@@ -202,9 +198,7 @@ class RunFolder(Kept):
 
 @contextmanager
 def run_folder(path: str | os.PathLike[str] | None, about: Mapping[str, str]) -> Iterator[RunFolder | None]:
-    """The folder of a run, locked while it is in use, or None; `UsageError` where it is in use, of another run, or no
-    such folder.
-    """
+    """The folder of a run, locked while it is in use, or None; `UsageError` where it is in use or of another run."""
     if path is None:
         yield None
         return

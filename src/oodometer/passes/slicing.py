@@ -116,9 +116,7 @@ class Earliest:
 
 @dataclass(frozen=True)
 class TimeChunks:
-    """Chunks along `time` (UTC): a ``unit`` of the calendar, or so many ``seconds`` from a Monday. A row's own number
-    tells its chunk, so that parts can be merged.
-    """
+    """Chunks along `time` (UTC): a ``unit`` of the calendar, or so many ``seconds`` from a Monday."""
 
     unit: str = ""
     seconds: int = 0
@@ -133,9 +131,7 @@ class TimeChunks:
     def place(
         self, number: int, rows: int, earliest: np.datetime64 | None, unfinished: bool = False
     ) -> Mapping[str, Any]:
-        """``name``, ``start`` (of the first row) and ``end`` of a chunk; of an unfinished one ``open``, "(so far)" in
-        its name.
-        """
+        """``name``, ``start`` and ``end`` of a chunk; an unfinished one is ``open``, "(so far)"."""
         days = bool(self.unit) or self.seconds % _DAY == 0
         start = self.begins(number) if earliest is None else earliest
         ends = {"start": iso(start, days), "end": iso(self.begins(number + 1), days)}

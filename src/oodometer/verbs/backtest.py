@@ -45,12 +45,9 @@ def backtest(options: BacktestOptions) -> Backtest:
         source = with_features(sources, None, options.features)[0][0]
         read = read_reference(source, execution=execution.heard_by(None), seed=options.seed)
         if len(read.record) < LEAST_REFERENCE:
-            raise InputError(
-                f"at least {LEAST_REFERENCE} labelled rows to backtest on",
-                got=f"{len(read.record)}",
-                file=source.name,
-                remedy="label more, or use `oodometer estimate`, which then says what it cannot know",
-            )
+            expected = f"at least {LEAST_REFERENCE} labelled rows to backtest on"
+            remedy = "label more, or use `oodometer estimate`, which then says what it cannot know"
+            raise InputError(expected, got=f"{len(read.record)}", file=source.name, remedy=remedy)
         result = run_backtest(read.record, how, execution)
     tells = {"name": source.name, "rows": read.rows, "accuracy": read.correct / read.rows}
     tells |= {"features": about_features(source)} if source.encoding is not None else {}

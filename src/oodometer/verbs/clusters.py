@@ -29,9 +29,7 @@ Numbered = TypeVar("Numbered", Interval, Estimate)
 
 
 def cluster_column(source: Source, asked: str | None, rows: int, fitted: str | None = None) -> str | None:
-    """The column of dependent rows: as asked (`UnknownColumnError` where it is not there), else `id` of few enough
-    rows.
-    """
+    """The column of dependent rows: as asked (`UnknownColumnError` where there is none), else `id` of few rows."""
     if asked is not None and not source.holds(asked):
         near = near_names(asked, source.columns)
         columns = f"its columns are {', '.join(source.columns[:12])}"
@@ -51,8 +49,8 @@ def keys_of(source: Source, column: str) -> Array:
 
 @dataclass(frozen=True)
 class Side:
-    """A reference or a target in clusters: their column and count (0: none), and design effects of the mean of
-    correctness or confidence (``effect``), of the test of the ``outputs``, and of equal rows in a cluster (``sizes``).
+    """A reference or a target in clusters (count 0: none), with design effects of the mean, the outputs, and equal
+    rows.
     """
 
     columns: tuple[str, ...] = ()
@@ -71,9 +69,7 @@ def side_of(
     statistics: ShiftStatistics | None,
     labelled: bool,
 ) -> Side:
-    """The clusters of a sample: of correctness where ``labelled``, else of the confidence; `UsageError` for a column of
-    one value.
-    """
+    """The clusters of a sample, of correctness where ``labelled``, else of the confidence."""
     columns = [cluster_column(source, asked, rows) for source in sources]
     none = Side(tuple(sources[0].columns))
     if None in columns:
@@ -112,9 +108,7 @@ class Design:
 
     @property
     def effects(self) -> tuple[float, float]:
-        """Design effects: of correctness on the reference; on the target the same correlation at its sizes, or its
-        confidence's.
-        """
+        """Design effects of correctness on the reference, and at the target's own sizes of clusters."""
         here, there = self.reference, self.target
         if here.count and there.count:
             alike = min((here.effect - 1) / max(here.sizes - 1, 1e-9), 1.0)
@@ -168,9 +162,7 @@ def _confidence(batch: Predictions) -> Array:
 def clustered_labels(
     sampled: SampledRows, target: Source, asked: str | None, level: float
 ) -> tuple[SampledRows, Estimate, str] | None:
-    """What labels of dependent rows are worth, or None: as many independent ones (for tests and beliefs), the accuracy
-    with the interval of clusters, and what to say. `UsageError` for suggested rows.
-    """
+    """What labels of dependent rows are worth, the accuracy with its interval, what to say; None without."""
     column = cluster_column(target, asked, int(sampled.row.max(initial=0)))
     if column is None:
         return None

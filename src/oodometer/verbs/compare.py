@@ -253,12 +253,9 @@ def _read_rows(source: Source, options: CompareJob, key: str | None, execution: 
     order = next((m for m in plan.metrics if isinstance(m, RankMetric)), None)
     if order is None:
         why = next(s.why for s in skipped if s.method == "auc_coverage")
-        raise InputError(
-            "something to order the rows by: `confidence` or `probabilities`",
-            got=f"none ({why})",
-            file=source.name,
-            remedy="add it, or name another order with --score",
-        )
+        expected = "something to order the rows by: `confidence` or `probabilities`"
+        got = f"none ({why})"
+        raise InputError(expected, got=got, file=source.name, remedy="add it, or name another order with --score")
     plan = replace(plan, order=order, fields=tuple(dict.fromkeys((*plan.fields, "label"))))
     plan, state = read_evaluation(source, plan, execution)
     evaluation, whole = finish_evaluation(source, plan, state, skipped), state[WHOLE]
@@ -357,9 +354,7 @@ def _ranked(titles: Sequence[str], intervals: Sequence[Interval]) -> list[dict[s
 def _moved_columns(
     homes: Sequence[Source], aways: Sequence[Source], targets: Sequence[Source], options: CompareJob
 ) -> list[dict[str, tuple[ColumnChange, ...]]]:
-    """For each model: domain -> its columns, those that explain most of a change first, encoded as learnt in its
-    domain.
-    """
+    """For each model: domain -> its columns, those that explain most of a change first."""
     out: list[dict[str, tuple[ColumnChange, ...]]] = [{} for _ in homes]
     if options.features is None:
         return out
@@ -383,9 +378,7 @@ def _moved_columns(
 def _label_free(
     home: Source, target: Source, options: CompareJob, execution: Execution
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The headline of `estimate` for a model on its target, what it rests on, its accuracy-coverage curve, and its
-    warnings.
-    """
+    """The headline of `estimate` for a model on its target, its accuracy-coverage curve, and its warnings."""
     from .estimate import EstimateJob, estimated  # which no other part needs
 
     how: dict[str, Any] = {"level": options.level, "seed": options.seed}

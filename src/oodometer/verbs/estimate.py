@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ..diagnoses import Diagnosis, Diagnostician
 from ..errors import InputError, UsageError, visible
 from ..estimators import Estimator, SourceAccuracy
 from ..estimators.expected_classes import metric_name, metrics_named
-from ..headline.alarms import Watched, alarm_rules, check_when, judge_alarms
+from ..headline.alarms import Watched, alarm_rules, judge_alarms
 from ..headline.headline import Evidence, TrialWeighting, make_headline
 from ..headline.natural_shifts import (
     MetricEvidence,
@@ -67,7 +67,7 @@ from ..passes.slicing import WHOLE, Chunks, in_natural_order, parse_chunks
 from ..predictions import FIELDS, Predictions
 from ..registry import FAILURES, broken, find, unless_failed, why_failed
 from ..results import Estimate, Interval, Skipped
-from ..results.alarms import ASKED, AlarmRule, Alarms, FailWhen, Fall
+from ..results.alarms import ASKED, WHEN, AlarmRule, Alarms, FailWhen, Fall
 from ..results.backtest import Backtest
 from ..results.estimation import ASSUMPTIONS, Assumed, Estimation, Headline, MetricEstimation, Part
 from ..store import Part as SourcePart
@@ -130,7 +130,9 @@ class EstimateJob(EstimateOptions):
                 expected = "expected auto, none or a folder that keeps backtests"
                 raise UsageError(f"--backtest: {expected}, got {path} ({what}); {remedy}")
         # refused before the work
-        _ = self.chunks, self.alarm_rules, self.when, self.recorder, parse_where(self.where)
+        _ = self.chunks, self.alarm_rules, self.recorder, parse_where(self.where)
+        if self.fail_when not in WHEN:
+            raise UsageError(f"--fail-when: expected one of {', '.join(WHEN)}, got {self.fail_when!r}")
         for name in self.methods or ():
             find("estimator", name)
         if self.payoff is not None:
@@ -161,11 +163,6 @@ class EstimateJob(EstimateOptions):
         """What must not be undercut."""
         below, drop = named_bounds(self.fail_below), named_bounds(self.fail_drop)
         return alarm_rules(below, drop, ("accuracy", *map(metric_name, self.metrics))) if below or drop else ()
-
-    @property
-    def when(self) -> FailWhen:
-        """What an alarm is judged by."""
-        return "value" if self.fail_when == "value" else check_when(self.fail_when)
 
     @cached_property
     def recorder(self) -> Recorder | None:
@@ -441,9 +438,7 @@ def _estimates(
 
 @dataclass(frozen=True)
 class _Answer:
-    """What is said of the target or a part of it; ``known``: labelled rows that decide in its place (correct, rows,
-    labelled).
-    """
+    """What is said of the target or a part of it; ``known``: correct, rows and labels that decide in its place."""
 
     headline: Headline
     assumptions: Mapping[str, Assumed]
@@ -761,4 +756,5 @@ def _alarms(
             numbers |= labelled
         changed = None if part.fell is None else part.fell.changed
         watched.append(Watched(where, part.rows, numbers, {"accuracy": answer.chance}, changed, labelled))
-    return judge_alarms(options.alarm_rules, watched, references, kind=kind, when=options.when)
+    when = cast("FailWhen", options.fail_when)
+    return judge_alarms(options.alarm_rules, watched, references, kind=kind, when=when)

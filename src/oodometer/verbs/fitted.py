@@ -66,10 +66,7 @@ _MOST_VALUES = 4_000_000  # numbers of the reference that go into the file: 16 M
 
 @dataclass(frozen=True)
 class Fitted:
-    """What was learnt before the target is read, and how a target is read so that it fits. The record may be a sample
-    of the ``learnt_rows``; ``unmade`` are plugins that could not be loaded, ``axes`` the names that targets follow,
-    ``prior`` None for the packaged one, ``file`` where it was read from.
-    """
+    """What was learnt before the target is read, and how a target is read so that it fits."""
 
     plan: EstimationPlan
     name: str
@@ -275,9 +272,7 @@ def _check_record(record: Any) -> None:
 
 
 class FittedSource(ReferenceSource):
-    """What was learnt of a reference in the place of it: a fitted file's path, or a fitted object, with the counts of
-    all rows.
-    """
+    """What was learnt of a reference in the place of it: a fitted file's path, or a fitted object."""
 
     def __init__(self, data: Any) -> None:
         is_path = isinstance(data, (str, PathLike))

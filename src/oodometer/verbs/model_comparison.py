@@ -36,9 +36,7 @@ _HELD = ("accuracy", "auc_coverage", "e_aurc", "augrc", "disca", "coverage_at_ri
 
 @dataclass(frozen=True)
 class Rows:
-    """What a comparison keeps of the rows of one file, (sample,): values and verdicts are None where there are too many
-    rows.
-    """
+    """What a comparison keeps of the rows of one file, (sample,); None where there are too many of them."""
 
     ranks: Ranks
     values: Array | None
@@ -258,9 +256,7 @@ def difference_of(domain: Domain, level: float) -> dict[str, Any]:
 
 
 def disagreements(domain: Domain) -> list[dict[str, Any]]:
-    """Each two metrics whose rankings part: Kendall's tau-b, the pairs ordered differently, the ``share`` of replicates
-    in which.
-    """
+    """Each two metrics whose rankings part: Kendall's tau-b, the pairs, and the share of replicates."""
     from scipy.stats import kendalltau
 
     out = []
@@ -297,9 +293,7 @@ def parting(domain: Domain, one: str, other: str, a: int, b: int) -> float:
 
 
 def findings_of(domain: Domain) -> list[dict[str, Any]]:
-    """All findings on a domain: pairs of models first, what is undecided, then the cases of each model. ``contested``
-    marks one of DiSCA that coverage at risk speaks against.
-    """
+    """All findings on a domain: pairs of models first, what is undecided, then the cases of each model."""
     findings: list[dict[str, Any]] = []
     area = domain.values("auc_coverage") if "auc_coverage" in domain.draws else np.zeros(0)
     ahead = [(a, b) for a, b in permutations(range(len(area)), 2) if area[a] > area[b]]

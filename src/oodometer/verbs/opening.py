@@ -66,9 +66,7 @@ def positive_column(positive: str | None) -> str | None:
 
 
 def positive_class(source: Source, positive: str | None) -> str | int | None:
-    """The positive class of a source: as named (`InputError` where there is none such), else of its lone column, or
-    None.
-    """
+    """The positive class of a source: as named, else of its lone column, else None."""
     named = _checked_class(positive, source.classes)
     return getattr(source, "lone_class", None) if named is None else named
 
@@ -113,10 +111,7 @@ def with_classes_of_all(
 
 
 class Opener:
-    """Opens several sources with the same renamings; one must find its column in at least one of them. With a threshold
-    the predictions of a binary model are decided by it, for the class that is named, else of a lone column, else the
-    second.
-    """
+    """Opens several sources with the same renamings, each used at least once, and with the same threshold."""
 
     def __init__(
         self, mapping: Mapping[str, str] | None, threshold: float | None = None, positive: str | None = None
@@ -194,9 +189,7 @@ class Opener:
         axes: Axes | None = None,
         where: str | Sequence[str] | None = None,
     ) -> Source:
-        """The source, renamed as far as its columns go, with the axes of another one and the rows for which conditions
-        hold.
-        """
+        """The source, renamed as far as its columns go, with the axes of another and rows that conditions leave."""
         mapping = dict(self.mapping)
         while True:
             try:
@@ -268,12 +261,9 @@ def faults_of_fitted(reference: Any) -> Iterator[None]:
         file = next((str(data) for data in given if isinstance(data, (str, PathLike)) and is_fitted(data)), None)
         if file is None:
             raise
-        raise InputError(
-            "a fitted file as `oodometer fit` writes it",
-            got=f"one that cannot be used ({' '.join(f'{type(error).__name__}: {error}'.split())[:160]})",
-            remedy="fit it again; if that changes nothing, run with --debug and report it",
-            file=file,
-        ) from error
+        got = f"one that cannot be used ({' '.join(f'{type(error).__name__}: {error}'.split())[:160]})"
+        remedy = "fit it again; if that changes nothing, run with --debug and report it"
+        raise InputError("a fitted file as `oodometer fit` writes it", got=got, remedy=remedy, file=file) from error
 
 
 @contextmanager
@@ -289,10 +279,9 @@ def executing(verb: str, options: Running, **data: Any) -> Iterator[Execution]:
 
 
 def unread_probabilities(source: Source, renamed: Collection[str] = ()) -> tuple[dict[str, str], list[str]]:
-    """Columns that are read as probabilities, theirs -> ours, and lines about them. Only of a file with predictions and
-    no scores: a column named like a probability, between 0 and 1, that alone tells two predicted classes apart (area
-    0.95 or more), or one for each class whose largest is the prediction. What is not understood is named, but for
-    columns that were ``renamed``.
+    """Columns that are read as probabilities, theirs -> ours, and lines about them: only beside predictions without
+    scores, where a column so named lies between 0 and 1 and alone tells two classes apart, or there is one for each
+    class.
     """
     if "prediction" not in source.fields or set(_READ) & set(source.fields):
         return {}, []
@@ -386,8 +375,7 @@ def with_features(
     sources: Sequence[Source], target: Source | None, asked: Asked, taken: Sequence[str | None] = ()
 ) -> tuple[list[Source], Source | None]:
     """References and target with the columns asked for as features, encoded as learnt on the references; "auto" takes
-    those that the target has, too, but ids and what is ``taken``. `UsageError` where there are features already or none
-    is left.
+    those that the target has, too, but ids and what is ``taken``.
     """
     encoding_before = sources[0].encoding
     if asked is None:

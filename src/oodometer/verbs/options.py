@@ -75,22 +75,17 @@ def _backtest(name: str, value: Any) -> Any:
 class Reference(Options):
     """What is known."""
 
-    reference: Any = argument(
-        kw_only=False, path="read",
+    reference: Any = argument(kw_only=False, path="read",
         help="Labelled predictions on known ground (- is standard input).",
         doc="Labelled predictions on known ground: a file, a frame, a dict of arrays, a `Predictions`, or a list of "
-        "them. Or what was learnt from them before, an `Oodometer` or its file: the options of that fit hold then.",
-    )
+        "them. Or what was learnt from them before, an `Oodometer` or its file: the options of that fit hold then.")
 
 
 class Target(Options):
     """What is asked about."""
 
-    target: Any = argument(
-        kw_only=False, path="read",
-        help="Predictions of the same model on the data in question.",
-        doc="Predictions of the same model on the data in question; labels in it are not used for any estimate.",
-    )
+    target: Any = argument(kw_only=False, path="read", help="Predictions of the same model on the data in question.",
+        doc="Predictions of the same model on the data in question; labels in it are not used for any estimate.")
 
 
 class Pair(Target, Reference):
@@ -100,26 +95,22 @@ class Pair(Target, Reference):
 class Where(Options):
     """Which rows are read."""
 
-    where: str | Sequence[str] | None = option(
-        default=None, group=_ROWS, metavar="CONDITION", many=True, noted=True,
+    where: str | Sequence[str] | None = option(default=None, group=_ROWS, metavar="CONDITION", many=True, noted=True,
         help='Only rows for which this holds, such as "day >= 2026-11-01" or "site in (a, b)"; = != < <= > >= and in. '
         "May be repeated: then all must hold.",
         doc='Conditions on rows of the target, such as ``"day >= 2026-11-01"`` or ``["site in (a, b)", "confidence < '
         '0.9"]``: only rows for which all hold are read. Columns are fields, your own, and those that folders name; '
         "signs are = != < <= > >= and in. No condition holds of an empty cell. Labels are joined by a column then. "
-        "Without a target they are conditions on rows of the labelled data.",
-    )
+        "Without a target they are conditions on rows of the labelled data.")
 
 
 class Renaming(Options):
     """What columns are called."""
 
-    mapping: Mapping[str, str] | None = option(
-        default=None, group=_ROWS, place="read", many=True, parse=parse_mapping,
+    mapping: Mapping[str, str] | None = option(default=None, group=_ROWS, place="read", many=True, parse=parse_mapping,
         flag="--map --mapping",
         help="Rename a column, theirs=ours.",
-        doc="Columns to rename in any of the files, {theirs: ours}.",
-    )
+        doc="Columns to rename in any of the files, {theirs: ours}.")
 
 
 class Reading(Renaming):
@@ -127,21 +118,16 @@ class Reading(Renaming):
 
     classes: Sequence[int | str] | None = option(
         default=None, group=_ROWS, place="read", many=False, parse=parse_classes, rare=True,
-        help="Class names in the order of the probabilities: a,b,c.",
-    )
-    positive: str | None = option(
-        default=None, group=_ROWS, place="read", metavar="COLUMN",
+        help="Class names in the order of the probabilities: a,b,c.")
+    positive: str | None = option(default=None, group=_ROWS, place="read", metavar="COLUMN",
         help="Column with the probability of class 1 of a binary model; COLUMN=CLASS, or =CLASS, names another class.",
         doc='Column with a binary model\'s probability of class 1; ``"COLUMN=CLASS"`` where the class has another '
         'name, or ``"=CLASS"`` alone. Precision, recall, F1 and the like are of this class; by default of the one '
-        "that a lone column is about, else of the second by name.",
-    )
-    threshold: float | None = option(
-        default=None, group=_ROWS, place="read", rare=True, noted=True,
+        "that a lone column is about, else of the second by name.")
+    threshold: float | None = option(default=None, group=_ROWS, place="read", rare=True, noted=True,
         help="A binary model decides for its positive class from this probability on, such as 0.6.",
         doc="From which probability on a binary model decides for its positive class: the one that its lone column is "
-        "about, else the second by name. Where there is a `prediction`, that is the decision.",
-    )
+        "about, else the second by name. Where there is a `prediction`, that is the decision.")
 
 
 class Features(Options):
@@ -152,48 +138,34 @@ class Features(Options):
         help="Columns of your own that are the model's inputs, a,b,c in both files; auto takes all that can be.",
         doc='Columns of your own that are the model\'s inputs, the same in both files: names, or "auto" for all that '
         "can be. Numbers, categories, texts (by their length) and empty cells become `features`, by an encoding that "
-        "is learnt on the reference; methods that compare inputs use them, and the diagnosis says which moved.",
-    )
+        "is learnt on the reference; methods that compare inputs use them, and the diagnosis says which moved.")
 
 
 class Watched(Options):
     """Who hears how far the work came."""
 
     progress: Callable[[int, int], None] | None = option(
-        default=None, flag="", help="Called with (done, in all), 0 in all where that is not known yet."
-    )
+        default=None, flag="", help="Called with (done, in all), 0 in all where that is not known yet.")
 
 
 class Running(Watched):
     """Where the work is done, and what is kept of it."""
 
-    engine: str | Engine = option(
-        default="local", group=_RUN, rare=True,
+    engine: str | Engine = option(default="local", group=_RUN, rare=True,
         help="Where the passes run: local (threads), processes, ray or spark; an address follows a colon: "
-        "ray:HOST:PORT, spark:spark://HOST:PORT.",
-        doc='Where the passes over the data run: "local", "processes", "ray" or "spark", with an address after a '
-        "colon, or an `Engine`.",
-    )
+        "ray:HOST:PORT, spark:spark://HOST:PORT.")
     workers: int | None = option(
-        default=None, group=_RUN, rare=True, help="Number of workers; by default one for each core."
-    )
-    run_folder: str | Path | None = option(
-        default=None, group=_RUN, path="folder", metavar="FOLDER", rare=True,
+        default=None, group=_RUN, rare=True, help="Number of workers; by default one for each core.")
+    run_folder: str | Path | None = option(default=None, group=_RUN, path="folder", metavar="FOLDER", rare=True,
         help="Keep finished parts here: a run that was killed goes on, and of a folder that has grown only new files "
-        "are read.",
-        doc="Folder that keeps the state of each finished part. A run that was killed goes on from there, and of data "
-        "that have grown (a folder of files) only new files are read; the result is that of a run from the start. "
-        "Parts are read anew where their file, the reference, the options that shape what is learnt, or the version "
-        "of this package has changed.",
-    )
+        "are read.")
 
 
 class Level(Options):
     """How wide intervals are."""
 
     level: float = option(
-        default=0.95, group=_WHAT, place="fit", rare=True, noted=True, help="Nominal coverage of the intervals."
-    )
+        default=0.95, group=_WHAT, place="fit", rare=True, noted=True, help="Nominal coverage of the intervals.")
 
 
 class Methods(Options):
@@ -202,63 +174,47 @@ class Methods(Options):
     methods: Sequence[str] | None = option(
         default=None, group=_WHAT, place="fit", flag="--method", rare=True, noted=True,
         help="Only this method; may be repeated.",
-        doc="Names as in ``oodometer methods``; by default all that apply.",
-    )
+        doc="Names as in ``oodometer methods``; by default all that apply.")
 
 
 class Cluster(Options):
     """Which rows depend on each other."""
 
-    cluster: str | None = option(
-        default=None, group=_ROWS, place="fit", metavar="COLUMN", rare=True,
+    cluster: str | None = option(default=None, group=_ROWS, place="fit", metavar="COLUMN", rare=True,
         help="Rows with one value in this column depend on each other (questions of a passage, repeats of a prompt): "
-        "intervals are those of clusters. By itself where ids repeat.",
-        doc="Column whose equal cells mark rows that depend on each other, such as the questions of one passage or "
-        "the answers to one prompt: intervals are those of clusters, where labels are absent widened by the design "
-        "effect of either sample. By default `id`, where ids repeat among at most 200,000 rows.",
-    )
+        "intervals are those of clusters. By itself where ids repeat.")
 
 
 class Key(Options):
     """How labels are joined."""
 
-    key: str | None = option(
-        default=None, group=_ROWS, metavar="COLUMN", rare=True,
+    key: str | None = option(default=None, group=_ROWS, metavar="COLUMN", rare=True,
         help="Join the labels by this column of both files, by default id, where both have it; TARGET=LABELS where "
-        "they call it differently.",
-    )
+        "they call it differently.")
 
 
 class Truth(Key):
     """Labels of labelled data in a file of their own."""
 
-    labels: Any = option(
-        default=None, group=_ROWS, path="read", metavar="FILE", rare=True,
+    labels: Any = option(default=None, group=_ROWS, path="read", metavar="FILE", rare=True,
         help="Truth of the rows in a file of its own (null or left out where unknown); joined by id or --key, by a "
-        "column row that counts from 0, or one for each row.",
-        doc="Truth of the rows in a file of its own, with `label` or `correct`, in the place of the data's own: few, "
-        "late, in any order. Joined by `id` where both hold it, by a column `row` (rows counted from 0), else one for "
-        "each row.",
-    )
+        "column row that counts from 0, or one for each row.")
 
 
 class Payoff(Options):
     """What a row brings."""
 
-    payoff: Any = option(
-        default=None, group=_WHAT, path="read", metavar="FILE|JSON", rare=True,
+    payoff: Any = option(default=None, group=_WHAT, path="read", metavar="FILE|JSON", rare=True,
         help="Pay-off of each true (row) and predicted class (column), costs below 0: a .json or .csv file, or JSON.",
         doc="What a row of each true class brings for each predicted one, {truth: {prediction: value}}, costs below "
-        "0; or a .json or .csv file with such a table. Gives the metric ``expected_value``.",
-    )
+        "0; or a .json or .csv file with such a table. Gives the metric ``expected_value``.")
 
 
 class IntervalSeed(Options):
     """Seed of what is drawn for intervals."""
 
     seed: int = option(
-        default=0, group=_RUN, place="fit", rare=True, noted=True, help="Seed of the bootstrap in some intervals."
-    )
+        default=0, group=_RUN, place="fit", rare=True, noted=True, help="Seed of the bootstrap in some intervals.")
 
 
 class Learnt(Methods, Level, Reading, Features, Cluster, Payoff, IntervalSeed):
@@ -267,71 +223,53 @@ class Learnt(Methods, Level, Reading, Features, Cluster, Payoff, IntervalSeed):
     target_accuracies: Sequence[float] = option(
         default=(0.95,), group=_WHAT, place="fit", flag="--target-accuracy", rare=True,
         help="Find the threshold for this accuracy; may be repeated.",
-        doc="Accuracies for which the operating threshold is looked up on the label-free risk-coverage curve.",
-    )
-    calibrator: str = option(
-        default="auto", group=_WHAT, place="fit", rare=True, noted=True,
+        doc="Accuracies for which the operating threshold is looked up on the label-free risk-coverage curve.")
+    calibrator: str = option(default="auto", group=_WHAT, place="fit", rare=True, noted=True,
         help="auto, none, temperature, isotonic or histogram.",
-        doc='"auto" (temperature, where cross-validation on the reference says that it helps), "none", or a name.',
-    )
-    backtest: str | Path | Backtest | None = option(
-        default="auto", group=_WHAT, check=_backtest, rare=True,
+        doc='"auto" (temperature, where cross-validation on the reference says that it helps), "none", or a name.')
+    backtest: str | Path | Backtest | None = option(default="auto", group=_WHAT, check=_backtest, rare=True,
         help="What the headline is weighed by: auto (a quick backtest, kept in the cache), none, or a folder that "
         "keeps backtests.",
         doc='What the headline is weighed by: "auto" (a quick backtest on the reference, kept in the user\'s cache '
         'folder and reused), a folder to keep it in, a result of `oodometer.backtest`, or None or "none" for no '
-        "backtest.",
-    )
-    diagnosis: bool = option(
-        default=True, flag="", place="fit",
+        "backtest.")
+    diagnosis: bool = option(default=True, flag="", place="fit",
         help="Whether to look at the kind of shift; without it there is no backtest either, only the methods "
-        "themselves.",
-    )
+        "themselves.")
     prior: str | Path | NaturalShifts | None = option(
         default=None, group=_WHAT, path="read", check=_prior, metavar="FILE", rare=True,
-        help="Another prior of natural shifts than the packaged one.",
-        doc="A file of `python -m benchmarks.natural.prior` in place of the packaged prior of natural shifts.",
-    )
+        help="Another prior of natural shifts than the packaged one.")
     metrics: Sequence[str] = option(
         default=(), group=_WHAT, place="fit", check=_metric_names, flag="--metric", noted=True,
         help="Estimate this, too: f1, precision, recall, specificity, roc_auc, average_precision, balanced_accuracy, "
         "mcc, cohen_kappa, macro_f1, recall:CLASS, ...; may be repeated.",
         doc="What to estimate besides the accuracy: f1, precision, recall, specificity, roc_auc, average_precision, "
         'balanced_accuracy, mcc, cohen_kappa, macro_f1 ..., or ``"recall:CLASS"``. Of two classes they are those of '
-        "the positive one (that of ``positive``, else the second by name), of more their mean over classes.",
-    )
+        "the positive one (that of ``positive``, else the second by name), of more their mean over classes.")
 
 
 class TargetOptions(Target, Where, Key, Learnt, Running):
     """What may be asked about a target; a fitted reference holds some of it already."""
 
     by: str | None = option(default=None, group=_ROWS, noted=True, help="Slice the target by this column.")
-    every: str | None = option(
-        default=None, group=_ROWS, noted=True,
+    every: str | None = option(default=None, group=_ROWS, noted=True,
         help="Cut the target into chunks: month (or day, week, quarter, year, as in the calendar), 7d or 1000rows.",
         doc='Chunks along the column `time`: ``"month"`` (day, week, quarter, year: those of the calendar, UTC), a '
-        'length such as ``"7d"``; or of so many rows, ``"1000rows"``. Not beside ``by``.',
-    )
-    labels: Any = option(
-        default=None, group=_ROWS, path="read", metavar="FILE",
+        'length such as ``"7d"``; or of so many rows, ``"1000rows"``. Not beside ``by``.')
+    labels: Any = option(default=None, group=_ROWS, path="read", metavar="FILE",
         help="Truth of target rows (null where unknown), printed beside the estimates; joined by id, by a column "
         "row that counts them from 0, or one row each.",
         doc="Truth of target rows (a file or a dict with `label` or `correct`, null where unknown). They feed no "
         "estimate; where they decide (`Estimation.by_labels`), falls and alarms are of the truth. Joined by `id` where "
         "both hold it, by a column `row` (target rows counted from 0), else one row for each target row, in its order; "
-        "places are refused where a column that both hold says that they are others.",
-    )
-    assume: str = option(
-        default="natural", group=_WHAT, rare=True, noted=True,
+        "places are refused where a column that both hold says that they are others.")
+    assume: str = option(default="natural", group=_WHAT, rare=True, noted=True,
         help="What is believed of the shift: natural (like those of public data), none, label (P(x | y) stood still) "
         "or covariate (P(y | x) did).",
         doc='What is believed of the shift, which the headline then rests on: "natural" (it resembles shifts of public '
-        'data), "none", "label" (P(x | y) stood still) or "covariate" (P(y | x) did). All four are in the result.',
-    )
-    margin: float = option(
-        default=0.01, group=_ALARMS, rare=True, noted=True,
-        help="Say whether the accuracy fell by at least this much: target, slices and chunks.",
-    )
+        'data), "none", "label" (P(x | y) stood still) or "covariate" (P(y | x) did). All four are in the result.')
+    margin: float = option(default=0.01, group=_ALARMS, rare=True, noted=True,
+        help="Say whether the accuracy fell by at least this much: target, slices and chunks.")
     fail_below: float | Mapping[str, float] | None = option(
         default=None, group=_ALARMS, metavar="BOUND", many=True, noted=True,
         parse=partial(parse_bounds, option="--fail-below"),
@@ -339,36 +277,21 @@ class TargetOptions(Target, Where, Key, Learnt, Running):
         "metric than accuracy. May be repeated.",
         doc="Raise an alarm (`Estimation.alarms`) where an estimate lies below this number: one of the accuracy, or a "
         "mapping from metrics to numbers. Metrics that are named here are estimated as if ``metrics`` held them. "
-        "Chunks or slices are judged one by one, else the target as a whole.",
-    )
+        "Chunks or slices are judged one by one, else the target as a whole.")
     fail_drop: float | Mapping[str, float] | None = option(
         default=None, group=_ALARMS, metavar="DROP", many=True, rare=True, noted=True,
         parse=partial(parse_bounds, option="--fail-drop"),
         help="Raise an alarm (exit code 3) where the estimate lies more than this below the reference's, such as 0.02.",
-        doc="Raise an alarm where an estimate lies more than this below the reference's; otherwise as ``fail_below``.",
-    )
-    fail_when: str = option(
-        default="value", group=_ALARMS, rare=True, noted=True,
-        help="An alarm asks that the value, the upper end of the interval, or 80 % (likely) lies below.",
-        doc='What an alarm is judged by: "value" (the estimate lies below, by more than chance), "likely" (so it does '
-        'with 80 % or more) or "upper" (the whole interval does).',
-    )
-    store: Any = option(
-        default=None, group=_ALARMS, path="written", metavar="STORE", rare=True,
+        doc="Raise an alarm where an estimate lies more than this below the reference's; otherwise as ``fail_below``.")
+    fail_when: str = option(default="value", group=_ALARMS, rare=True, noted=True,
+        help="An alarm asks that the value, the upper end of the interval, or 80 % (likely) lies below.")
+    store: Any = option(default=None, group=_ALARMS, path="written", metavar="STORE", rare=True,
         help="Add the run to this store of past runs: a file (SQLite) or postgresql://user@host/database; `oodometer "
-        "history` shows it.",
-        doc="Store of past runs that the answer is added to: the path of a file (SQLite), or "
-        '``"postgresql://user@host/database"``; `oodometer.history` reads it. The store is looked at before the work.',
-    )
-    job: str | None = option(
-        default=None, group=_ALARMS, metavar="NAME", rare=True,
-        help="Name of the series that the run belongs to; by default that of the reference.",
-    )
-    alarms: str = option(
-        default="all", group=_ALARMS, rare=True, noted=True,
-        help="Which alarms count for exit code 3: all, or new ones, which no earlier run of the job raised.",
-        doc='Which alarms count: "all", or with a store "new", those that stood in no earlier run of the job.',
-    )
+        "history` shows it.")
+    job: str | None = option(default=None, group=_ALARMS, metavar="NAME", rare=True,
+        help="Name of the series that the run belongs to; by default that of the reference.")
+    alarms: str = option(default="all", group=_ALARMS, rare=True, noted=True,
+        help="Which alarms count for exit code 3: all, or new ones, which no earlier run of the job raised.")
 
 
 class EstimateOptions(TargetOptions, Reference):
@@ -378,10 +301,8 @@ class EstimateOptions(TargetOptions, Reference):
 class FitOptions(Reference, Where, Learnt, Running):
     """What `fit` is asked."""
 
-    out: str | Path | None = option(
-        default=None, path="written", metavar="FILE", needed=True,
-        help="Where to write what was learnt, FILE.oodo; no pickle.",
-    )
+    out: str | Path | None = option(default=None, path="written", metavar="FILE", needed=True,
+        help="Where to write what was learnt, FILE.oodo; no pickle.")
 
 
 class RefitOptions(Reference, Where, Running):
@@ -393,106 +314,68 @@ class RefitOptions(Reference, Where, Running):
 class AuditOptions(Pair, Where, Key, Cluster, Level, Reading, Features, Running):
     """What `audit` is asked."""
 
-    labels: Any = option(
-        default=None, group=_ROWS, path="read", metavar="FILE", many=True,
+    labels: Any = option(default=None, group=_ROWS, path="read", metavar="FILE", many=True,
         help="Truth of some target rows: joined by id, by a column `row` that counts them from 0, or a row each, "
-        "null where unknown. May be repeated, in the order of labelling. By default the target's own labels.",
-        doc="A file, a frame or a mapping, or a list of them in the order of labelling, with `label` or `correct`: "
-        "joined by `id` where both hold it, by a column `row` (target rows counted from 0), else one row for each "
-        "target row (null where unknown). Unless a suggestion wrote the rows, they must have been sampled at random "
-        "from the target. By default the target's own labels.",
-    )
+        "null where unknown. May be repeated, in the order of labelling. By default the target's own labels.")
     suggest: int = option(default=0, group=_WHAT, help="Draw so many unlabelled rows to label next.")
-    suggest_by: str = option(
-        default="random", group=_WHAT, rare=True,
+    suggest_by: str = option(default="random", group=_WHAT, rare=True,
         help="How they are drawn: random (all rows alike) or confidence (more often where the model is unsure, if "
-        "that is predicted to make the exact interval narrower).",
-        doc='"random": all rows are equally likely, and nothing that was tried shrinks the believed interval faster; '
-        '"confidence": rows are drawn more often where the model (or its judges) is unsure, if that is predicted to '
-        "make the exact interval narrower, as it may from about a hundred labels on.",
-    )
-    out: str | Path | None = option(
-        default=None, group=_WHAT, path="written", metavar="FILE",
+        "that is predicted to make the exact interval narrower).")
+    out: str | Path | None = option(default=None, group=_WHAT, path="written", metavar="FILE",
         help="Write the suggested rows, with the target's columns and an empty label, to this .csv (for a "
-        "spreadsheet), .parquet or .jsonl file, or to this .html page, on which they are labelled in a browser.",
-    )
-    margin: float = option(
-        default=0.01, group=_WHAT, rare=True,
-        help="Say whether the accuracy is believed to have fallen by at least this much.",
-    )
+        "spreadsheet), .parquet or .jsonl file, or to this .html page, on which they are labelled in a browser.")
+    margin: float = option(default=0.01, group=_WHAT, rare=True,
+        help="Say whether the accuracy is believed to have fallen by at least this much.")
     methods: Sequence[str] | None = option(
-        default=None, group=_WHAT, flag="--method", rare=True, help="Label-free methods to hear; may be repeated."
-    )
+        default=None, group=_WHAT, flag="--method", rare=True, help="Label-free methods to hear; may be repeated.")
     seed: int = option(default=0, group=_RUN, rare=True, help="Seed of the suggestion and of the order of bets.")
-    expected_widths: bool = option(
-        default=False, flag="",
-        help="Whether to work out the width to expect of 10 to 1,000 labels, which takes seconds; a page draws it.",
-    )
+    expected_widths: bool = option(default=False, flag="",
+        help="Whether to work out the width to expect of 10 to 1,000 labels, which takes seconds; a page draws it.")
 
 
 class EvaluateOptions(Where, Truth, Cluster, Level, Reading, Payoff, IntervalSeed, Running):
     """What `evaluate` is asked, besides the sources."""
 
-    metrics: Sequence[str] | None = option(
-        default=None, group=_WHAT, flag="--metric",
+    metrics: Sequence[str] | None = option(default=None, group=_WHAT, flag="--metric",
         help="Only this metric, such as f1 or auc; may be repeated.",
-        doc="Names of metrics, curves and tables; by default all that apply.",
-    )
+        doc="Names of metrics, curves and tables; by default all that apply.")
     score: str | None = option(
-        default=None, group=_WHAT, rare=True, help="Order rows by this score in metrics of risk and coverage."
-    )
-    by: str | None = option(
-        default=None, group=_ROWS,
-        help="Slice by this column.",
-        doc="Column to slice by; each slice gets the metrics asked for, by default the quick ones.",
-    )
+        default=None, group=_WHAT, rare=True, help="Order rows by this score in metrics of risk and coverage.")
+    by: str | None = option(default=None, group=_ROWS, help="Slice by this column.",
+        doc="Column to slice by; each slice gets the metrics asked for, by default the quick ones.")
 
 
 class CompareOptions(Where, Truth, Cluster, Level, Reading, Features, Running):
     """What `compare` is asked."""
 
-    models: Sequence[Any] = argument(
-        kw_only=False, path="read", metavar="MODELS...",
+    models: Sequence[Any] = argument(kw_only=False, path="read", metavar="MODELS...",
         help="Labelled predictions, one file for each model.",
-        doc="Labelled predictions of each model in its domain: files, frames, dicts of arrays or `Predictions`.",
-    )
-    out_of_domain: Sequence[Any] = option(
-        default=(), group=_WHAT, path="read", metavar="FILE",
-        help="Labelled predictions out of domain; once for each model, in their order.",
-    )
-    target: Sequence[Any] = option(
-        default=(), group=_WHAT, path="read", metavar="FILE",
+        doc="Labelled predictions of each model in its domain: files, frames, dicts of arrays or `Predictions`.")
+    out_of_domain: Sequence[Any] = option(default=(), group=_WHAT, path="read", metavar="FILE",
+        help="Labelled predictions out of domain; once for each model, in their order.")
+    target: Sequence[Any] = option(default=(), group=_WHAT, path="read", metavar="FILE",
         help="Predictions without labels; once for each model, in their order.",
         doc="Predictions without labels, one for each model, in the same order: their accuracy is estimated as "
         "`estimate` does it, with its interval, assumption and trust, beside the accuracy-coverage curve that the "
-        "first file would lead one to expect.",
-    )
+        "first file would lead one to expect.")
     names: Sequence[str] = option(
-        default=(), group=_WHAT, flag="--name", help="Name of a model; once for each, by default the file's."
-    )
+        default=(), group=_WHAT, flag="--name", help="Name of a model; once for each, by default the file's.")
     tolerance: float = option(default=0.95, flag="", help="Accuracy at which DiSCA reads b, 1.0 to 0.5.")
     weights: Sequence[float] = option(
-        default=(1 / 3, 1 / 3, 1 / 3), flag="", help="Weights x,y,z of DiSCA; by default a third each."
-    )
-    require: Sequence[float] = option(
-        default=(0.9, 0.95, 0.99), group=_WHAT,
-        help="Accuracy to find a threshold for; may be repeated. By default 0.9, 0.95, 0.99.",
-    )
+        default=(1 / 3, 1 / 3, 1 / 3), flag="", help="Weights x,y,z of DiSCA; by default a third each.")
+    require: Sequence[float] = option(default=(0.9, 0.95, 0.99), group=_WHAT,
+        help="Accuracy to find a threshold for; may be repeated. By default 0.9, 0.95, 0.99.")
     score: str | None = option(
-        default=None, group=_WHAT, rare=True, help="Order rows by this score, not the confidence."
-    )
+        default=None, group=_WHAT, rare=True, help="Order rows by this score, not the confidence.")
     energy: Sequence[float] = option(
-        default=(), group=_WHAT, rare=True, help="Energy of a model in joules; once for each, for DiDMA."
-    )
+        default=(), group=_WHAT, rare=True, help="Energy of a model in joules; once for each, for DiDMA.")
     energy_unit: str = option(default="J", flag="", help="Unit of the energies.")
     parameters: Sequence[float] = option(
-        default=(), flag="", help="Number of parameters; once for each model, for DiDMA."
-    )
+        default=(), flag="", help="Number of parameters; once for each model, for DiDMA.")
     optimal_parameters: float | None = option(default=None, flag="", help="As many parameters as the device runs well.")
     steps: int = option(default=100, flag="", help="Steps of the grid on which DiSCA reads the curve.")
     grid: str = option(
-        default="coverage", flag="", help="What the steps divide: coverage, thresholds, or samples (every one)."
-    )
+        default="coverage", flag="", help="What the steps divide: coverage, thresholds, or samples (every one).")
     didma_weights: Sequence[float] = option(default=(0.5, 0.5), flag="", help="p and q of DiDMA.")
     nidma_weights: Sequence[float] = option(default=(0.5, 0.5), flag="", help="u and v of NiDMA.")
     seed: int = option(default=0, group=_RUN, rare=True, help="Seed of the bootstrap.")
@@ -502,17 +385,12 @@ class BacktestOptions(Reference, Where, Methods, Level, Truth, Reading, Features
     """What `backtest` is asked."""
 
     families: Sequence[str] | None = option(
-        default=None, group=_WHAT, flag="--family", help="Only this family of shifts; may be repeated."
-    )
-    repeats: int | None = option(
-        default=None, group=_WHAT,
-        help="Trials of each family and severity, for all methods; by default 8, and 3 for slow methods.",
-    )
-    cache: str | Path | None = option(
-        default="auto", flag="",
+        default=None, group=_WHAT, flag="--family", help="Only this family of shifts; may be repeated.")
+    repeats: int | None = option(default=None, group=_WHAT,
+        help="Trials of each family and severity, for all methods; by default 8, and 3 for slow methods.")
+    cache: str | Path | None = option(default="auto", flag="",
         help="Folder that keeps trials, so that an interrupted backtest goes on and a finished one is reused; \"auto\" "
-        "for ``$OODOMETER_CACHE`` or the user's cache folder, None for none.",
-    )
+        "for ``$OODOMETER_CACHE`` or the user's cache folder, None for none.")
     seed: int = option(default=0, group=_RUN, rare=True, help="Seed of splits and draws.")
 
 
@@ -520,8 +398,7 @@ class HistoryOptions(Options):
     """What `history` is asked."""
 
     store: Any = argument(
-        kw_only=False, path="read", help="A file, or postgresql://user@host/database; estimate --store fills it."
-    )
+        kw_only=False, path="read", help="A file, or postgresql://user@host/database; estimate --store fills it.")
     job: str | None = option(default=None, metavar="NAME", help="Only the runs of this job.")
     last: int | None = option(default=None, metavar="N", help="Only the newest so many runs of each job.")
 
@@ -536,53 +413,30 @@ class ReproduceOptions(Options):
     """What `reproduce` is asked."""
 
     paper: str = argument(kw_only=False, help="Name of the paper, such as selective-answering.")
-    scale: str = option(
-        default="small",
-        help="small (two cores; each paper or task about half an hour) or paper (a GPU, the paper's models).",
-    )
+    scale: str = option(default="small",
+        help="small (two cores; each paper or task about half an hour) or paper (a GPU, the paper's models).")
     out: str | Path | None = option(
-        default=None, path="folder", metavar="FOLDER", help="Folder for all files; by default reproduce/PAPER-SCALE."
-    )
+        default=None, path="folder", metavar="FOLDER", help="Folder for all files; by default reproduce/PAPER-SCALE.")
     only: Sequence[str] = option(
-        default=(), help="Only this model; may be repeated.", doc="Names of the models to work on, by default all."
-    )
-    tasks: Sequence[str] = option(
-        default=(), flag="--task",
-        help="Only this task of a paper that has tasks, such as cogs; may be repeated.",
-        doc="Names of the tasks to work on, by default all, for a paper that has tasks. Results of tasks that were "
-        "finished before in the same folder stay in the tables.",
-    )
-    engine: str | Engine | None = option(
-        default=None,
+        default=(), help="Only this model; may be repeated.", doc="Names of the models to work on, by default all.")
+    tasks: Sequence[str] = option(default=(), flag="--task",
+        help="Only this task of a paper that has tasks, such as cogs; may be repeated.")
+    engine: str | Engine | None = option(default=None,
         help="Where steps run as tasks of one thread each: processes, ray or spark, with an address ray:HOST:PORT, "
         "spark:spark://HOST:PORT; local: here, one after another. All workers must see the folder. By default no "
-        "tasks: processes of this machine.",
-        doc='Where steps run as tasks, for a paper whose steps can be done side by side: "local" (one after another), '
-        '"processes", "ray", "spark", these two with an address after a colon, or an `Engine`. All workers must see '
-        "``out``. By default no tasks, but processes of this machine. A task has one thread, so that the numbers are "
-        "the same to the last bit on every engine; they depend on the number of threads in the last digits.",
-    )
-    workers: int | None = option(
-        default=None,
+        "tasks: processes of this machine.")
+    workers: int | None = option(default=None,
         help="Processes that do steps side by side, for a paper whose steps can be, or tasks at a time; by default one "
-        "for each core.",
-        doc="Tasks at a time on the engine, by default one for each core, on a GPU one. Without ``engine``: processes "
-        "that do steps side by side; by default one for each core, at most 8 (4 on a GPU). Each trains with its share "
-        'of the threads. A script needs the usual ``if __name__ == "__main__":`` where there are several.',
-    )
-    report: Callable[[str, float], None] | None = option(
-        default=None, flag="", check=check_of("report", "Report"),
-        help="Called with what is being done and the share of the work that is behind.",
-    )
+        "for each core.")
+    report: Callable[[str, float], None] | None = option(default=None, flag="", check=check_of("report", "Report"),
+        help="Called with what is being done and the share of the work that is behind.")
 
 
 class DemoOptions(Watched):
     """What `demo` is asked."""
 
-    out: str | Path = argument(
-        kw_only=False, default="demo", flag="--out", path="folder", metavar="FOLDER",
-        help="Folder for the prediction files and the report.",
-    )
+    out: str | Path = argument(kw_only=False, default="demo", flag="--out", path="folder", metavar="FOLDER",
+        help="Folder for the prediction files and the report.")
     seed: int = option(default=0, flag="", help="Seed of the networks and of the drift.")
 
 
