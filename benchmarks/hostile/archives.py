@@ -37,34 +37,14 @@ def _unnamed(held: dict[str, Any]) -> dict[str, Any]:
 
 
 _npz("class names beside lists", "an array `classes`", SAME, (), _save)
-_npz(
-    "class names in another order, with their columns",
-    "`classes` emu, cat, dog",
-    SAME,
-    (),
-    lambda p, a: _save(p, _order(a, [2, 0, 1], ["emu", "cat", "dog"])),
-)
-_npz(
-    "too few class names",
-    "2 names for 3 columns",
-    REFUSED,
-    "classes",
-    lambda p, a: _save(p, {**_unnamed(a), "classes": np.array(["cat", "dog"])}),
-)
-_npz(
-    "too many class names",
-    "4 names for 3 columns",
-    REFUSED,
-    "classes",
-    lambda p, a: _save(p, {**_unnamed(a), "classes": np.array(["cat", "dog", "emu", "fox"])}),
-)
-_npz(
-    "a class name twice",
-    "cat, dog, cat",
-    REFUSED,
-    "classes",
-    lambda p, a: _save(p, {**_unnamed(a), "classes": np.array(["cat", "dog", "cat"])}),
-)
+_npz("class names in another order, with their columns", "`classes` emu, cat, dog", SAME, (),
+    lambda p, a: _save(p, _order(a, [2, 0, 1], ["emu", "cat", "dog"])))  # fmt: skip
+_npz("too few class names", "2 names for 3 columns", REFUSED, "classes",
+    lambda p, a: _save(p, {**_unnamed(a), "classes": np.array(["cat", "dog"])}))  # fmt: skip
+_npz("too many class names", "4 names for 3 columns", REFUSED, "classes",
+    lambda p, a: _save(p, {**_unnamed(a), "classes": np.array(["cat", "dog", "emu", "fox"])}))  # fmt: skip
+_npz("a class name twice", "cat, dog, cat", REFUSED, "classes",
+    lambda p, a: _save(p, {**_unnamed(a), "classes": np.array(["cat", "dog", "cat"])}))  # fmt: skip
 _npz("packed", "`savez_compressed`", SAME, (), lambda p, a: npz_with(p, a, compress=True))
 _npz(
     "big-endian numbers",
@@ -76,142 +56,48 @@ _npz(
         {**_unnamed(a), "probabilities": a["probabilities"].astype(">f8"), "label": _unnamed(a)["label"].astype(">i4")},
     ),
 )
-_npz(
-    "columns before rows in memory",
-    "Fortran order",
-    SAME,
-    (),
-    lambda p, a: _save(p, {**a, "probabilities": np.asfortranarray(a["probabilities"])}),
-)
+_npz("columns before rows in memory", "Fortran order", SAME, (),
+    lambda p, a: _save(p, {**a, "probabilities": np.asfortranarray(a["probabilities"])}))  # fmt: skip
 _npz("labels as bytes", "`S3`", (SAME, REFUSED), (), lambda p, a: _save(p, {**a, "label": a["label"].astype("S3")}))
-_npz(
-    "half precision",
-    "`float16`",
-    (SAME, REFUSED, WARNED),
-    "round",
-    lambda p, a: _save(p, {**a, "probabilities": a["probabilities"].astype(np.float16)}),
-    1e-2,
-)
-_npz(
-    "extended precision",
-    "`longdouble`",
-    (SAME, REFUSED),
-    (),
-    lambda p, a: _save(p, {**a, "probabilities": a["probabilities"].astype(np.longdouble)}),
-    1e-7,
-)
-_npz(
-    "complex numbers",
-    "`complex128`",
-    REFUSED,
-    "probabilities",
-    lambda p, a: _save(p, {**a, "probabilities": a["probabilities"].astype(complex)}),
-)
-_npz(
-    "Python objects",
-    "a pickled array",
-    REFUSED,
-    "pickle",
-    lambda p, a: npz_with(p, {**a, "label": a["label"].astype(object)}),
-)
-_npz(
-    "arrays of other lengths",
-    "239 labels for 240 rows",
-    REFUSED,
-    "label",
-    lambda p, a: _save(p, {**a, "label": a["label"][:-1]}),
-)
-_npz(
-    "axes the wrong way round",
-    "`probabilities` (class, sample)",
-    REFUSED,
-    (),
-    lambda p, a: _save(p, {**a, "probabilities": np.ascontiguousarray(a["probabilities"].T)}),
-)
-_npz(
-    "an axis too many",
-    "`probabilities` (1, sample, class)",
-    REFUSED,
-    "probabilities",
-    lambda p, a: _save(p, {**a, "probabilities": a["probabilities"][None]}),
-)
-_npz(
-    "a single number",
-    "`probabilities` 0.5",
-    REFUSED,
-    "probabilities",
-    lambda p, a: _save(p, {**a, "probabilities": 0.5}),
-)
-_npz(
-    "a structured array",
-    "fields a and b",
-    REFUSED,
-    (),
-    lambda p, a: _save(p, {**a, "probabilities": np.zeros(240, [("a", "f8"), ("b", "f8")])}),
-)
-_npz(
-    "times for numbers",
-    "`datetime64`",
-    REFUSED,
-    "probabilities",
-    lambda p, a: _save(p, {**a, "probabilities": np.zeros((240, 3), "M8[s]")}),
-)
+_npz("half precision", "`float16`", (SAME, REFUSED, WARNED), "round",
+    lambda p, a: _save(p, {**a, "probabilities": a["probabilities"].astype(np.float16)}), 1e-2)  # fmt: skip
+_npz("extended precision", "`longdouble`", (SAME, REFUSED), (),
+    lambda p, a: _save(p, {**a, "probabilities": a["probabilities"].astype(np.longdouble)}), 1e-7)  # fmt: skip
+_npz("complex numbers", "`complex128`", REFUSED, "probabilities",
+    lambda p, a: _save(p, {**a, "probabilities": a["probabilities"].astype(complex)}))  # fmt: skip
+_npz("Python objects", "a pickled array", REFUSED, "pickle",
+    lambda p, a: npz_with(p, {**a, "label": a["label"].astype(object)}))  # fmt: skip
+_npz("arrays of other lengths", "239 labels for 240 rows", REFUSED, "label",
+    lambda p, a: _save(p, {**a, "label": a["label"][:-1]}))  # fmt: skip
+_npz("axes the wrong way round", "`probabilities` (class, sample)", REFUSED, (),
+    lambda p, a: _save(p, {**a, "probabilities": np.ascontiguousarray(a["probabilities"].T)}))  # fmt: skip
+_npz("an axis too many", "`probabilities` (1, sample, class)", REFUSED, "probabilities",
+    lambda p, a: _save(p, {**a, "probabilities": a["probabilities"][None]}))  # fmt: skip
+_npz("a single number", "`probabilities` 0.5", REFUSED, "probabilities",
+    lambda p, a: _save(p, {**a, "probabilities": 0.5}))  # fmt: skip
+_npz("a structured array", "fields a and b", REFUSED, (),
+    lambda p, a: _save(p, {**a, "probabilities": np.zeros(240, [("a", "f8"), ("b", "f8")])}))  # fmt: skip
+_npz("times for numbers", "`datetime64`", REFUSED, "probabilities",
+    lambda p, a: _save(p, {**a, "probabilities": np.zeros((240, 3), "M8[s]")}))  # fmt: skip
 _npz("an array twice", "two members `label.npy`", REFUSED, "label", lambda p, a: _twice(p, a))
-_npz(
-    "a member that is no array",
-    "`notes.npy` holds text",
-    (REFUSED, SAME),
-    (),
-    lambda p, a: npz_with(p, a, notes=b"a note, no array"),
-)
-_npz(
-    "a header of a negative shape",
-    "`(-3, 3)`",
-    REFUSED,
-    (),
-    lambda p, a: npz_with(p, {"label": a["label"]}, probabilities=_header("(-3, 3)")),
-)
-_npz(
-    "a header of a shape beyond all memory",
-    "`(10**15, 3)`",
-    REFUSED,
-    (),
-    lambda p, a: npz_with(p, {"label": a["label"]}, probabilities=_header("(1000000000000000, 3)")),
-)
-_npz(
-    "a header that is no header",
-    "`{'descr': ` cut off",
-    REFUSED,
-    (),
-    lambda p, a: npz_with(
-        p, {"label": a["label"]}, probabilities=b"\x93NUMPY\x01\x00\x20\x00{'descr': '<f8', 'fortran_order'"
-    ),
-)
-_npz(
-    "a header of an unknown type",
-    "`'descr': 'hello'`",
-    REFUSED,
-    (),
-    lambda p, a: npz_with(p, {"label": a["label"]}, probabilities=_header("(240, 3)", "hello")),
-)
-_npz(
-    "a header of a version to come",
-    "version 9.0",
-    REFUSED,
-    (),
-    lambda p, a: npz_with(p, {"label": a["label"]}, probabilities=b"\x93NUMPY\x09\x00" + bytes(100)),
-)
+_npz("a member that is no array", "`notes.npy` holds text", (REFUSED, SAME), (),
+    lambda p, a: npz_with(p, a, notes=b"a note, no array"))  # fmt: skip
+_npz("a header of a negative shape", "`(-3, 3)`", REFUSED, (),
+    lambda p, a: npz_with(p, {"label": a["label"]}, probabilities=_header("(-3, 3)")))  # fmt: skip
+_npz("a header of a shape beyond all memory", "`(10**15, 3)`", REFUSED, (),
+    lambda p, a: npz_with(p, {"label": a["label"]}, probabilities=_header("(1000000000000000, 3)")))  # fmt: skip
+_npz("a header that is no header", "`{'descr': ` cut off", REFUSED, (), lambda p, a: npz_with(p, {"label": a["label"]},
+    probabilities=b"\x93NUMPY\x01\x00\x20\x00{'descr': '<f8', 'fortran_order'"))  # fmt: skip
+_npz("a header of an unknown type", "`'descr': 'hello'`", REFUSED, (),
+    lambda p, a: npz_with(p, {"label": a["label"]}, probabilities=_header("(240, 3)", "hello")))  # fmt: skip
+_npz("a header of a version to come", "version 9.0", REFUSED, (),
+    lambda p, a: npz_with(p, {"label": a["label"]}, probabilities=b"\x93NUMPY\x09\x00" + bytes(100)))  # fmt: skip
 _npz(
     "an archive without arrays", "a zip file of a text", REFUSED, (), lambda p, a: _archive(p, {"readme.txt": b"hello"})
 )
 _npz("an empty archive", "a zip file of nothing", REFUSED, (), lambda p, a: _archive(p, {}))
-_npz(
-    "a path in a member's name",
-    "`../../label.npy`",
-    (REFUSED, SAME),
-    (),
-    lambda p, a: npz_with(p, {**a, "../../x": a["label"]}),
-)
+_npz("a path in a member's name", "`../../label.npy`", (REFUSED, SAME), (),
+    lambda p, a: npz_with(p, {**a, "../../x": a["label"]}))  # fmt: skip
 
 
 def _header(shape: str, kind: str = "<f8") -> bytes:

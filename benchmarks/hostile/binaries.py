@@ -61,13 +61,8 @@ _damaged("noise", "1,000 random bytes", lambda b: np.random.default_rng(5).bytes
 _damaged(
     "noise after a true beginning", "8 true bytes, then noise", lambda b: b[:8] + np.random.default_rng(6).bytes(1000)
 )
-_damaged(
-    "a flipped byte among the numbers, under a checksum",
-    "one bit of a probability",
-    lambda b: _flip_array(b),
-    (),
-    ("npz",),
-)
+_damaged("a flipped byte among the numbers, under a checksum", "one bit of a probability", lambda b: _flip_array(b), (),
+    ("npz",))  # fmt: skip
 _damaged("bytes behind the end", "100 bytes appended", lambda b: b + bytes(100), (), (*BOTH, "npz"), (REFUSED, SAME))
 
 
@@ -144,31 +139,15 @@ _typed("labels as bytes", "`binary`", _cast("label", "binary"), (SAME, REFUSED))
 _typed("half precision", "`halffloat` probabilities in one column", _cast("prob_cat", "half"), (SAME, REFUSED, WARNED),
     (), 1e-2)  # fmt: skip
 _typed("decimals", "`decimal128(12, 9)`", _cast("prob_cat", "decimal"), (SAME, REFUSED), (), 1e-7)
-_typed(
-    "many chunks",
-    "24 pieces of 10 rows",
-    lambda t: __import__("pyarrow").concat_tables([t.slice(i, 10) for i in range(0, t.num_rows, 10)]),
-)
-_typed(
-    "metadata of a frame library",
-    "a pandas index in the schema",
-    lambda t: t.replace_schema_metadata({"pandas": '{"index_columns": ["nothing"], "columns": []}'}),
-)
+_typed("many chunks", "24 pieces of 10 rows",
+    lambda t: __import__("pyarrow").concat_tables([t.slice(i, 10) for i in range(0, t.num_rows, 10)]))  # fmt: skip
+_typed("metadata of a frame library", "a pandas index in the schema",
+    lambda t: t.replace_schema_metadata({"pandas": '{"index_columns": ["nothing"], "columns": []}'}))  # fmt: skip
 _typed("no rows", "a schema alone", lambda t: t.slice(0, 0), REFUSED, "at least one row")
-_typed(
-    "structures for numbers",
-    "`struct<p: double>`",
-    lambda t: t.set_column(0, "prob_cat", _struct(t)),
-    REFUSED,
-    "prob_cat",
-)
-_typed(
-    "a column twice",
-    "`prob_cat` twice",
-    lambda t: t.append_column("prob_cat", t.column("prob_cat")),
-    REFUSED,
-    "prob_cat twice",
-)
+_typed("structures for numbers", "`struct<p: double>`", lambda t: t.set_column(0, "prob_cat", _struct(t)), REFUSED,
+    "prob_cat")  # fmt: skip
+_typed("a column twice", "`prob_cat` twice", lambda t: t.append_column("prob_cat", t.column("prob_cat")), REFUSED,
+    "prob_cat twice")  # fmt: skip
 
 
 def _struct(table: Any) -> Any:

@@ -140,14 +140,9 @@ def _joined(kit: Kit, labels: dict[str, list[Any]], form: str = "csv", **call: A
     return kit.estimate(None, target, "--labels", str(kit.put(f"labels.{form}", labels)), clean=clean, **call)
 
 
-trial(
-    JOINS,
-    "labels in another order, with an `id`",
-    "the rows of LABELS turned round",
-    (SAME, REFUSED),
-    (),
-    ("csv", "jsonl", "parquet"),
-)(lambda kit, form: _joined(kit, {k: v[::-1] for k, v in kit.target("id", "label").items()}, form))
+trial(JOINS, "labels in another order, with an `id`", "the rows of LABELS turned round", (SAME, REFUSED), (), ("csv",
+    "jsonl", "parquet"))(lambda kit, form: _joined(kit, {k: v[::-1] for k, v in kit.target("id", "label").items()},
+    form))  # fmt: skip
 
 
 @trial(JOINS, "an `id` twice in the labels", "row 2 repeats row 1's", REFUSED, "id", ("csv", "jsonl", "parquet"))
@@ -176,18 +171,9 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, None, "--labels", str(given), clean=clean)
 
 
-trial(
-    JOINS,
-    "too few labels, with nothing to join by",
-    "239 labels for 240 rows",
-    REFUSED,
-    "240",
-    ("csv", "jsonl", "parquet"),
-)(
-    lambda kit, form: kit.estimate(
-        None, None, "--labels", str(kit.put(f"l.{form}", {"label": kit.target()["label"][:-1]}))
-    )
-)
+trial(JOINS, "too few labels, with nothing to join by", "239 labels for 240 rows", REFUSED, "240", ("csv", "jsonl",
+    "parquet"))(lambda kit, form: kit.estimate(None, None, "--labels",
+    str(kit.put(f"l.{form}", {"label": kit.target()["label"][:-1]}))))  # fmt: skip
 
 
 @trial(JOINS, "too many labels", "241 labels for 240 rows", REFUSED, "240", ("csv", "jsonl", "parquet"))
@@ -261,58 +247,22 @@ def _verb(form: str, reference: Path, target: Path) -> list[str]:
     return [form, str(reference), str(target), *few]
 
 
-_over(
-    "the JSON over an input",
-    "`--json t.parquet`",
-    lambda kit, form, r, t: [*_verb(form, r, t), "--json", str(r if form == "backtest" else t)],
-    VERBS,
-)
-_over(
-    "the JSON over an input by another path",
-    "`--json ./sub/../t.parquet`",
-    lambda kit, form, r, t: [
-        *_verb(form, r, t),
-        "--json",
-        str(_aside(kit) / ".." / (r if form == "backtest" else t).name),
-    ],
-    VERBS,
-)
-_over(
-    "the JSON over an input by a link",
-    "a symbolic link to `t.parquet`",
+_over("the JSON over an input", "`--json t.parquet`",
+    lambda kit, form, r, t: [*_verb(form, r, t), "--json", str(r if form == "backtest" else t)], VERBS)  # fmt: skip
+_over("the JSON over an input by another path", "`--json ./sub/../t.parquet`",
+    lambda kit, form, r, t: [*_verb(form, r, t), "--json",
+    str(_aside(kit) / ".." / (r if form == "backtest" else t).name)], VERBS)  # fmt: skip
+_over("the JSON over an input by a link", "a symbolic link to `t.parquet`",
     lambda kit, form, r, t: [*_verb(form, r, t), "--json", str(_link(kit, r if form == "backtest" else t))],
-    VERBS,
-)
-_over(
-    "the page over an input",
-    "`--report t.parquet`",
-    lambda kit, form, r, t: [*_verb(form, r, t), "--report", str(r if form == "backtest" else t)],
-    VERBS,
-)
-_over(
-    "a file of results over an input",
-    "`--save t.parquet`",
-    lambda kit, form, r, t: [*_verb(form, r, t), "--save", str(r if form == "backtest" else t)],
-    VERBS,
-)
-_over(
-    "two outputs of one name",
-    "`--json out.html --report out.html`",
-    lambda kit, form, r, t: [
-        *_verb(form, r, t),
-        "--json",
-        str(kit.path("out.html")),
-        "--report",
-        str(kit.path("out.html")),
-    ],
-    VERBS,
-)
-_over(
-    "the suggested rows over an input",
-    "`audit --suggest 5 --out t.parquet`",
-    lambda kit, form, r, t: [*_verb("audit", r, t), "--suggest", "5", "--out", str(t)],
-    ("audit",),
-)
+    VERBS)  # fmt: skip
+_over("the page over an input", "`--report t.parquet`",
+    lambda kit, form, r, t: [*_verb(form, r, t), "--report", str(r if form == "backtest" else t)], VERBS)  # fmt: skip
+_over("a file of results over an input", "`--save t.parquet`",
+    lambda kit, form, r, t: [*_verb(form, r, t), "--save", str(r if form == "backtest" else t)], VERBS)  # fmt: skip
+_over("two outputs of one name", "`--json out.html --report out.html`", lambda kit, form, r, t: [*_verb(form, r, t),
+    "--json", str(kit.path("out.html")), "--report", str(kit.path("out.html"))], VERBS)  # fmt: skip
+_over("the suggested rows over an input", "`audit --suggest 5 --out t.parquet`",
+    lambda kit, form, r, t: [*_verb("audit", r, t), "--suggest", "5", "--out", str(t)], ("audit",))  # fmt: skip
 
 
 @trial(OUTPUTS, "a file of results of an unknown ending", "`--save out.xlsx`", REFUSED, "ends in", VERBS)

@@ -59,18 +59,10 @@ def _without(column: str) -> Any:
 
 _differs("a file without a column of the others", "no `prob_a` in `b/b.csv`", ("b/b.", "prob_"), _without("prob_cat"))
 _differs("a file without labels", "no `label` in `b/b.csv`", ("b/b.", "column label"), _without("label"))
-_differs(
-    "a file with a class of its own",
-    "`prob_whale` in `b/b.csv` alone",
-    ("prob_whale", "b/b."),
-    lambda rest: {**rest, "prob_whale": [0.0] * len(rest["label"])},
-)
-_differs(
-    "a wrong cell in the second file",
-    "a probability of 7",
-    ("b/b.", "row 3"),
-    lambda rest: {**rest, "prob_cat": [*rest["prob_cat"][:2], 7.0, *rest["prob_cat"][3:]]},
-)
+_differs("a file with a class of its own", "`prob_whale` in `b/b.csv` alone", ("prob_whale", "b/b."),
+    lambda rest: {**rest, "prob_whale": [0.0] * len(rest["label"])})  # fmt: skip
+_differs("a wrong cell in the second file", "a probability of 7", ("b/b.", "row 3"),
+    lambda rest: {**rest, "prob_cat": [*rest["prob_cat"][:2], 7.0, *rest["prob_cat"][3:]]})  # fmt: skip
 
 
 @trial(FOLDERS, "a damaged `files.json` in a run folder", "half of it", SAME, (), ("csv",))
@@ -152,24 +144,12 @@ def _once(name: str, came: str, words: str, link: Any) -> None:
         return kit.estimate(None, home, process=form == "csv", check=_heard(words) if form == "csv" else None)
 
 
-_once(
-    "a link that leads back",
-    "`lake/again -> lake`",
-    "is read already",
-    lambda home, form: (home / "again").symlink_to(home),
-)
-_once(
-    "two names of one file",
-    "a hard link",
-    "are one file, which is read once",
-    lambda home, form: os.link(home / f"a.{form}", home / f"again.{form}"),
-)
-_once(
-    "a link beside its file",
-    "`again.csv -> a.csv`",
-    "are one file, which is read once",
-    lambda home, form: (home / f"again.{form}").symlink_to(home / f"a.{form}"),
-)
+_once("a link that leads back", "`lake/again -> lake`", "is read already",
+    lambda home, form: (home / "again").symlink_to(home))  # fmt: skip
+_once("two names of one file", "a hard link", "are one file, which is read once",
+    lambda home, form: os.link(home / f"a.{form}", home / f"again.{form}"))  # fmt: skip
+_once("a link beside its file", "`again.csv -> a.csv`", "are one file, which is read once",
+    lambda home, form: (home / f"again.{form}").symlink_to(home / f"a.{form}"))  # fmt: skip
 
 
 @trial(FOLDERS, "one file in two folders that say two things", "`day=2/a.csv -> day=1/a.csv`", REFUSED,
@@ -218,13 +198,8 @@ def _linked(place: Path, other: Path) -> None:
     place.symlink_to(other)
 
 
-_in_run_folder(
-    "a state that is copied over another",
-    "`cp parts/a.state parts/b.state`",
-    SAME,
-    "the state of other rows",
-    lambda run, parts, mine: shutil.copyfile(parts[0], parts[1]),
-)
+_in_run_folder("a state that is copied over another", "`cp parts/a.state parts/b.state`", SAME,
+    "the state of other rows", lambda run, parts, mine: shutil.copyfile(parts[0], parts[1]))  # fmt: skip
 for _name in ("lock", "run.json"):
     _in_run_folder(
         f"a link in the place of {_name}",
@@ -233,13 +208,8 @@ for _name in ("lock", "run.json"):
         _name,
         lambda run, parts, mine, name=_name: _linked(run / name, mine),
     )
-_in_run_folder(
-    "a link in the place of a state",
-    "to a file elsewhere",
-    REFUSED,
-    ("a link", "not followed"),
-    lambda run, parts, mine: _linked(parts[0], mine),
-)
+_in_run_folder("a link in the place of a state", "to a file elsewhere", REFUSED, ("a link", "not followed"),
+    lambda run, parts, mine: _linked(parts[0], mine))  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------ conditions on rows
@@ -322,32 +292,15 @@ def _manifest(home: Path, states: Sequence[str] = (), **told: Any) -> None:
     (home / "run.json").write_text(json.dumps(told))
 
 
-_run(
-    "a run folder of another target",
-    "its `run.json` names another",
-    ("is of a run with the reference", "--run-folder"),
-    lambda home: _manifest(
-        home, ["of-another.state"], format=1, about={"verb": "estimate", "reference": "/a", "target": "/b"}
-    ),
-)
-_run(
-    "a run folder of another version",
-    "`run.json` of format 9",
-    ("format 9", "run.json"),
-    lambda home: _manifest(home, format=9, about={}),
-)
-_run(
-    "a run folder with a damaged manifest",
-    "half of `run.json`",
-    "run.json",
-    lambda home: (home / "run.json").write_text('{"format": 1, "ab'),
-)
-_run(
-    "a folder with other files as run folder",
-    "`thesis.tex` in it",
-    "holds other files",
-    lambda home: (home / "thesis.tex").write_text("mine"),
-)
+_run("a run folder of another target", "its `run.json` names another", ("is of a run with the reference",
+    "--run-folder"), lambda home: _manifest(home, ["of-another.state"], format=1,
+    about={"verb": "estimate", "reference": "/a", "target": "/b"}))  # fmt: skip
+_run("a run folder of another version", "`run.json` of format 9", ("format 9", "run.json"),
+    lambda home: _manifest(home, format=9, about={}))  # fmt: skip
+_run("a run folder with a damaged manifest", "half of `run.json`", "run.json",
+    lambda home: (home / "run.json").write_text('{"format": 1, "ab'))  # fmt: skip
+_run("a folder with other files as run folder", "`thesis.tex` in it", "holds other files",
+    lambda home: (home / "thesis.tex").write_text("mine"))  # fmt: skip
 trial(FOLDERS, "a file as run folder", "`--run-folder answer.txt`", REFUSED, "--run-folder", ("estimate",))(
     lambda kit, form: kit.estimate(None, None, "--run-folder", str(kit.path("answer.txt", "42")))
 )

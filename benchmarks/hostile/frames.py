@@ -25,65 +25,24 @@ def _frame(
 
 _frame("a plain frame", "columns as in a file", SAME, (), lambda f: f)
 _frame("columns in another order", "`prob_emu` first", SAME, (), lambda f: f[[*reversed(list(f.columns))]])
-_frame(
-    "a column twice",
-    "`prob_cat` twice",
-    REFUSED,
-    "prob_cat",
-    lambda f: f[["prob_cat", "prob_cat", "prob_dog", "prob_emu"]],
-    ("pandas",),
-)
-_frame(
-    "an index that is not in order",
-    "sorted by a probability, then back",
-    SAME,
-    (),
-    lambda f: f.sort_values("prob_cat").sort_index(),
-    ("pandas",),
-)
-_frame(
-    "a frame with gaps in its index",
-    "rows chosen, the index kept",
-    SAME,
-    (),
-    lambda f: f.set_index(f.index * 7),
-    ("pandas",),
-)
-_frame(
-    "columns named by numbers",
-    "`0, 1, 2`",
-    REFUSED,
-    (),
-    lambda f: f.set_axis(range(len(f.columns)), axis=1),
-    ("pandas",),
-)
-_frame(
-    "two levels of column names",
-    "a MultiIndex",
-    REFUSED,
-    (),
+_frame("a column twice", "`prob_cat` twice", REFUSED, "prob_cat",
+    lambda f: f[["prob_cat", "prob_cat", "prob_dog", "prob_emu"]], ("pandas",))  # fmt: skip
+_frame("an index that is not in order", "sorted by a probability, then back", SAME, (),
+    lambda f: f.sort_values("prob_cat").sort_index(), ("pandas",))  # fmt: skip
+_frame("a frame with gaps in its index", "rows chosen, the index kept", SAME, (), lambda f: f.set_index(f.index * 7),
+    ("pandas",))  # fmt: skip
+_frame("columns named by numbers", "`0, 1, 2`", REFUSED, (), lambda f: f.set_axis(range(len(f.columns)), axis=1),
+    ("pandas",))  # fmt: skip
+_frame("two levels of column names", "a MultiIndex", REFUSED, (),
     lambda f: f.set_axis(__import__("pandas").MultiIndex.from_product([["a"], f.columns]), axis=1),
-    ("pandas",),
-)
+    ("pandas",))  # fmt: skip
 _frame(
     "labels as categories", "`category`", SAME, (), lambda f: f.assign(label=f.label.astype("category")), ("pandas",)
 )
-_frame(
-    "nullable numbers with a null",
-    "`Float64` with `<NA>` in row 7",
-    REFUSED,
-    ("row 7", "prob_dog"),
-    lambda f: _holed(f),
-    ("pandas",),
-)
-_frame(
-    "cells of mixed types",
-    "a text among numbers",
-    REFUSED,
-    "prob_dog",
-    lambda f: f.assign(prob_dog=f.prob_dog.astype(object).where(f.index != 6, "high")),
-    ("pandas",),
-)
+_frame("nullable numbers with a null", "`Float64` with `<NA>` in row 7", REFUSED, ("row 7", "prob_dog"),
+    lambda f: _holed(f), ("pandas",))  # fmt: skip
+_frame("cells of mixed types", "a text among numbers", REFUSED, "prob_dog",
+    lambda f: f.assign(prob_dog=f.prob_dog.astype(object).where(f.index != 6, "high")), ("pandas",))  # fmt: skip
 _frame("a lazy frame", "`.lazy()`", SAME, (), lambda f: f.lazy(), ("polars",))
 _frame("a series for a frame", "one column alone", REFUSED, "Series", lambda f: f["prob_cat"])
 _frame("a frame without rows", "`head(0)`", REFUSED, "row", lambda f: f.head(0))

@@ -57,50 +57,29 @@ def _marked(
         return Call([form, str(kit.path("log.json", json.dumps(log))), "--out", str(kit.path("p.parquet")), *more])
 
 
-_samples(
-    "several metrics, one of them 0 or 1",
-    "`pass@1` 0.2, `pass@5` 1",
+_samples("several metrics, one of them 0 or 1", "`pass@1` 0.2, `pass@5` 1",
     [{"filter": "none", "pass@1": share, "pass@5": float(share > 0)} for share in (0.2, 0.0, 1.0)],
-    ("expected one metric", "--metric pass@5", "--metric 'pass@1>=0.5'"),
-)
-_samples(
-    "a metric between 0 and 1",
-    "`acc` 0.61, as of truthfulqa_mc2",
+    ("expected one metric", "--metric pass@5", "--metric 'pass@1>=0.5'"))  # fmt: skip
+_samples("a metric between 0 and 1", "`acc` 0.61, as of truthfulqa_mc2",
     [_asked([-1.0, -2.0], acc=share) for share in (0.61, 0.3, 0.8)],
-    ("column acc", "mean 0.57", "--metric 'acc>=0.5'"),
-)
+    ("column acc", "mean 0.57", "--metric 'acc>=0.5'"))  # fmt: skip
 _samples("a metric that is a list of verdicts", "`[true, false]`, as of ifeval",
     [{"filter": "none", "strict": 1.0, "each": [True, False]}] * 3,
     ("column each", "mean 0.5 of the 6 entries", "--metric strict"), "--metric", "each")  # fmt: skip
 _samples("a metric that is a pair for later", '`f1: ["DATE: a", ["per: b"]]`',
     [{"filter": "none", "f1": ["DATE: a", ["per: b"]]}] * 3, ("column f1", "over all rows at once"))  # fmt: skip
-_samples(
-    "filters that are not named",
-    "each document twice, as release 0.4.5 wrote them",
+_samples("filters that are not named", "each document twice, as release 0.4.5 wrote them",
     [{"doc_id": i % 3, "exact_match": float(i > 2)} for i in range(6)],
-    ("1: exact_match (0 or 1, mean 0)", "--filter 2"),
-)
+    ("1: exact_match (0 or 1, mean 0)", "--filter 2"))  # fmt: skip
 _samples("a log-likelihood that is no number", "`nan`", [_asked([-1.0, "nan"], acc=1.0)], ("row 1", "a log-likelihood"))
-_marked(
-    "several scorers, one of them 0 or 1",
-    "`quality` 0.5, `format_ok` C",
+_marked("several scorers, one of them 0 or 1", "`quality` 0.5, `format_ok` C",
     [{"quality": i / 4, "format_ok": "C"} for i in range(5)],
-    ("expected one metric", "quality (mean 0.5", "format_ok (0 or 1, mean 1)"),
-)
-_marked(
-    "marks from 1 to 5",
-    "`judge: 4`",
-    [{"judge": mark} for mark in (1, 2, 4, 5)],
-    ("column judge", "mean 3", "--metric 'judge>=4'"),
-)
-_marked(
-    "a threshold of another scale",
-    "`--metric 'judge>=0.5'` of marks from 1 to 5",
-    [{"judge": mark} for mark in (1, 2, 4, 5)],
-    ("a threshold within the scale, 1 to 5", "--metric 'judge>=4'"),
-    "--metric",
-    "judge>=0.5",
-)
+    ("expected one metric", "quality (mean 0.5", "format_ok (0 or 1, mean 1)"))  # fmt: skip
+_marked("marks from 1 to 5", "`judge: 4`", [{"judge": mark} for mark in (1, 2, 4, 5)],
+    ("column judge", "mean 3", "--metric 'judge>=4'"))  # fmt: skip
+_marked("a threshold of another scale", "`--metric 'judge>=0.5'` of marks from 1 to 5",
+    [{"judge": mark} for mark in (1, 2, 4, 5)], ("a threshold within the scale, 1 to 5", "--metric 'judge>=4'"),
+    "--metric", "judge>=0.5")  # fmt: skip
 
 
 @trial(GROUP, "a log that is taken for predictions", "`samples_t.jsonl`", REFUSED,

@@ -34,100 +34,40 @@ def _masked(held: dict[str, Any], name: str, row: int) -> dict[str, Any]:
 
 
 _dict("`classes` in another order, with their columns", "emu, cat, dog", SAME, (), _turned)
-_dict(
-    "`classes` that the reference never had",
-    "cat, dog, owl",
-    REFUSED,
-    "owl",
-    lambda a: {**a, "classes": ["cat", "dog", "owl"], "label": np.where(a["label"] == "emu", "owl", a["label"])},
-)
+_dict("`classes` that the reference never had", "cat, dog, owl", REFUSED, "owl", lambda a: {**a,
+    "classes": ["cat", "dog", "owl"], "label": np.where(a["label"] == "emu", "owl", a["label"])})  # fmt: skip
 _dict("`classes` as a set", "{'cat', 'dog', 'emu'}", REFUSED, "set", lambda a: {**a, "classes": set(CLASSES)})
 _dict("too few `classes`", "2 names for 3 columns", REFUSED, "classes", lambda a: {**a, "classes": ["cat", "dog"]})
 _dict("a class twice", "cat, dog, cat", REFUSED, "classes", lambda a: {**a, "classes": ["cat", "dog", "cat"]})
 _dict("a class of None", "cat, None, emu", REFUSED, "classes", lambda a: {**a, "classes": ["cat", None, "emu"]})
-_dict(
-    "a masked probability",
-    "`numpy.ma` with one row masked",
-    REFUSED,
-    ("row 7", "probabilities"),
-    lambda a: _masked(a, "probabilities", 6),
-)
+_dict("a masked probability", "`numpy.ma` with one row masked", REFUSED, ("row 7", "probabilities"),
+    lambda a: _masked(a, "probabilities", 6))  # fmt: skip
 _dict("big-endian numbers", "`>f8`", SAME, (), lambda a: {**a, "probabilities": a["probabilities"].astype(">f8")})
-_dict(
-    "columns before rows in memory",
-    "Fortran order",
-    SAME,
-    (),
-    lambda a: {**a, "probabilities": np.asfortranarray(a["probabilities"])},
-)
-_dict(
-    "a view with negative strides",
-    "`p[::-1][::-1]`",
-    SAME,
-    (),
-    lambda a: {**a, "probabilities": a["probabilities"][::-1].copy()[::-1]},
-)
-_dict(
-    "a read-only array",
-    "`setflags(write=False)`",
-    SAME,
-    (),
-    lambda a: {**a, "probabilities": _read_only(a["probabilities"])},
-)
-_dict(
-    "lists of lists",
-    "plain Python",
-    SAME,
-    (),
-    lambda a: {**a, "probabilities": a["probabilities"].tolist(), "label": a["label"].tolist()},
-)
+_dict("columns before rows in memory", "Fortran order", SAME, (),
+    lambda a: {**a, "probabilities": np.asfortranarray(a["probabilities"])})  # fmt: skip
+_dict("a view with negative strides", "`p[::-1][::-1]`", SAME, (),
+    lambda a: {**a, "probabilities": a["probabilities"][::-1].copy()[::-1]})  # fmt: skip
+_dict("a read-only array", "`setflags(write=False)`", SAME, (),
+    lambda a: {**a, "probabilities": _read_only(a["probabilities"])})  # fmt: skip
+_dict("lists of lists", "plain Python", SAME, (),
+    lambda a: {**a, "probabilities": a["probabilities"].tolist(), "label": a["label"].tolist()})  # fmt: skip
 _dict(
     "tuples", "plain Python", SAME, (), lambda a: {**a, "probabilities": tuple(map(tuple, a["probabilities"].tolist()))}
 )
-_dict(
-    "objects that hold numbers",
-    "`dtype=object`",
-    (SAME, REFUSED),
-    "probabilities",
-    lambda a: {**a, "probabilities": a["probabilities"].astype(object)},
-)
-_dict(
-    "complex numbers",
-    "`complex128`",
-    REFUSED,
-    "probabilities",
-    lambda a: {**a, "probabilities": a["probabilities"].astype(complex)},
-)
-_dict(
-    "a generator",
-    "`(row for row in p)`",
-    (REFUSED, SAME),
-    "probabilities",
-    lambda a: {**a, "probabilities": (r for r in a["probabilities"])},
-)
+_dict("objects that hold numbers", "`dtype=object`", (SAME, REFUSED), "probabilities",
+    lambda a: {**a, "probabilities": a["probabilities"].astype(object)})  # fmt: skip
+_dict("complex numbers", "`complex128`", REFUSED, "probabilities",
+    lambda a: {**a, "probabilities": a["probabilities"].astype(complex)})  # fmt: skip
+_dict("a generator", "`(row for row in p)`", (REFUSED, SAME), "probabilities",
+    lambda a: {**a, "probabilities": (r for r in a["probabilities"])})  # fmt: skip
 _dict("text for an array", "`'hello'`", REFUSED, "probabilities", lambda a: {**a, "probabilities": "hello"})
 _dict("a number for an array", "`0.5`", REFUSED, "probabilities", lambda a: {**a, "probabilities": 0.5})
-_dict(
-    "an axis too many",
-    "(1, sample, class)",
-    REFUSED,
-    "probabilities",
-    lambda a: {**a, "probabilities": a["probabilities"][None]},
-)
-_dict(
-    "one axis, three classes",
-    "(sample,)",
-    REFUSED,
-    "probabilities",
-    lambda a: {**a, "probabilities": a["probabilities"][:, 0]},
-)
-_dict(
-    "rows of other lengths",
-    "[[0.9, 0.1], [1.0]]",
-    REFUSED,
-    "probabilities",
-    lambda a: {**a, "probabilities": [[0.9, 0.06, 0.04], [1.0]] * 120},
-)
+_dict("an axis too many", "(1, sample, class)", REFUSED, "probabilities",
+    lambda a: {**a, "probabilities": a["probabilities"][None]})  # fmt: skip
+_dict("one axis, three classes", "(sample,)", REFUSED, "probabilities",
+    lambda a: {**a, "probabilities": a["probabilities"][:, 0]})  # fmt: skip
+_dict("rows of other lengths", "[[0.9, 0.1], [1.0]]", REFUSED, "probabilities",
+    lambda a: {**a, "probabilities": [[0.9, 0.06, 0.04], [1.0]] * 120})  # fmt: skip
 _dict("arrays of other lengths", "239 labels for 240 rows", REFUSED, "label", lambda a: {**a, "label": a["label"][:-1]})
 _dict("nothing", "`{}`", REFUSED, (), lambda a: {})
 _dict(

@@ -54,14 +54,8 @@ def _(kit: Kit, form: str) -> Call:
     return _target(kit, form, columns)
 
 
-trial(
-    VALUES,
-    "null in one cell of a binary file",
-    "null among the numbers",
-    REFUSED,
-    ("row 7", "prob_dog"),
-    ("parquet", "arrow"),
-)(lambda kit, form: _target(kit, form, _with(kit.target(), "prob_dog", 6, None)))
+trial(VALUES, "null in one cell of a binary file", "null among the numbers", REFUSED, ("row 7", "prob_dog"),
+    ("parquet", "arrow"))(lambda kit, form: _target(kit, form, _with(kit.target(), "prob_dog", 6, None)))  # fmt: skip
 
 
 @trial(VALUES, "percents", "90.1, 5.2, 4.7", REFUSED, "divide them by 100", FORMATS)
@@ -70,11 +64,9 @@ def _(kit: Kit, form: str) -> Call:
     return _target(kit, form, {k: [100 * x for x in v] if k.startswith("prob_") else v for k, v in columns.items()})
 
 
-trial(VALUES, "logits in probability columns", "2.3, -1.2, 0.4", REFUSED, "logit_", FORMATS)(
-    lambda kit, form: _target(
-        kit, form, {k.replace("logit_", "prob_"): v for k, v in kit.target("logit_*", "label").items()}
-    )
-)
+trial(VALUES, "logits in probability columns", "2.3, -1.2, 0.4", REFUSED, "logit_",
+    FORMATS)(lambda kit, form: _target(kit, form,
+    {k.replace("logit_", "prob_"): v for k, v in kit.target("logit_*", "label").items()}))  # fmt: skip
 
 
 @trial(VALUES, "log-probabilities in probability columns", "-0.1, -2.9, -3.4", REFUSED, "logits", FORMATS)
@@ -113,15 +105,10 @@ def _(kit: Kit, form: str) -> Call:
     return _target(kit, form, rounded, methods=("source", "ac", "bbse"), close=6e-2)
 
 
-trial(VALUES, "numbers in single precision", "float32 columns", SAME, (), ("parquet", "arrow", "npz"))(
-    lambda kit, form: _target(
-        kit,
-        form,
-        {k: [np.float32(x) for x in v] if k.startswith("prob_") else v for k, v in kit.target().items()},
-        methods=("source", "ac", "atc", "bbse"),
-        close=1e-5,
-    )
-)
+trial(VALUES, "numbers in single precision", "float32 columns", SAME, (), ("parquet", "arrow",
+    "npz"))(lambda kit, form: _target(kit, form,
+    {k: [np.float32(x) for x in v] if k.startswith("prob_") else v for k, v in kit.target().items()},
+    methods=("source", "ac", "atc", "bbse"), close=1e-5))  # fmt: skip
 
 
 def _confidence(name: str, came: str, value: float, forms: Any = FORMATS) -> None:

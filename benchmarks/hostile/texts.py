@@ -41,13 +41,8 @@ _csv("lines that end as on old Macs", "`\\r`", (SAME, REFUSED), (), lambda t: t.
 _csv("a byte order mark", "UTF-8 with BOM", SAME, (), lambda t: b"\xef\xbb\xbf" + t.encode())
 _csv("tabs between cells", "`0.9<tab>0.06`", SAME, (), lambda t: t.replace(",", "\t"))
 _csv("semicolons between cells", "`0.9;0.06`", SAME, (), lambda t: t.replace(",", ";"))
-_csv(
-    "every cell in quotes",
-    '`"0.9","0.06"`',
-    SAME,
-    (),
-    lambda t: "".join(",".join(f'"{c}"' for c in line.split(",")) + "\n" for line in _lines(t)),
-)
+_csv("every cell in quotes", '`"0.9","0.06"`', SAME, (),
+    lambda t: "".join(",".join(f'"{c}"' for c in line.split(",")) + "\n" for line in _lines(t)))  # fmt: skip
 _csv("blanks after the commas", "`0.9, 0.06, 0.04, cat`", (SAME, REFUSED), (), lambda t: t.replace(",", ", "))
 _csv("blank lines between rows", "an empty line after each row", SAME, (), lambda t: t.replace("\n", "\n\n"))
 _csv("no newline at the end", "the last byte is a letter", SAME, (), lambda t: t.rstrip("\n"))
@@ -95,13 +90,8 @@ _csv("a header without rows", "one line", REFUSED, "at least one row", lambda t:
 _csv("only blank lines", "`\\n\\n\\n`", REFUSED, "blank", lambda t: "\n\n\n")
 _csv("no header line", "the first line is a row", REFUSED, "rename", lambda t: t.split("\n", 1)[1])
 _csv("the header line twice", "it stands again as row 1", REFUSED, "row 1", lambda t: _lines(t)[0] + "\n" + t)
-_csv(
-    "the header line again in the middle",
-    "two files pasted together",
-    REFUSED,
-    "row 101",
-    lambda t: "\n".join([*_lines(t)[:101], *_lines(t)]) + "\n",
-)
+_csv("the header line again in the middle", "two files pasted together", REFUSED, "row 101",
+    lambda t: "\n".join([*_lines(t)[:101], *_lines(t)]) + "\n")  # fmt: skip
 _csv(
     "a cell too few", "row 7 has 3 cells", REFUSED, ("row 7", "cells"), _replace_line(7, lambda x: x.rsplit(",", 1)[0])
 )
@@ -114,77 +104,30 @@ _csv("bytes that are no text", "0xe9 in a label", REFUSED, "UTF-8", lambda t: t.
 _csv("UTF-16", "every second byte is zero", REFUSED, "UTF-16", lambda t: t.encode("utf-16"))
 _csv("a comment above the header", "`# made by ...`", REFUSED, (), lambda t: "# made by a tool\n" + t)
 _csv("`sep=;` above the header", "as a spreadsheet writes it", (REFUSED, SAME), (), lambda t: "sep=,\n" + t)
-_csv(
-    "an index column without a name",
-    "the first header cell is empty",
-    SAME,
-    (),
-    lambda t: "\n".join(("" if i == 0 else str(i - 1)) + "," + line for i, line in enumerate(_lines(t))) + "\n",
-)
-_csv(
-    "thousands separators",
-    '`"1,000"` in a cell',
-    REFUSED,
-    "row 7",
-    _replace_line(7, lambda x: '"1,000",' + x.split(",", 1)[1]),
-)
+_csv("an index column without a name", "the first header cell is empty", SAME, (),
+    lambda t: "\n".join(("" if i == 0 else str(i - 1)) + "," + line for i,
+    line in enumerate(_lines(t))) + "\n")  # fmt: skip
+_csv("thousands separators", '`"1,000"` in a cell', REFUSED, "row 7",
+    _replace_line(7, lambda x: '"1,000",' + x.split(",", 1)[1]))  # fmt: skip
 _csv("hexadecimal digits", "`0x1` in a cell", REFUSED, "row 7", _replace_line(7, lambda x: "0x1," + x.split(",", 1)[1]))
-_csv(
-    "digits of another script",
-    "Arabic digits in a cell",
-    REFUSED,
-    "row 7",
-    _replace_line(7, lambda x: "٠.٥," + x.split(",", 1)[1]),
-)
-_csv(
-    "a spreadsheet's error",
-    "`#N/A` in a cell",
-    REFUSED,
-    "row 7",
-    _replace_line(7, lambda x: "#N/A," + x.split(",", 1)[1]),
-)
-_csv(
-    "a spreadsheet's formula",
-    "`=1-B2` in a cell",
-    REFUSED,
-    "row 7",
-    _replace_line(7, lambda x: "=1-B2," + x.split(",", 1)[1]),
-)
+_csv("digits of another script", "Arabic digits in a cell", REFUSED, "row 7",
+    _replace_line(7, lambda x: "٠.٥," + x.split(",", 1)[1]))  # fmt: skip
+_csv("a spreadsheet's error", "`#N/A` in a cell", REFUSED, "row 7",
+    _replace_line(7, lambda x: "#N/A," + x.split(",", 1)[1]))  # fmt: skip
+_csv("a spreadsheet's formula", "`=1-B2` in a cell", REFUSED, "row 7",
+    _replace_line(7, lambda x: "=1-B2," + x.split(",", 1)[1]))  # fmt: skip
 _csv("a web page", "`<html>`", REFUSED, (), lambda t: "<!DOCTYPE html><html><body>Not found</body></html>\n")
-_csv(
-    "a large-file pointer",
-    "`version https://git-lfs...`",
-    REFUSED,
-    (),
-    lambda t: "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
-)
+_csv("a large-file pointer", "`version https://git-lfs...`", REFUSED, (),
+    lambda t: "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")  # fmt: skip
 _csv("packed by gzip", "`t.csv.gz`", SAME, (), lambda t: gzip.compress(t.encode()), "t.csv.gz")
 _csv("packed by bzip2", "`t.csv.bz2`", (SAME, REFUSED), (), lambda t: bz2.compress(t.encode()), "t.csv.bz2")
 _csv("packed by xz", "`t.csv.xz`", (SAME, REFUSED), (), lambda t: lzma.compress(t.encode()), "t.csv.xz")
-_csv(
-    "gzip in two members",
-    "two gzip files joined",
-    SAME,
-    (),
-    lambda t: gzip.compress(t[:900].encode()) + gzip.compress(t[900:].encode()),
-    "t.csv.gz",
-)
-_csv(
-    "gzip cut off",
-    "the second half is missing",
-    REFUSED,
-    "cut off",
-    lambda t: gzip.compress(t.encode())[:900],
-    "t.csv.gz",
-)
-_csv(
-    "gzip with a wrong checksum",
-    "a byte of the checksum flipped",
-    REFUSED,
-    (),
-    lambda t: _flipped(gzip.compress(t.encode()), -6),
-    "t.csv.gz",
-)
+_csv("gzip in two members", "two gzip files joined", SAME, (),
+    lambda t: gzip.compress(t[:900].encode()) + gzip.compress(t[900:].encode()), "t.csv.gz")  # fmt: skip
+_csv("gzip cut off", "the second half is missing", REFUSED, "cut off", lambda t: gzip.compress(t.encode())[:900],
+    "t.csv.gz")  # fmt: skip
+_csv("gzip with a wrong checksum", "a byte of the checksum flipped", REFUSED, (),
+    lambda t: _flipped(gzip.compress(t.encode()), -6), "t.csv.gz")  # fmt: skip
 _csv("a gzip ending without gzip", "plain text in `t.csv.gz`", (REFUSED, SAME), (), lambda t: t, "t.csv.gz")
 _csv("gzip without its ending", "gzip in `t.csv`", (REFUSED, SAME), (), lambda t: gzip.compress(t.encode()))
 _csv("Parquet by the name of CSV", "`PAR1...` in `t.csv`", REFUSED, "parquet", lambda t: b"PAR1" + bytes(300) + b"PAR1")
