@@ -15,19 +15,17 @@ the level 5 %.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
+from benchmarks import kit
 from oodometer import estimate
 from oodometer.inference.clusters import Clusters, clustered_share, student_quantile
 from oodometer.intervals import clopper_pearson
 
 LEVEL = 0.95
-HOME = Path(__file__).parent / "results"
 SIDES = ("rows", "clusters, t", "ours")
 
 
@@ -113,65 +111,63 @@ def falls(draws: int) -> Iterator[dict[str, object]]:
         yield out
 
 
-def falls_said(some: list[dict[str, object]], draws: int) -> list[str]:
-    """The table of falls."""
-    lines = [
-        "",
-        "## The chance of a fall without labels",
-        "",
-        f"`--falls {draws}`; in %. `sure`: how often the chance is 80 % and more or 20 % and less; `said`: how sure it "
-        "is then on average, `true`: how often it is right; `Brier`: mean squared error of the chance; `changed`: how "
-        "often a target in which nothing moved seems to have changed at the level 5 %.",
-        "",
-        "| passages: reference | target | --cluster | sure | said | true | Brier | changed |",
-        "|---:|---:|---|---:|---:|---:|---:|---:|",
-    ]
-    for one in some:
-        for side in ("rows", "clusters"):
-            of = one[side]
-            assert isinstance(of, dict)
-            numbers = (
-                "-" if of[name] is None else f"{of[name]:.3f}" if name == "brier" else f"{100 * of[name]:.0f}"
-                for name in ("sure", "said", "true", "brier", "changed")
+def page(result: kit.Result) -> str:
+    """Both tables."""
+    cells = []
+    for one in result["cells"]:
+        sides = (f"{100 * one[s]['coverage']:.1f} ({100 * one[s]['width']:.0f})" for s in SIDES)
+        cells.append([one["sizes"], str(one["clusters"]), f"{one['correlation']:g}", f"{one['accuracy']:g}", *sides])
+    moves = []
+    for one in result["falls"]["settings"]:
+        for side, asked in (("rows", "no"), ("clusters", "yes")):
+            shares = (
+                "-" if one[side][name] is None else f"{one[side][name] * (1 if name == 'brier' else 100):{digits}}"
+                for name, digits in (
+                    ("sure", ".0f"),
+                    ("said", ".0f"),
+                    ("true", ".0f"),
+                    ("brier", ".3f"),
+                    ("changed", ".0f"),
+                )
             )
-            named = "no" if side == "rows" else "yes"
-            lines.append(f"| {one['reference']} | {one['target']} | {named} | " + " | ".join(numbers) + " |")
-    return lines
-
-
-def main() -> None:
-    """Run, write, print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=1000)
-    parser.add_argument("--falls", type=int, default=200)
-    parser.add_argument("--only-falls", action="store_true", help="keep the intervals of the committed result")
-    asked = parser.parse_args()
-    draws, before = asked.draws, json.loads((HOME / "clusters.json").read_text()) if asked.only_falls else None
-    draws = draws if before is None else before["draws"]
-    found = list(cells(draws)) if before is None else before["cells"]
-    fell = list(falls(asked.falls))
+            moves.append([str(one["reference"]), str(one["target"]), asked, *shares])
     lines = [
         "# Rows that depend on each other: coverage of nominal 95 % intervals, and mean width",
         "",
-        f"`python -m benchmarks.clusters --draws {draws}`; coverage in %, width in points. `rows` takes rows as "
-        "independent.",
+        f"`python -m benchmarks.clusters --draws {result['draws']}`; coverage in %, width in points. `rows` takes rows "
+        "as independent.",
         "",
-        "| sizes | clusters | correlation | accuracy | " + " | ".join(SIDES) + " |",
-        "|---|---:|---:|---:|" + "---:|" * len(SIDES),
+        *kit.table(["sizes", "clusters", "correlation", "accuracy", *SIDES], cells),
+        "## The chance of a fall without labels",
+        "",
+        f"`--falls {result['falls']['draws']}`; in %. `sure`: how often the chance is 80 % and more or 20 % and less; "
+        "`said`: how sure it is then on average, `true`: how often it is right; `Brier`: mean squared error of the "
+        "chance; `changed`: how often a target in which nothing moved seems to have changed at the level 5 %.",
+        "",
+        *kit.table(
+            ["passages: reference", "target", "--cluster", "sure", "said", "true", "Brier", "changed"], moves, "rrlr"
+        ),
     ]
-    for one in found:
-        said = (f"{100 * one[s]['coverage']:.1f} ({100 * one[s]['width']:.0f})" for s in SIDES)  # type: ignore[index]
-        lines.append(
-            f"| {one['sizes']} | {one['clusters']} | {one['correlation']:g} | {one['accuracy']:g} | "
-            + " | ".join(said)
-            + " |"
-        )
-    lines += falls_said(fell, asked.falls)
-    kept = {"draws": draws, "level": LEVEL, "cells": found, "falls": {"draws": asked.falls, "settings": fell}}
-    (HOME / "clusters.json").write_text(json.dumps(kept, indent=1) + "\n")
-    (HOME / "clusters.md").write_text("\n".join(lines) + "\n")
-    print("\n".join(lines))
+    return kit.joined(lines)
+
+
+def measure(given: argparse.Namespace) -> kit.Result:
+    """Intervals of clusters, and falls."""
+    draws = given.before["draws"] if given.only_falls else given.draws
+    found = given.before["cells"] if given.only_falls else list(cells(draws))
+    moved = {"draws": given.falls, "settings": list(falls(given.falls))}
+    return {"draws": draws, "level": LEVEL, "cells": found, "falls": moved}
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(
+        kit.command(
+            __doc__,
+            "clusters",
+            measure,
+            page,
+            draws=(1000, "draws a cell"),
+            falls=(200, "draws of falls"),
+            only_falls=(False, "keep the intervals of the result that is there"),
+        )
+    )

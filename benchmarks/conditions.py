@@ -179,19 +179,13 @@ def differing(conditions: int, forms: tuple[str, ...] = FORMS, rows: int = 200, 
     }
 
 
-def main() -> None:
-    """Ask, print and keep the counts."""
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--conditions", type=int, default=300, help="conditions for each form")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, default=None)
-    asked = parser.parse_args()
-    found = differing(asked.conditions, seed=asked.seed)
-    text = json.dumps(found, indent=1)
+    given = parser.parse_args()
+    text = json.dumps(differing(given.conditions, seed=given.seed), indent=1)
     print(text)
-    if asked.json is not None:
-        asked.json.write_text(text + "\n")
-
-
-if __name__ == "__main__":
-    main()
+    if given.json is not None:
+        given.json.write_text(text + "\n")

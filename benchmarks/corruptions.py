@@ -20,15 +20,11 @@ and scikit-image 0.21 no longer know is given back to it: `np.float_` and `gauss
 from __future__ import annotations
 
 import argparse
-import io
-import json
-import lzma
 import os
 import statistics
 import sys
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
@@ -36,26 +32,12 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 
 import numpy as np  # noqa: E402
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
+from benchmarks import kit  # noqa: E402
+
 ROWS, LOOP_ROWS = 1_000, 40
 SEVERITIES = (1, 3, 5)
 LIMITS = {"each": 3.0, "median": 10.0, "pillow": 0.8}  # times the reference
 PILLOW = ("pixelate", "jpeg_compression")  # both sides hand each image to pillow
-
-
-def images(rows: int) -> Any:
-    """The first test images of CIFAR-10: uint8 (row, 32, 32, 3)."""
-    from PIL import Image
-
-    home = os.environ.get("OODOMETER_DATA")
-    if not home:
-        raise SystemExit("set OODOMETER_DATA to the folder of the data")
-    with lzma.open(Path(home) / "images" / "test_jpegs.npz.xz") as packed:
-        held = np.load(io.BytesIO(packed.read()))
-    files, offset = held["jpeg"], held["offset"]
-    found = [Image.open(io.BytesIO(files[offset[i] : offset[i + 1]].tobytes())).convert("RGB") for i in range(rows)]
-    return np.stack([np.asarray(one) for one in found])
 
 
 def reference() -> Any:
@@ -79,55 +61,60 @@ def reference() -> Any:
     return imagecorruptions
 
 
-def measure(kind: str, held: Any, library: Any, rounds: int) -> dict[str, Any]:
-    """Processor seconds an image of both sides at each severity, taking turns."""
+def compared(kind: str, held: Any, library: Any, rounds: int) -> kit.Result:
+    """Processor seconds an image of both sides over the severities, taking turns."""
     from oodometer.shifts import find_image_shift
 
     shift = find_image_shift(kind)
-    seconds: dict[str, list[float]] = {"ours": [], "reference": []}
-    for number in range(rounds + 1):  # the first one loads tables and compiles, and is thrown away
-        taken = {}
-        for side in ("ours", "reference") if number % 2 else ("reference", "ours"):
-            before = time.process_time()
-            for severity in SEVERITIES:
-                if side == "ours":
-                    shift.apply(held, severity)
-                else:
-                    for image in held[:LOOP_ROWS]:
-                        library.corrupt(image, severity=severity, corruption_name=kind)
-            rows = len(held) if side == "ours" else LOOP_ROWS
-            taken[side] = (time.process_time() - before) / (rows * len(SEVERITIES))
-        if number:
-            for side, value in taken.items():
-                seconds[side].append(value)
-    ratios = [b / a for a, b in zip(seconds["ours"], seconds["reference"], strict=True)]
+
+    def ours() -> float:
+        before = time.process_time()
+        for severity in SEVERITIES:
+            shift.apply(held, severity)
+        return (time.process_time() - before) / (len(held) * len(SEVERITIES))
+
+    def theirs() -> float:
+        before = time.process_time()
+        for severity in SEVERITIES:
+            for image in held[:LOOP_ROWS]:
+                library.corrupt(image, severity=severity, corruption_name=kind)
+        return (time.process_time() - before) / (LOOP_ROWS * len(SEVERITIES))
+
+    seconds = kit.in_turns({"ours": ours, "reference": theirs}, rounds + 1)
+    kept = {side: values[1:] for side, values in seconds.items()}  # the first one loads tables and compiles
     return {
         "kind": kind,
-        "images_per_second": {side: round(1 / statistics.median(values)) for side, values in seconds.items()},
-        "times_the_reference": {"median": statistics.median(ratios), "min": min(ratios), "max": max(ratios)},
+        "images_per_second": {side: round(1 / statistics.median(values)) for side, values in kept.items()},
+        "times_the_reference": kit.spread(kit.ratios(kept["reference"], kept["ours"])),
     }
 
 
-def judge(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def judge(cases: list[kit.Result]) -> list[kit.Result]:
     """The promises, and whether they hold."""
-    ratios = {case["kind"]: case["times_the_reference"]["median"] for case in cases}
-    own = [ratio for kind, ratio in ratios.items() if kind not in PILLOW]
-    handed = [ratio for kind, ratio in ratios.items() if kind in PILLOW]
-    found = []
-    for words, bound, value in (
+    times = {case["kind"]: case["times_the_reference"]["median"] for case in cases}
+    own = [value for kind, value in times.items() if kind not in PILLOW]
+    handed = [value for kind, value in times.items() if kind in PILLOW]
+    found = (
         ("each kind that is not pillow's work: at least {:g} times", LIMITS["each"], min(own, default=None)),
-        ("half of all kinds: at least {:g} times", LIMITS["median"], statistics.median(ratios.values())),
+        ("half of all kinds: at least {:g} times", LIMITS["median"], statistics.median(times.values())),
         ("the two that are pillow's work: at least {:g} times", LIMITS["pillow"], min(handed, default=None)),
-    ):
-        if value is not None:
-            found.append({"limit": words.format(bound), "value": value, "holds": value >= bound})
-    return found
+    )
+    return [
+        {"limit": words.format(bound), "value": value, "holds": value >= bound}
+        for words, bound, value in found
+        if value is not None
+    ]
 
 
-def table(result: dict[str, Any]) -> str:
+def page(result: kit.Result) -> str:
     """The results as Markdown."""
     about = result["machine"]
     named = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
+    rows = []
+    for case in result["cases"]:
+        speed = case["images_per_second"]
+        times = kit.ranged(case["times_the_reference"], 1)
+        rows.append([case["kind"], f"{speed['ours']:,}", f"{speed['reference']:,}", times])
     lines = [
         "# Image shifts beside imagecorruptions",
         "",
@@ -138,55 +125,40 @@ def table(result: dict[str, Any]) -> str:
         " more (less to write), and reads its photographs of frost anew for each image. Images stay in memory."
         " `python -m benchmarks.corruptions`",
         "",
-        "| kind | ours | imagecorruptions | times |",
-        "|---|---|---|---|",
+        *kit.table(["kind", "ours", "imagecorruptions", "times"], rows, "l"),
+        *kit.promises(result["limits"]),
     ]
-    for case in result["cases"]:
-        speed, ratio = case["images_per_second"], case["times_the_reference"]
-        lines.append(
-            f"| {case['kind']} | {speed['ours']:,} | {speed['reference']:,} |"
-            f" {ratio['median']:.1f} ({ratio['min']:.1f}-{ratio['max']:.1f}) |"
-        )
-    lines += ["", "## Promises", "", "| promise | measured | holds |", "|---|---|---|"]
-    for one in result["limits"]:
-        lines.append(f"| {one['limit']} | {one['value']:.3g} | {'yes' if one['holds'] else 'NO'} |")
-    return "\n".join(lines) + "\n"
+    return kit.joined(lines)
 
 
-def main() -> int:
-    """Measure, write, print; with --check the exit status tells whether every promise holds."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", help="kinds whose name contains this; nothing is written")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
-    parser.add_argument("--check", action="store_true", help="exit 1 if a promise does not hold")
-    args = parser.parse_args()
+def measure(given: argparse.Namespace) -> kit.Result:
+    """Every kind."""
     from importlib.metadata import version
 
-    from benchmarks.run import machine, write
+    from oodometer.datasets import cifar10
     from oodometer.shifts import IMAGE_SHIFTS
 
-    library, held = reference(), images(ROWS)
+    library, held = reference(), np.asarray(cifar10("test").inputs[:ROWS])
     cases = []
     for kind in IMAGE_SHIFTS:
-        if args.only is None or args.only in kind:
-            cases.append(measure(kind, held, library, args.rounds))
+        if given.only in kind:
+            cases.append(compared(kind, held, library, given.rounds))
             print(kind, cases[-1], file=sys.stderr, flush=True)
-    result = {
-        "suite": "corruptions",
-        "date": time.strftime("%Y-%m-%d"),
-        "machine": machine(),
-        "versions": {name: version(name) for name in ("numpy", "scipy", "pillow", "imagecorruptions", "scikit-image")},
-        "cases": cases,
-        "limits": judge(cases),
-    }
-    if args.only is None:
-        args.out.mkdir(parents=True, exist_ok=True)
-        write(args.out / "corruptions.json", json.dumps(result, indent=1) + "\n")
-        write(args.out / "corruptions.md", table(result))
-    print(table(result))
-    return int(args.check and not all(one["holds"] for one in result["limits"]))
+    packages = ("numpy", "scipy", "pillow", "imagecorruptions", "scikit-image")
+    return {
+        "suite": "corruptions", "date": time.strftime("%Y-%m-%d"), "machine": kit.machine(),
+        "versions": {name: version(name) for name in packages}, "cases": cases, "limits": judge(cases),
+    }  # fmt: skip
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(
+        kit.command(
+            __doc__,
+            "corruptions",
+            measure,
+            page,
+            rounds=(5, "rounds of all sides"),
+            only=("", "kinds whose name contains this; name another folder with --out"),
+        )
+    )

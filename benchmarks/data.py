@@ -17,7 +17,6 @@ import argparse
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,6 +25,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
+
+from benchmarks.kit import bench_dir
 
 VERSION = 1  # raise it when the data change: old caches are then ignored
 ROW_GROUP = 131_072
@@ -50,11 +51,6 @@ class Size:
 SIZES = {"2k-10": Size(2_000, 2_000, 10, csv=True), "10k-10": Size(10_000, 10_000, 10, wide=True),
     "100k-10": Size(100_000, 100_000, 10, wide=True), "1m-10": Size(1_000_000, 1_000_000, 10, wide=True),
     "10m-10": Size(1_000_000, 10_000_000, 10, arrays=False), "50k-1000": Size(50_000, 50_000, 1000)}  # fmt: skip
-
-
-def bench_dir() -> Path:
-    """Where data and peers' environments are: $OODOMETER_BENCH_DIR or a folder under the temporary one."""
-    return Path(os.environ.get("OODOMETER_BENCH_DIR") or Path(tempfile.gettempdir()) / "oodometer-bench")
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:

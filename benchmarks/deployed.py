@@ -12,23 +12,19 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
-import os
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.real.data import RESULTS, data_folder
-from benchmarks.real.tables import markdown
-
-__all__ = ["main"]
+from benchmarks import kit
+from benchmarks.kit import data_folder
 
 METRICS = ("accuracy", "f1", "precision", "recall", "specificity", "roc_auc")
 ROWS = 5_000  # of a chunk
@@ -85,19 +81,6 @@ def asked(reference: Path, target: Path, metrics: Sequence[str], out: Path, *mor
             "--map", "y_pred=prediction", "--positive", "y_pred_proba", "--json", str(out), *named, *more]  # fmt: skip
 
 
-def timed(command: Sequence[str]) -> float:
-    """Seconds of a whole process; what it printed is shown where it failed."""
-    start = time.perf_counter()
-    here = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}  # an installed package is compiled
-    here |= {"OODOMETER_CACHE": "", "NML_DISABLE_USAGE_LOGGING": "1"}  # a message that finds no network costs time
-    done = subprocess.run(command, capture_output=True, text=True, env=here)
-    if done.returncode not in (0, 3):
-        raise SystemExit(done.stderr[-2000:])
-    seconds = time.perf_counter() - start
-    print(f"{seconds:6.1f} s  {' '.join(Path(part).name for part in command[1:6])} ...", file=sys.stderr)
-    return seconds
-
-
 def truths(files: dict[str, Path]) -> list[dict[str, float]]:
     """The metrics of each chunk once its labels are there, by scikit-learn; the first is that of the reference."""
     import pandas as pd
@@ -137,7 +120,7 @@ def ours(plain: dict[str, Any]) -> list[dict[str, dict[str, Any]]]:
 class Bench:
     """The files of one run in a folder of its own, and the commands on them."""
 
-    def __init__(self, folder: Path, peer: str | None) -> None:
+    def __init__(self, folder: Path, peer: str) -> None:
         self.folder, self.peer, self.files = folder, peer, unpacked(folder)
         self.script, self.out, self.theirs = folder / "peer.py", folder / "ours.json", folder / "theirs.json"
         self.script.write_text(PEER)
@@ -145,15 +128,15 @@ class Bench:
         reference, target = self.files["reference"], self.files["analysis"]
         watch = [part for m in METRICS for part in ("--fail-drop", str(MARGIN) if m == "accuracy" else f"{m}={MARGIN}")]
         self.run = asked(reference, target, METRICS, self.out, *self.every, *watch)
-        self.other = [peer or "", str(self.script), str(reference), str(target), json.dumps(METRICS), str(ROWS),
+        self.other = [peer, str(self.script), str(reference), str(target), json.dumps(METRICS), str(ROWS),
                       str(self.theirs)]  # fmt: skip
 
     def values(self) -> dict[str, Any]:
         """What both sides, or without a peer ours alone, say of each chunk, and the truth."""
-        timed(self.run)
+        kit.timed(self.run, OODOMETER_CACHE="")
         said: dict[str, Any] = {"truth": truths(self.files), "ours": ours(json.loads(self.out.read_text()))}
         if self.peer:
-            timed(self.other)
+            kit.timed(self.other)
             said["theirs"] = json.loads(self.theirs.read_text())["rows"]
         return said
 
@@ -163,8 +146,8 @@ class Bench:
         model, bare = self.folder / "model.oodo", self.folder / "bare.oodo"
         fit = [sys.executable, "-m", "oodometer", "fit", str(reference), "--map", "repaid=label", "--map",
                "y_pred=prediction", "--positive", "y_pred_proba", "--out"]  # fmt: skip
-        timed([*fit, str(model), *(part for m in METRICS if m != "accuracy" for part in ("--metric", m))])
-        timed([*fit, str(bare)])
+        for out, metrics in ((model, METRICS[1:]), (bare, ())):
+            kit.timed([*fit, str(out), *(part for m in metrics for part in ("--metric", m))])
         ask = [sys.executable, "-m", "oodometer", "estimate"]
         said = [str(target), "--json", str(self.folder / "said.json")]
         commands = {"ours, six metrics": self.run,
@@ -172,10 +155,7 @@ class Bench:
             "ours, from a fitted file: six metrics, no chunks": [*ask, str(model), *said],
             "ours, from a fitted file: accuracy, no chunks": [*ask, str(bare), *said],
             "NannyML, CBPE alone, six metrics": self.other}  # fmt: skip
-        times: dict[str, list[float]] = {}
-        for _ in range(rounds):
-            for told, command in commands.items():
-                times.setdefault(told, []).append(timed(command))
+        times = kit.in_turns({k: partial(_seconds, v) for k, v in commands.items()}, rounds)
         large, inside = large_times(self.folder, self.peer, self.script, rounds)
         return {
             "seconds": {k: round(statistics.median(v), 2) for k, v in times.items()},
@@ -223,18 +203,20 @@ def large_times(
         works[f"ours, CBPE, six metrics | {rows}"] = inside(sys.executable, memory, file, METRICS)
         works[f"ours, CBPE, accuracy alone | {rows}"] = inside(sys.executable, memory, file, METRICS[:1])
         works[f"NannyML, CBPE, six metrics | {rows}"] = inside(peer, script, file, METRICS)
-    whole: dict[str, list[float]] = {}
-    alone: dict[str, list[list[float]]] = {}
-    for _ in range(rounds):
-        for told, command in commands.items():
-            whole.setdefault(told, []).append(timed(command))
-        for told, command in works.items():
-            timed(command)
-            alone.setdefault(told, []).append(json.loads(found.read_text())["seconds"])
-    return whole, alone
+    whole = kit.in_turns({k: partial(_seconds, v) for k, v in commands.items()}, rounds)
+
+    def alone(command: Sequence[str]) -> list[float]:
+        kit.timed(command)
+        return list(json.loads(found.read_text())["seconds"])
+
+    return whole, kit.in_turns({k: partial(alone, v) for k, v in works.items()}, rounds)
 
 
-def page(found: dict[str, Any], command: str) -> str:
+def _seconds(command: Sequence[str]) -> float:
+    return kit.timed(command, OODOMETER_CACHE="")[0]
+
+
+def page(found: kit.Result) -> str:
     """The whole of deployed.md."""
     reference, truth = found["truth"][0], found["truth"][1:]
     rows = []
@@ -264,10 +246,11 @@ def page(found: dict[str, Any], command: str) -> str:
     lines = [
         "# A deployed binary model, without labels",
         "",
-        f"Made by `{command}`. Errors in points (hundredths) over {len(truth)} chunks of {ROWS:,} car loans; the last "
-        "column says how often the truth lay in our 95 % interval.",
+        "Made by `python -m benchmarks.deployed --peer PYTHON`. Errors in points (hundredths) over "
+        f"{len(truth)} chunks of {ROWS:,} car loans; the last column says how often the truth lay in our "
+        "95 % interval.",
         "",
-        *markdown(["metric", "ours: mean error", "largest", "NannyML: mean error", "largest", "truth in our interval"],
+        *kit.table(["metric", "ours: mean error", "largest", "NannyML: mean error", "largest", "truth in our interval"],
                   rows),
         "Ours are headlines: the mean of many methods that did best on public natural shifts, where a fall is often "
         f"larger than one method says. Our CBPE alone errs by {statistics.mean(single):.2f} points of accuracy here "
@@ -278,48 +261,41 @@ def page(found: dict[str, Any], command: str) -> str:
         f"Ours: `--fail-drop METRIC={MARGIN}`. NannyML: `alert`, outside three standard deviations of the reference's "
         "chunks, its default.",
         "",
-        *markdown(["metric", "chunks that fell", "ours", "NannyML"], alarms),
+        *kit.table(["metric", "chunks that fell", "ours", "NannyML"], alarms),
         "## Chunk by chunk: ours / NannyML's / the truth",
         "",
-        *markdown(["first row", *METRICS], chunks),
+        *kit.table(["first row", *METRICS], chunks),
         "## Seconds, whole processes, 50,000 + 50,000 rows of CSV",
         "",
-        *markdown(["what is typed", "seconds"], seconds),
+        *kit.table(["what is typed", "seconds"], seconds),
         "## Seconds, whole processes, 50,000 + 1,000,000 rows of Parquet",
         "",
-        *markdown(["what is typed", "seconds"], large),
+        *kit.table(["what is typed", "seconds"], large),
         "## Seconds, the work alone on frames in memory, imports done, 1,000,000 target rows in 10 chunks",
         "",
-        *markdown(["what is called", "reference rows", "fit", "estimate", "together"], inside),
+        *kit.table(["what is called", "reference rows", "fit", "estimate", "together"], inside),
     ]  # fmt: skip
-    return "\n".join(lines).rstrip() + "\n"
+    return kit.joined(lines)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure both sides and write the tables."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.deployed", description=__doc__,
-                                     formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
-    parser.add_argument("--peer", help="python of an environment with nannyml")
-    parser.add_argument("--rounds", type=int, default=3, help="times that each command is timed")
-    parser.add_argument(
-        "--values", action="store_true", help="time nothing, keep the times of the file; without --peer its values, too"
-    )
-    parser.add_argument("--tables", action="store_true", help="measure nothing, make the page again")
-    options = parser.parse_args(arguments)
-    path = RESULTS / "deployed.json"
-    if not options.tables:
-        if options.peer is None and not options.values:
-            parser.error("name the python of an environment with nannyml: --peer VENV/bin/python")
-        found = json.loads(path.read_text(encoding="utf-8")) if options.values else {}
-        with tempfile.TemporaryDirectory() as folder:
-            bench = Bench(Path(folder), options.peer)
-            found |= bench.values() | ({} if options.values else bench.seconds(options.rounds))
-        path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    text = page(json.loads(path.read_text(encoding="utf-8")), "python -m benchmarks.deployed --peer PYTHON")
-    (RESULTS / "deployed.md").write_text(text, encoding="utf-8")
-    print(text)
-    return 0
+def measure(given: argparse.Namespace) -> kit.Result:
+    """Both sides."""
+    if not given.peer and not given.values:
+        raise SystemExit("name the python of an environment with nannyml: --peer VENV/bin/python")
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(Path(folder), given.peer)
+        return given.before | bench.values() | ({} if given.values else bench.seconds(given.rounds))
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(
+        kit.command(
+            __doc__,
+            "deployed",
+            measure,
+            page,
+            peer=("", "python of an environment with nannyml"),
+            rounds=(3, "times that each command is timed"),
+            values=(False, "time nothing, keep the times of the file; without --peer its values, too"),
+        )
+    )

@@ -5,14 +5,13 @@ libraries come late. Files fail at once, or in the middle while Arrow reads ahea
 ``results/error_exits.json`` and ``.md``:
 
     python -m benchmarks.error_exits                 # some 10 minutes on two cores
-    python -m benchmarks.error_exits --times 3 --only estimate --no-results
+    python -m benchmarks.error_exits --times 3 --only estimate
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
-import json
 import lzma
 import os
 import platform
@@ -25,9 +24,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any
 
-RESULTS = Path(__file__).parent / "results" / "error_exits"
+from benchmarks import kit
+
 SECONDS = 120.0  # a run that takes longer hangs; an exit takes half a second of processor
 _LINES = 100_000
 
@@ -99,7 +98,7 @@ def end(folder: Path, command: str, arguments: str, seconds: float) -> str:
     return f"exit {done.returncode}"
 
 
-def run(commands: Sequence[str], times: int, at_a_time: int = 6, seconds: float = SECONDS) -> dict[str, Any]:
+def run(commands: Sequence[str], times: int, at_a_time: int = 6, seconds: float = SECONDS) -> kit.Result:
     """How so many runs of each command ended: a count of each end, by command, and those that are faults."""
     with tempfile.TemporaryDirectory(prefix="oodometer-exits-") as name, ThreadPoolExecutor(at_a_time) as pool:
         folder, began = Path(name), time.perf_counter()
@@ -128,38 +127,42 @@ def run(commands: Sequence[str], times: int, at_a_time: int = 6, seconds: float 
     }
 
 
-def _table(found: dict[str, Any]) -> str:
-    rows = [
-        f"| {c} | {sum(ends.values())} | {ends.get('exit 1', 0)} | {ends.get('exit 2', 0)} | {ends.get('hang', 0)} "
-        f"| {sum(n for e, n in ends.items() if e.startswith('signal'))} |"
-        for c, ends in found["ends"].items()
+def page(result: kit.Result) -> str:
+    """The ends of each command."""
+    lines = [
+        "# Error exits",
+        "",
+        f"{result['runs']} runs that fail, {result['at_a_time']} at a time on {result['cores']} cores (one-minute load "
+        f"at the end {result['load']}), {result['seconds']} s: {result['hangs']} hang, {result['aborts']} abort. "
+        f"Command: `{result['command']}`.",
+        "",
     ]
-    head = (
-        f"{found['runs']} runs that fail, {found['at_a_time']} at a time on {found['cores']} cores "
-        f"(one-minute load at the end {found['load']}), {found['seconds']} s: {found['hangs']} hang, {found['aborts']} "
-        f"abort. Command: `{found['command']}`."
-    )
-    head += "\n\n| command | runs | exit 1 | exit 2 | hang | abort |\n|---|---|---|---|---|---|\n"
-    return head + "\n".join(rows) + "\n"
+    rows = [
+        [c, *map(str, (sum(ends.values()), ends.get("exit 1", 0), ends.get("exit 2", 0), ends.get("hang", 0),
+                       sum(n for e, n in ends.items() if e.startswith("signal"))))]
+        for c, ends in result["ends"].items()
+    ]  # fmt: skip
+    lines += kit.table(["command", "runs", "exit 1", "exit 2", "hang", "abort"], rows, "l")
+    return kit.joined([*lines, *(f"{count} times {one}" for one, count in result["wrong"].items())])
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.error_exits", description=__doc__)
-    parser.add_argument("--times", type=int, default=100, help="exits of each command")
-    parser.add_argument("--only", action="append", choices=COMMANDS, help="only this command; may be repeated")
-    parser.add_argument("--at-a-time", type=int, default=6)
-    parser.add_argument("--no-results", action="store_true", help="leave benchmarks/results as it is")
-    given = parser.parse_args()
+def measure(given: argparse.Namespace) -> kit.Result:
+    """Every command, or those that are named."""
     found = run(given.only or list(COMMANDS), given.times, given.at_a_time)
-    found["load"] = round(os.getloadavg()[0], 1)
-    print(_table(found))
-    for one, count in found["wrong"].items():
-        print(f"{count} times {one}")
-    if not given.no_results:
-        RESULTS.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        RESULTS.with_suffix(".md").write_text("# Error exits\n\n" + _table(found), encoding="utf-8")
-    return int(bool(found["wrong"]))
+    limit = {"limit": "no other end", "value": len(found["wrong"]), "holds": not found["wrong"]}
+    return {**found, "load": round(os.getloadavg()[0], 1), "limits": [limit]}
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(
+        kit.command(
+            __doc__,
+            "error_exits",
+            measure,
+            page,
+            ["--check", *sys.argv[1:]],
+            times=(100, "exits of each command"),
+            only={"action": "append", "choices": COMMANDS, "help": "only this command; may be repeated"},
+            at_a_time=(6, "runs at a time"),
+        )
+    )

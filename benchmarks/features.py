@@ -5,6 +5,7 @@ python -m benchmarks.features            # the deployed models and natural shift
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import lzma
@@ -26,10 +27,9 @@ from typing import Any
 import numpy as np
 
 import oodometer
-from benchmarks.real.data import RESULTS, data_folder
+from benchmarks import kit
+from benchmarks.kit import data_folder
 from oodometer.results.estimation import Estimation
-
-__all__ = ["main"]
 
 PARTS = 4  # of a deployed model's target, in the order of time, each a target of its own
 CASES = 2  # of each natural bed
@@ -147,38 +147,38 @@ def summary(cases: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     return rows
 
 
-def write(cases: Sequence[Mapping[str, Any]], seconds: float) -> None:
-    """JSON and a table in the folder of results."""
-    heads = ["shifts", "cases", "error", "error, features", "width", "width, features", "holds", "holds, features"]
-    heads += ["trust high", "trust high, features", *(f"{m}: error without / with" for m in METHODS)]
-    lines = ["| " + " | ".join(row) + " |" for row in (heads, ["---"] * len(heads), *summary(cases))]
+def page(result: kit.Result) -> str:
+    """The table of beds."""
+    cases = result["cases"]
+    heads = ["shifts", "cases", "error", "error, features", "width", "width, features", "holds", "holds, features",
+        "trust high", "trust high, features", *(f"{m}: error without / with" for m in METHODS)]  # fmt: skip
     ratio = statistics.median(c["with"]["seconds"] / c["without"]["seconds"] for c in cases)
     kinds = sum(c["with"]["kind"] != c["without"]["kind"] for c in cases)
-    text = (
-        "# What giving the features changes\n\n"
+    lines = [
+        "# What giving the features changes",
+        "",
         "`python -m benchmarks.features`. The same estimates, defaults otherwise, without and with the features. Mean "
         "absolute errors and widths of 95 % intervals in points of accuracy; `holds`: cases whose truth lies in the "
-        "interval.\n\n" + "\n".join(lines) + "\n\n"
+        "interval.",
+        "",
+        *(f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *summary(cases))),
+        "",
         f"The kind of shift is another one with features in {kinds} of {len(cases)} cases. Time with features over "
-        f"time without, median of the cases: {ratio:.2f}.\n"
-    )
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "features.md").write_text(text, encoding="utf-8")
-    kept = {"seconds": round(seconds), "cases": list(cases)}
-    (RESULTS / "features.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        f"time without, median of the cases: {ratio:.2f}.",
+    ]
+    return kit.joined(lines)
 
 
-def main() -> None:
-    """Measure and write."""
-    start = time.perf_counter()
+def measure(given: argparse.Namespace) -> kit.Result:
+    """Deployed models, then natural shifts."""
+    start, cases = time.perf_counter(), []
     with tempfile.TemporaryDirectory() as folder:
         os.environ["OODOMETER_CACHE"] = str(Path(folder) / "cache")
-        cases = []
         for case in chain(deployed(Path(folder)), natural(Path(folder))):
             cases.append(case)
             print(case["bed"], case["case"], f"{time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
-    write(cases, time.perf_counter() - start)
+    return {"seconds": round(time.perf_counter() - start), "cases": cases}
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(kit.command(__doc__, "features", measure, page))

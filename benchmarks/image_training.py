@@ -15,42 +15,22 @@ taken within a round, the median over rounds is reported.
 from __future__ import annotations
 
 import argparse
-import io
-import json
-import lzma
 import math
-import os
 import statistics
-import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
+from benchmarks import kit
+
 SIZES = {"cpu": {"rows": 4_000, "batch": 128, "precision": "float32",
     "network": {"depth": 8, "width": 16, "stem_stride": 2}},
     "cuda": {"rows": 50_000, "batch": 256, "precision": "bfloat16",
     "network": {"depth": 18, "stages": 4, "width": 64}}}  # fmt: skip
 MEAN, STD = (0.4914, 0.4822, 0.4465), (0.247, 0.2435, 0.2616)  # of CIFAR-10, as tutorials have them
 LIMITS = {"train": 0.9, "ask": 0.9}  # times the plain loop
-
-
-def images(rows: int) -> tuple[Any, list[int]]:
-    """The first training images of CIFAR-10: uint8 (row, 32, 32, 3), and their labels."""
-    from PIL import Image
-
-    home = os.environ.get("OODOMETER_DATA")
-    if not home:
-        raise SystemExit("set OODOMETER_DATA to the folder of the data")
-    with lzma.open(Path(home) / "images" / "train_jpegs.npz.xz") as packed:
-        held = np.load(io.BytesIO(packed.read()))
-    files, offset = held["jpeg"], held["offset"]
-    found = [Image.open(io.BytesIO(files[offset[i] : offset[i + 1]].tobytes())).convert("RGB") for i in range(rows)]
-    return np.stack([np.asarray(one) for one in found]), held["label"][:rows].tolist()
 
 
 class Plain:
@@ -101,16 +81,18 @@ class Plain:
         return self.torch.cat(parts).cpu().numpy()
 
 
-def measure(device: str, rounds: int) -> dict[str, Any]:
+def compared(device: str, rounds: int) -> dict[str, Any]:
     """Images a second of both sides, training and asked, taking turns."""
     import torch
 
+    from oodometer.datasets import cifar10
     from oodometer.models import ResNet
     from oodometer.models.torch.training import TrainingConfig
 
     size = SIZES[device]
     torch.set_num_threads(1)
-    pixels, labels = images(size["rows"])
+    data = cifar10("train")
+    pixels, labels = np.asarray(data.inputs[: size["rows"]]), list(data.targets[: size["rows"]])
     training = TrainingConfig(epochs=1, batch_size=size["batch"], learning_rate=0.1, weight_decay=5e-4, clip=None,
         optimizer="sgd", schedule="cosine", precision=size["precision"])  # fmt: skip
 
@@ -132,10 +114,9 @@ def measure(device: str, rounds: int) -> dict[str, Any]:
                     seconds[what][side].append(now() - before)
     cases = []
     for what, sides in seconds.items():
-        ratios = [b / a for a, b in zip(sides["ours"], sides["plain"], strict=True)]
         speed = {side: round(len(pixels) / statistics.median(taken)) for side, taken in sides.items()}
-        told = {"median": statistics.median(ratios), "min": min(ratios), "max": max(ratios)}
-        cases.append({"what": what, "images_per_second": speed, "times_the_plain_loop": told})
+        times = kit.spread(kit.ratios(sides["plain"], sides["ours"]))
+        cases.append({"what": what, "images_per_second": speed, "times_the_plain_loop": times})
     name = torch.cuda.get_device_name() if device == "cuda" else "one core"
     return {"device": device, "on": name, "torch": torch.__version__, "size": size, "cases": cases}
 
@@ -151,8 +132,16 @@ def judge(runs: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def table(result: dict[str, Any]) -> str:
+def page(result: kit.Result) -> str:
     """The results as Markdown."""
+    rows = []
+    for run in result["runs"].values():
+        where = f"{run['on']}, {run['date']}, torch {run['torch']}"
+        network = ", ".join(f"{name} {value}" for name, value in run["size"]["network"].items())
+        for case in run["cases"]:
+            speed, times = case["images_per_second"], kit.ranged(case["times_the_plain_loop"], 2)
+            rows.append([where, network, run["size"]["precision"], case["what"], f"{speed['ours']:,}",
+                f"{speed['plain']:,}", times])  # fmt: skip
     lines = [
         "# Training and asking a ResNet beside a plain torch loop",
         "",
@@ -160,45 +149,28 @@ def table(result: dict[str, Any]) -> str:
         " sides taking turns); times: the ratio within a round (minimum-maximum). On a core processor seconds of one"
         " thread, on a GPU wall-clock. `python -m benchmarks.image_training`, `--device cuda`",
         "",
-        "| on | network | precision | what | ours | plain loop | times |",
-        "|---|---|---|---|---|---|---|",
+        *kit.table(["on", "network", "precision", "what", "ours", "plain loop", "times"], rows, "l"),
+        *kit.promises(result["limits"]),
     ]
-    for run in result["runs"].values():
-        size = run["size"]
-        network = ", ".join(f"{name} {value}" for name, value in size["network"].items())
-        for case in run["cases"]:
-            speed, ratio = case["images_per_second"], case["times_the_plain_loop"]
-            where = f"{run['on']}, {run['date']}, torch {run['torch']}"
-            times = f"{ratio['median']:.2f} ({ratio['min']:.2f}-{ratio['max']:.2f})"
-            cells = [where, network, size["precision"], case["what"], f"{speed['ours']:,}", f"{speed['plain']:,}",
-                times]  # fmt: skip
-            lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", "## Promises", "", "| promise | measured | holds |", "|---|---|---|"]
-    for one in result["limits"]:
-        lines.append(f"| {one['limit']} | {one['value']:.3g} | {'yes' if one['holds'] else 'NO'} |")
-    return "\n".join(lines) + "\n"
+    return kit.joined(lines)
 
 
-def main() -> int:
-    """Measure, write, print; with --check the exit status tells whether every promise holds."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", choices=tuple(SIZES), default="cpu")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
-    parser.add_argument("--check", action="store_true", help="exit 1 if a promise does not hold")
-    args = parser.parse_args()
-
-    path = args.out / "image_training.json"
-    runs = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.is_file() else {}
-    runs[args.device] = {**measure(args.device, args.rounds), "date": time.strftime("%Y-%m-%d")}
+def measure(given: argparse.Namespace) -> kit.Result:
+    """One device; what was measured on another stays."""
+    runs = given.before.get("runs", {})
+    runs[given.device] = {**compared(given.device, given.rounds), "date": time.strftime("%Y-%m-%d")}
     runs = {name: runs[name] for name in SIZES if name in runs}
-    result = {"suite": "image_training", "runs": runs, "limits": judge(runs)}
-    args.out.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    (args.out / "image_training.md").write_text(table(result), encoding="utf-8")
-    print(table(result))
-    return int(args.check and not all(one["holds"] for one in result["limits"]))
+    return {"suite": "image_training", "runs": runs, "limits": judge(runs)}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(
+        kit.command(
+            __doc__,
+            "image_training",
+            measure,
+            page,
+            rounds=(5, "rounds of both sides"),
+            device={"choices": tuple(SIZES), "default": "cpu", "help": "what to train on"},
+        )
+    )

@@ -10,19 +10,17 @@ drift: the target's false alarms rise by 10 points, as where judges meet errors 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks import kit
 from oodometer import Predictions
 from oodometer.estimators import CorrectedVotes, VotingBounds
 
 LEVEL = 0.9
-HOME = Path(__file__).parent / "results"
 JUDGES = {"one, 0.90 and 0.30": (1, 0.9, 0.3), "one, 0.80 and 0.20": (1, 0.8, 0.2),
     "one, 0.60 and 0.55": (1, 0.6, 0.55), "three, 0.90 and 0.30": (3, 0.9, 0.3)}  # fmt: skip
 SIDES = ("votes", "corrected")
@@ -57,32 +55,30 @@ def cells(draws: int) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
-def main() -> None:
-    """Run, write, print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=200)
-    draws = parser.parse_args().draws
-    found = list(cells(draws))
+def page(result: kit.Result) -> str:
+    """Two tables, for rates that carry over and for rates that drift."""
     lines = [
         "# Votes of judges, as they are and corrected by their error rates on a labelled reference",
         "",
-        f"`python -m benchmarks.judge_correction --draws {draws}`; judges are named by how often they accept right and "
-        "wrong outputs; mean error in points, coverage of nominal 90 % intervals in %, mean width in points.",
+        f"`python -m benchmarks.judge_correction --draws {result['draws']}`; judges are named by how often they accept "
+        "right and wrong outputs; mean error in points, coverage of nominal 90 % intervals in %, mean width in points.",
     ]
     for drift, title in ((0.0, "The error rates carry over"), (0.1, "False alarms rise by 10 points on the target")):
-        lines += ["", f"## {title}", ""]
-        lines += ["| judges | labelled rows | accuracy | votes | corrected |", "|---|---:|---:|---:|---:|"]
-        for one in (c for c in found if c["drift"] == drift):
-            said = (
+        rows = []
+        for one in (c for c in result["cells"] if c["drift"] == drift):
+            sides = (
                 f"{100 * one[s]['error']:.1f}, {100 * one[s]['coverage']:.0f} %, {100 * one[s]['width']:.0f}"
                 for s in SIDES
             )
-            lines.append(f"| {one['judges']} | {one['labelled']} | {one['accuracy']:g} | {' | '.join(said)} |")
-    path = HOME / "judge_correction.json"
-    path.write_text(json.dumps({"draws": draws, "level": LEVEL, "cells": found}, indent=1) + "\n")
-    path.with_suffix(".md").write_text("\n".join(lines) + "\n")
-    print("\n".join(lines))
+            rows.append([one["judges"], str(one["labelled"]), f"{one['accuracy']:g}", *sides])
+        lines += ["", f"## {title}", "", *kit.table(["judges", "labelled rows", "accuracy", *SIDES], rows)[:-1]]
+    return kit.joined(lines)
+
+
+def measure(given: argparse.Namespace) -> kit.Result:
+    """Every setting."""
+    return {"draws": given.draws, "level": LEVEL, "cells": list(cells(given.draws))}
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(kit.command(__doc__, "judge_correction", measure, page, draws=(200, "draws a cell")))

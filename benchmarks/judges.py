@@ -12,7 +12,7 @@ the packaged sentence encoder, frozen, with a linear layer that learns from 8,00
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from benchmarks import kit
 from oodometer.discriminators import ClassifierDiscriminator, Panel
 from oodometer.models import FrozenEncoder
 from oodometer.recipes.base import Workspace
@@ -37,7 +38,6 @@ from oodometer.recipes.correctness_discriminators.tasks import replicates_of, ta
 from oodometer.recipes.kit.sources import packaged_minilm
 from oodometer.scores import natural_confidence
 
-RESULTS = Path(__file__).parent / "results"
 ORIGINS = {"early": "examples", "unseen": "unseen"}
 DOMAINS = {"out": "out of distribution", "in": "in distribution"}
 FEW = 8_000  # pairs that the sentence encoder learns from
@@ -107,49 +107,43 @@ def means(rows: list[dict[str, Any]], domain: str) -> dict[str, float]:
     return {kind: round(float(np.mean([np.mean(row[kind]) for row in chosen])), 4) for kind in TITLES}
 
 
-def table(result: dict[str, Any]) -> str:
+def page(result: kit.Result) -> str:
     """The result as Markdown."""
+    rows = []
+    for row in result["areas"]:
+        where = [row["task"], f"{row['set']} ({row['domain']})", f"{100 * row['right']:.1f}"]
+        rows.append([*where, *(f"{100 * np.mean(row[kind]):.1f}" for kind in TITLES)])
+    for domain, found in result["means"].items():
+        rows.append(["mean", DOMAINS[domain], "", *(f"{100 * found[kind]:.1f}" for kind in TITLES)])
     lines = ["# What judges learn from", "", f"`{result['command']}`", ""]
     lines += ["**Area under the ROC curve, right against wrong outputs, %**, mean over the voters of a kind.", ""]
-    lines += [f"| task | set | right, % | {' | '.join(TITLES.values())} |", f"|{'---|' * (3 + len(TITLES))}"]
-    for row in result["areas"]:
-        cells = [f"{100 * np.mean(row[kind]):.1f}" for kind in TITLES]
-        lines.append(
-            f"| {row['task']} | {row['set']} ({row['domain']}) | {100 * row['right']:.1f} | {' | '.join(cells)} |"
-        )
-    for domain, found in result["means"].items():
-        cells = [f"{100 * found[kind]:.1f}" for kind in TITLES]
-        lines.append(f"| mean | {DOMAINS[domain]} |  | {' | '.join(cells)} |")
-    return "\n".join([*lines, ""])
+    return kit.joined([*lines, *kit.table(["task", "set", "right, %", *TITLES.values()], rows, "l")])
 
 
-def main() -> int:
-    """Do what is not done yet, then write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", type=Path)
-    parser.add_argument("--task", action="append")
-    parser.add_argument("--members", type=int, default=1, help="judges of each origin")
-    given = parser.parse_args()
-    rows: list[dict[str, Any]] = []
+def measure(given: argparse.Namespace) -> kit.Result:
+    """Do what is not done yet of the tasks of a run."""
+    rows: list[kit.Result] = []
     for task in (one for first in tasks_of("small") for one in (first, *replicates_of(first))):
-        if not (given.run / task.name / "result.json").is_file() or task.name not in (given.task or [task.name]):
+        if not (given.RUN / task.name / "result.json").is_file() or task.name not in (given.task or [task.name]):
             continue
-        trial, began = Trial(given.run, task, given.members), time.process_time()
+        trial, began = Trial(given.RUN, task, given.members), time.process_time()
         trial.train()
-        print(f"{task.title}: {time.process_time() - began:.0f} s of processor time", flush=True)
+        print(f"{task.title}: {time.process_time() - began:.0f} s of processor time", file=sys.stderr, flush=True)
         rows += trial.areas()
-    result = {
-        "command": " ".join(["python -m benchmarks.judges RUN", *(f"--task {name}" for name in given.task or [])]),
-        "areas": rows,
-    }
-    result["means"] = {
-        domain: means(rows, domain) for domain in ("out", "in") if any(r["domain"] == domain for r in rows)
-    }
-    print(table(result))
-    (RESULTS / "judges.json").write_text(json.dumps(result, indent=1) + "\n")
-    (RESULTS / "judges.md").write_text(table(result))
-    return 0
+    command = " ".join(["python -m benchmarks.judges RUN", *(f"--task {name}" for name in given.task or [])])
+    domains = [domain for domain in ("out", "in") if any(row["domain"] == domain for row in rows)]
+    return {"command": command, "areas": rows, "means": {domain: means(rows, domain) for domain in domains}}
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(
+        kit.command(
+            __doc__,
+            "judges",
+            measure,
+            page,
+            members=(1, "judges of each origin"),
+            RUN={"type": Path, "help": "the folder of the run"},
+            task={"action": "append", "help": "this task only"},
+        )
+    )

@@ -11,7 +11,6 @@ reference's own distribution. Every draw has its own reference and target, of eq
 from __future__ import annotations
 
 import argparse
-import json
 import time
 import warnings
 from collections import Counter, defaultdict
@@ -21,10 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.real.data import RESULTS
-from benchmarks.real.tables import markdown
-
-__all__ = ["drawn", "main"]
+from benchmarks import kit
 
 LEVEL, NOMINAL, DRAWS, ROWS = 0.9, (0.86, 0.98), 200, (500, 5000)
 TRIED = 20  # draws with all methods and their trials, which the default of the accuracy alone asks for
@@ -131,8 +127,8 @@ def page(plain: dict[str, Any]) -> str:
             for one in (*holds, "natural"):
                 header += [f"`--assume {one}`" if one != "natural" else "default", "width", "of the best"]
             lines += [f"## {shift}, {rows:,} rows on either side (diagnosis: {kinds})", "",
-                      *markdown([*header, "best method", "width"], table)]  # fmt: skip
-    return "\n".join(lines).rstrip() + "\n"
+                      *kit.table([*header, "best method", "width"], table)]  # fmt: skip
+    return kit.joined(lines)
 
 
 def _cells(cell: dict[str, Any], best: dict[str, Any] | None) -> list[str]:
@@ -140,34 +136,28 @@ def _cells(cell: dict[str, Any], best: dict[str, Any] | None) -> list[str]:
     return [f"{cell['coverage']:.1%}", f"{100 * cell['width']:.1f}", ratio]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Draw, estimate, write."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.metric_coverage", description=__doc__,
-        formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
-    parser.add_argument("--draws", type=int, default=DRAWS, help="of each shift and number of rows")
-    parser.add_argument("--rows", type=int, nargs="*", default=ROWS, help="of reference and target")
-    parser.add_argument("--tables", action="store_true", help="measure nothing: the page again")
-    options = parser.parse_args(arguments)
-    path = RESULTS / "metric_coverage.json"
-    if not options.tables:
-        start, draws = time.process_time(), []
-        for draw in range(options.draws):
-            draws += [measured(shift, rows, draw) for rows in options.rows for shift in SHIFTS]
-        kinds: dict[str, Counter[str]] = defaultdict(Counter)
-        for one in draws:
-            kinds[f"{one['shift']}, {one['rows']}"][one["kind"]] += 1
-        few = "" if options.draws == DRAWS else f" --draws {options.draws}"
-        plain = {"command": f"python -m benchmarks.metric_coverage{few}",
-                 "cpu_seconds": round(time.process_time() - start),
-                 "kinds": {name: dict(count.most_common()) for name, count in kinds.items()},
-                 "figures": figures(draws)}  # fmt: skip
-        path.write_text(json.dumps(plain) + "\n", encoding="utf-8")
-    text = page(json.loads(path.read_text(encoding="utf-8")))
-    path.with_suffix(".md").write_text(text, encoding="utf-8")
-    print(text)
-    return 0
+def measure(given: argparse.Namespace) -> kit.Result:
+    """Draw and estimate."""
+    start, draws = time.process_time(), []
+    for draw in range(given.draws):
+        draws += [measured(shift, rows, draw) for rows in given.rows for shift in SHIFTS]
+    kinds: dict[str, Counter[str]] = defaultdict(Counter)
+    for one in draws:
+        kinds[f"{one['shift']}, {one['rows']}"][one["kind"]] += 1
+    few = "" if given.draws == DRAWS else f" --draws {given.draws}"
+    return {"command": f"python -m benchmarks.metric_coverage{few}", "cpu_seconds": round(time.process_time() - start),
+        "kinds": {name: dict(count.most_common()) for name, count in kinds.items()},
+        "figures": figures(draws)}  # fmt: skip
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(
+        kit.command(
+            __doc__,
+            "metric_coverage",
+            measure,
+            page,
+            draws=(DRAWS, "of each shift and number of rows"),
+            rows={"type": int, "nargs": "*", "default": ROWS, "help": "of reference and target"},
+        )
+    )

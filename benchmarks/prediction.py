@@ -15,22 +15,19 @@ writes the probabilities of all rows; the largest difference from ours is printe
 from __future__ import annotations
 
 import argparse
-import io
 import json
-import lzma
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from itertools import pairwise
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
+from benchmarks import kit
+
 LIMITS = {"pipeline": 3.0, "torch loop": 1.0}
 SAME = 1e-5
 
@@ -84,11 +81,8 @@ np.save(out, torch.cat(found).numpy())
 IMPORTS = "import torch, transformers; transformers.AutoModelForSequenceClassification"
 
 
-# --------------------------------------------------------------------------- models and data
-
-
-def minilm(folder: Path) -> Path:
-    """The packaged encoder with a head of two classes, drawn by a seed."""
+def minilm(folder: Path, **changes: Any) -> Any:
+    """The packaged encoder as a classifier with a head drawn by a seed; it is saved with its tokenizer."""
     import torch
     import transformers
 
@@ -96,9 +90,9 @@ def minilm(folder: Path) -> Path:
 
     source = packaged_minilm()
     torch.manual_seed(0)
-    net = transformers.AutoModelForSequenceClassification.from_pretrained(
-        source, id2label={0: "negative", 1: "positive"}, label2id={"negative": 0, "positive": 1}
-    )
+    net = transformers.AutoModelForSequenceClassification.from_pretrained(source, **changes)
+    if changes.get("num_labels") == 1:
+        net.classifier.weight.data.normal_(0, 1.0)  # scores that differ, so that a difference can be seen
     net.save_pretrained(folder)
     transformers.AutoTokenizer.from_pretrained(source).save_pretrained(folder)
     return folder
@@ -120,19 +114,11 @@ def texts(name: str, path: Path, rows: int | None) -> tuple[Path, int]:
 
 def images(path: Path) -> tuple[Path, int]:
     """CIFAR-10's test images as arrays."""
-    from PIL import Image
+    from oodometer.datasets import cifar10
 
-    from oodometer.datasets import data_folder
-
-    folder = data_folder()
-    assert folder is not None, "set OODOMETER_DATA to the folder of data sets"
-    with lzma.open(folder / "images" / "test_jpegs.npz.xz") as packed:
-        held = np.load(io.BytesIO(packed.read()))
-    jpeg, offset = held["jpeg"], held["offset"]
-    cells = (jpeg[a:b].tobytes() for a, b in pairwise(offset.tolist()))
-    pixels = np.stack([np.asarray(Image.open(io.BytesIO(one)).convert("RGB")) for one in cells])
-    np.savez(path, image=pixels, label=held["label"][: len(pixels)])
-    return path, len(pixels)
+    data = cifar10("test")
+    np.savez(path, image=data.inputs, label=data.targets)
+    return path, len(data)
 
 
 def resnet(folder: Path, data: Path) -> Path:
@@ -146,70 +132,50 @@ def resnet(folder: Path, data: Path) -> Path:
     return model.save(folder)
 
 
-# --------------------------------------------------------------------------- timing
-
-
-def measure(name: str, rows: int, sides: dict[str, list[str]], home: Path, rounds: int) -> dict[str, Any]:
-    """Run whole processes in turns; seconds a side and round, ratios to ours within a round, differences."""
-    seconds: dict[str, list[float]] = {side: [] for side in sides}
-    for turn in range(rounds):
-        order = list(sides)[turn % len(sides) :] + list(sides)[: turn % len(sides)]
-        for side in order:
-            begun = time.perf_counter()
-            done = subprocess.run([sys.executable, *sides[side]], capture_output=True, text=True, check=False)
-            seconds[side].append(time.perf_counter() - begun)
-            if done.returncode:
-                raise RuntimeError(f"{name}, {side}: {done.stderr[-800:]}")
+def compared(name: str, rows: int, sides: dict[str, list[str]], home: Path, rounds: int) -> kit.Result:
+    """Run whole processes in turns; seconds a side, ratios to ours within a round, differences."""
+    runs = {side: partial(kit.timed, [sys.executable, *words]) for side, words in sides.items()}
+    seconds = {side: [one for one, _ in found] for side, found in kit.in_turns(runs, rounds).items()}
     ours = np.load(home / "ours.npz")["probabilities"]
     out = {}
-    for side, found in seconds.items():
-        ratios = [theirs / own for theirs, own in zip(found, seconds["oodometer"], strict=True)]
+    for side, values in seconds.items():
         path = home / f"{side.replace(' ', '_')}.npy"
         out[side] = {
-            "seconds": statistics.median(found),
-            "rows_a_second": rows / statistics.median(found),
-            "ratio": statistics.median(ratios),
+            "seconds": statistics.median(values),
+            "rows_a_second": rows / statistics.median(values),
+            "ratio": statistics.median(kit.ratios(values, seconds["oodometer"])),
             "difference": float(np.abs(np.load(path) - ours).max()) if path.exists() else 0.0,
         }
     return {"case": name, "rows": rows, "sides": out}
 
 
-def in_turns(home: Path, rounds: int) -> list[dict[str, Any]]:
-    """All cases."""
-    scripts = {"pipeline": PIPELINE, "torch_loop": TORCH_LOOP, "image_loop": IMAGE_LOOP}
-    for name, code in scripts.items():
+def cases(home: Path, rounds: int) -> list[kit.Result]:
+    """Short texts, long texts, images."""
+    for name, code in (("pipeline", PIPELINE), ("torch_loop", TORCH_LOOP), ("image_loop", IMAGE_LOOP)):
         (home / f"{name}.py").write_text(code)
-    model = str(minilm(home / "minilm"))
-    ours = ["-m", "oodometer", "predict"]
-    out = ["--out", str(home / "ours.npz")]
-    cases = []
-    for name, title, rows in (
-        ("sst2", "MiniLM on short texts (SST-2)", None),
-        ("imdb", "MiniLM on long texts (IMDb)", 200),
+    labels = {"id2label": {0: "negative", 1: "positive"}, "label2id": {"negative": 0, "positive": 1}}
+    ours, out = ["-m", "oodometer", "predict"], ["--out", str(home / "ours.npz")]
+    encoder, network = str(minilm(home / "minilm", **labels)), home / "resnet"
+    short, long = texts("sst2", home / "sst2.jsonl", None), texts("imdb", home / "imdb.jsonl", 200)
+    pictures = images(home / "cifar.npz")
+    resnet(network, pictures[0])
+    loops = {"pipeline": "pipeline", "torch loop": "torch_loop"}
+    found = []
+    for title, (data, count), model, others in (
+        ("MiniLM on short texts (SST-2)", short, encoder, loops),
+        ("MiniLM on long texts (IMDb)", long, encoder, loops),
+        ("ResNet-8 on images (CIFAR-10)", pictures, str(network), {"torch loop": "image_loop"}),
     ):
-        data, count = texts(name, home / f"{name}.jsonl", rows)
         sides = {"oodometer": [*ours, model, str(data), *out]}
-        for side in ("pipeline", "torch_loop"):
-            called = side.replace("_", " ")
-            sides[called] = [str(home / f"{side}.py"), model, str(data), str(home / f"{side}.npy")]
-        cases.append(measure(title, count, sides, home, rounds))
-    data, count = images(home / "cifar.npz")
-    network = str(resnet(home / "resnet", data))
-    sides = {"oodometer": [*ours, network, str(data), *out],
-        "torch loop": [str(home / "image_loop.py"), network, str(data), str(home / "torch_loop.npy")]}  # fmt: skip
-    cases.append(measure("ResNet-8 on images (CIFAR-10)", count, sides, home, rounds))
-    return cases
+        for side, script in others.items():
+            sides[side] = [str(home / f"{script}.py"), model, str(data), str(home / f"{side.replace(' ', '_')}.npy")]
+        found.append(compared(title, count, sides, home, rounds))
+    return found
 
 
 def start_up() -> float:
     """Seconds that a process takes to import torch and transformers, the smallest of three."""
-
-    def once() -> float:
-        begun = time.perf_counter()
-        subprocess.run([sys.executable, "-c", IMPORTS], check=True, capture_output=True)
-        return time.perf_counter() - begun
-
-    return min(once() for _ in range(3))
+    return min(kit.timed([sys.executable, "-c", IMPORTS])[0] for _ in range(3))
 
 
 def judge(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -226,56 +192,39 @@ def judge(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return out
 
 
-def table(result: dict[str, Any]) -> str:
+def page(result: kit.Result) -> str:
     """The result as Markdown."""
+    rows = [
+        [f"{case['case']}, {case['rows']:,} rows", side, f"{one['seconds']:.1f}", f"{one['rows_a_second']:.0f}",
+         f"{one['ratio']:.2f}", f"{one['difference']:.1e}"]
+        for case in result["cases"] for side, one in case["sides"].items()
+    ]  # fmt: skip
+    promises = [
+        [f"{one['case']}: {one['what']}", f"{one['value']:.2g}", "yes" if one["holds"] else "NO"]
+        for one in result["limits"]
+    ]
     lines = [
         f"`python -m benchmarks.prediction`, {result['date']}, {result['machine']['cpu']}; whole processes, medians of "
         f"{result['rounds']} rounds. Importing torch and transformers alone takes {result['start_up']:.1f} s of each.",
         "",
-        "| case | side | seconds | rows a second | times ours | largest difference |",
-        "|---|---|---|---|---|---|",
+        *kit.table(["case", "side", "seconds", "rows a second", "times ours", "largest difference"], rows, "l"),
+        *kit.table(["promise", "found", "holds"], promises, "l"),
     ]
-    for case in result["cases"]:
-        for side, found in case["sides"].items():
-            lines.append(
-                f"| {case['case']}, {case['rows']:,} rows | {side} | {found['seconds']:.1f} | "
-                f"{found['rows_a_second']:.0f} | {found['ratio']:.2f} | {found['difference']:.1e} |"
-            )
-    lines += ["", "| promise | found | holds |", "|---|---|---|"]
-    for one in result["limits"]:
-        lines.append(f"| {one['case']}: {one['what']} | {one['value']:.2g} | {'yes' if one['holds'] else 'NO'} |")
-    return "\n".join(lines) + "\n"
+    return kit.joined(lines)
 
 
-def main() -> int:
-    """Measure, write, print; with --check the exit status tells whether every promise holds."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
-    parser.add_argument("--check", action="store_true", help="exit 1 if a promise does not hold")
-    args = parser.parse_args()
+def measure(given: argparse.Namespace) -> kit.Result:
+    """All cases."""
     from importlib.metadata import version
 
-    from benchmarks.run import machine, write
-
     with tempfile.TemporaryDirectory() as folder:
-        cases = in_turns(Path(folder), args.rounds)
-    result = {
-        "suite": "prediction",
-        "date": time.strftime("%Y-%m-%d"),
-        "machine": machine(),
-        "versions": {name: version(name) for name in ("torch", "transformers")},
-        "rounds": args.rounds,
-        "start_up": start_up(),
-        "cases": cases,
-        "limits": judge(cases),
-    }
-    args.out.mkdir(parents=True, exist_ok=True)
-    write(args.out / "prediction.json", json.dumps(result, indent=1) + "\n")
-    write(args.out / "prediction.md", table(result))
-    print(table(result))
-    return int(args.check and not all(one["holds"] for one in result["limits"]))
+        found = cases(Path(folder), given.rounds)
+    return {
+        "suite": "prediction", "date": time.strftime("%Y-%m-%d"), "machine": kit.machine(),
+        "versions": {name: version(name) for name in ("torch", "transformers")}, "rounds": given.rounds,
+        "start_up": start_up(), "cases": found, "limits": judge(found),
+    }  # fmt: skip
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(kit.command(__doc__, "prediction", measure, page, rounds=(5, "rounds of all sides")))

@@ -16,19 +16,18 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
-import os
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks import kit
 from oodometer.inference.clusters import student_quantile
 from oodometer.rankings import Posterior, agreement_values, posterior, posterior_by_pattern, rows_to_label
 from oodometer.rankings import posterior as by_pattern
 
-HOME = Path(__file__).parent / "results"
 ORDERS = ("right of ten", "before", "rank", "right, ties by agreement", "right, ties by reference", "plain sum")
 LABELS, POOL, MORE = 10, 1000, 10
 CONSTANTS: dict[str, dict[str, Any]] = {  # of the prior of `by_pattern`
@@ -221,43 +220,51 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
     return {"orders": orders, "calibration": calibration, "further": further}
 
 
-def markdown(found: Mapping[str, Any], command: str) -> str:
+def page(found: Mapping[str, Any]) -> str:
     """The page."""
-    lines = ["# Orders of models from ten labels", "", f"`{command}`. Pairs rightly ordered in %, in brackets the mean"]
-    lines += [
-        "difference from counting the right answers with its 95 % interval over suites; regret of the first model."
-    ]
-    lines += ["", "| group | suites | " + " | ".join(ORDERS) + " |", "|---|---:|" + "---:|" * len(ORDERS)]
+    rows = []
     for group, cells in found["orders"].items():
-        line = f"| {group} | {cells['suites']} |"
+        row = [group, str(cells["suites"])]
         for name in ORDERS:
-            one = cells[name]
-            mean, low, high = one["beside counting"]
+            mean, low, high = cells[name]["beside counting"]
             gap = "" if name == ORDERS[0] else f" ({mean:+.1f} [{low:+.1f}, {high:+.1f}])"
-            line += f" {one['pairs']:.1f}{gap}, {one['regret']:.2f} |"
-        lines.append(line)
-    lines += ["", "## What was said, and what was true", "", "Tenths that hold at least 100 cases, in %."]
+            row.append(f"{cells[name]['pairs']:.1f}{gap}, {cells[name]['regret']:.2f}")
+        rows.append(row)
+    lines = [
+        "# Orders of models from ten labels",
+        "",
+        f"`{found['command']}`. Pairs rightly ordered in %, in brackets the mean",
+        "difference from counting the right answers with its 95 % interval over suites; regret of the first model.",
+        "",
+        *kit.table(["group", "suites", *ORDERS], rows),
+        "## What was said, and what was true",
+        "",
+        "Tenths that hold at least 100 cases, in %.",
+        "",
+    ]
     for group, kinds in found["calibration"].items():
-        lines += ["", f"### {group}", "", "| of | tenth from | cases | said | true | difference |"]
-        lines.append("|---|---:|---:|---:|---:|---:|")
-        for name, rows in kinds.items():
-            lines += [
-                f"| P({name}) | {one['from']:.1f} | {one['cases']:,} | {one['said']:.1f} | {one['true']:.1f} | "
-                f"{one['said'] - one['true']:+.1f} |"
-                for one in rows
-            ]
-    lines += ["", "## Ten further labels: suggested rows less random rows, regret in points", ""]
-    lines += ["| group | suites | mean | 95 % |", "|---|---:|---:|---:|"]
+        rows = [
+            [f"P({name})", f"{one['from']:.1f}", f"{one['cases']:,}", f"{one['said']:.1f}", f"{one['true']:.1f}",
+             f"{one['said'] - one['true']:+.1f}"]
+            for name, tenths in kinds.items() for one in tenths
+        ]  # fmt: skip
+        header = ["of", "tenth from", "cases", "said", "true", "difference"]
+        lines += [f"### {group}", "", *kit.table(header, rows)]
+    rows = []
     for group, one in found["further"].items():
         mean, low, high = one["suggested less random"]
-        lines.append(f"| {group} | {one['suites']} | {mean:+.2f} | [{low:+.2f}, {high:+.2f}] |")
+        rows.append([group, str(one["suites"]), f"{mean:+.2f}", f"[{low:+.2f}, {high:+.2f}]"])
+    lines += ["## Ten further labels: suggested rows less random rows, regret in points", ""]
+    lines += kit.table(["group", "suites", "mean", "95 %"], rows)
     if "constants" in found:
-        lines += ["", "## Constants of the prior, whole sources left out", "", found["constants"]["about"], ""]
-        lines += ["| constants | log loss of pairs | pairs rightly ordered | sources that choose them |"]
-        lines.append("|---|---:|---:|---:|")
-        for name, one in found["constants"]["settings"].items():
-            lines.append(f"| {name} | {one['loss']:.4f} | {one['pairs']:.1f} | {one['chosen']} |")
-    return "\n".join(lines) + "\n"
+        lines += ["## Constants of the prior, whole sources left out", "", found["constants"]["about"], ""]
+        rows = [
+            [name, f"{one['loss']:.4f}", f"{one['pairs']:.1f}", str(one["chosen"])]
+            for name, one in found["constants"]["settings"].items()
+        ]
+        header = ["constants", "log loss of pairs", "pairs rightly ordered", "sources that choose them"]
+        lines += kit.table(header, rows)
+    return kit.joined(lines)
 
 
 def constants(every: list[Suite], draws: int) -> dict[str, Any]:
@@ -295,33 +302,30 @@ def constants(every: list[Suite], draws: int) -> dict[str, Any]:
     return {"about": about, "sources": sources, "settings": settings}
 
 
-def main() -> None:
-    """Run, write, print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=40)
-    parser.add_argument("--further", type=int, default=10, help="draws with ten further labels")
-    parser.add_argument("--constants", action="store_true")
-    parser.add_argument("--every", type=int, default=1, help="each n-th suite alone, for a quick look; nothing is kept")
-    asked = parser.parse_args()
-    every = list(suites(Path(os.environ["OODOMETER_DATA"])))[:: asked.every]
-    path = HOME / "rank_suites.json"
-    kept = json.loads(path.read_text()) if path.exists() else {}
-    if asked.constants:
-        kept["constants"] = constants(every, asked.draws)
-    else:
-        results = []
-        for suite in every:
-            results.append(of_suite(suite, asked.draws, min(asked.further, asked.draws)))
-            print(suite.name, results[-1]["orders"]["rank"], flush=True)
-        by_suite = [{key: value for key, value in one.items() if key != "said"} for one in results]
-        command = f"python -m benchmarks.rank_suites --draws {asked.draws} --further {asked.further}"
-        kept = {**kept, "command": command, **summary(results), "suites": by_suite}
-    text = markdown(kept, kept["command"]) if "orders" in kept else ""
-    if asked.every == 1:
-        path.write_text(json.dumps(kept, indent=1) + "\n")
-        (HOME / "rank_suites.md").write_text(text)
-    print(text)
+def measure(given: argparse.Namespace) -> kit.Result:
+    """All suites, or the constants of the prior; what was measured of the other stays."""
+    every = list(suites(kit.data_folder()))[:: given.only or 1]
+    if given.constants:
+        return {**given.before, "constants": constants(every, given.draws)}
+    results = []
+    for suite in every:
+        results.append(of_suite(suite, given.draws, min(given.further, given.draws)))
+        print(suite.name, results[-1]["orders"]["rank"], file=sys.stderr, flush=True)
+    by_suite = [{key: value for key, value in one.items() if key != "said"} for one in results]
+    command = f"python -m benchmarks.rank_suites --draws {given.draws} --further {given.further}"
+    return {**given.before, "command": command, **summary(results), "suites": by_suite}
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(
+        kit.command(
+            __doc__,
+            "rank_suites",
+            measure,
+            page,
+            draws=(40, "draws a suite"),
+            further=(10, "draws with ten further labels"),
+            constants=(False, "other constants of the prior"),
+            only=(0, "each n-th suite alone, for a quick look; nothing is kept"),
+        )
+    )

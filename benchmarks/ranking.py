@@ -16,17 +16,16 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from benchmarks.prediction import RESULTS, start_up
-from benchmarks.run import machine, write
+from benchmarks import kit
+from benchmarks.prediction import minilm, start_up
 
 ROWS, CANDIDATES = 200, 10
 LAYERS = (6, 3)
@@ -75,24 +74,6 @@ np.save(out, found)
 SCRIPTS = {"oodometer": OURS, "pipeline": PIPELINE, "torch loop": TORCH_LOOP}
 
 
-def ranker(folder: Path, layers: int) -> Path:
-    """The first layers of the packaged encoder with one output, drawn by a seed."""
-    import torch
-    import transformers
-
-    from oodometer.recipes.selective_answering.lineup import packaged_minilm
-
-    source = packaged_minilm()
-    torch.manual_seed(0)
-    net = transformers.AutoModelForSequenceClassification.from_pretrained(
-        source, num_labels=1, num_hidden_layers=layers
-    )
-    net.classifier.weight.data.normal_(0, 1.0)  # scores that differ, so that a difference can be seen
-    net.save_pretrained(folder)
-    transformers.AutoTokenizer.from_pretrained(source).save_pretrained(folder)
-    return folder
-
-
 def dialogues(path: Path, model: Path) -> tuple[Path, int]:
     """Replies of the test split with their candidates, as JSON lines, and the tokens of all pairs.
 
@@ -117,86 +98,74 @@ def dialogues(path: Path, model: Path) -> tuple[Path, int]:
     return path, tokens
 
 
-def in_turns(home: Path, layers: int, rounds: int) -> dict[str, Any]:
-    """All sides, `rounds` times each; then what a person types, as often."""
+def compared(home: Path, layers: int, rounds: int) -> kit.Result:
+    """All sides, `rounds` times each, and what a person types, as often."""
     home.mkdir()
-    model = ranker(home / "ranker", layers)
+    model = minilm(home / "ranker", num_labels=1, num_hidden_layers=layers)
     data, tokens = dialogues(home / "dialogues.jsonl", model)
+    files = {side: home / f"ask_{side.replace(' ', '_')}.npy" for side in SCRIPTS}  # not the name of a package
     commands = {}
     for side, code in SCRIPTS.items():
-        script = home / f"ask_{side.replace(' ', '_')}.py"  # not the name of a package
+        script = files[side].with_suffix(".py")
         script.write_text(code)
-        commands[side] = [str(script), str(model), str(data), str(script.with_suffix(".npy"))]
-    typed = ["-m", "oodometer", "predict", str(model), str(data), "--out", str(home / "typed.jsonl")]
-    commands["oodometer predict, as typed"] = typed
-    whole: dict[str, list[float]] = {side: [] for side in commands}
-    asking: dict[str, list[float]] = {side: [] for side in SCRIPTS}
-    for turn in range(rounds):
-        order = list(commands)[turn % len(commands) :] + list(commands)[: turn % len(commands)]
-        for side in order:
-            begun = time.perf_counter()
-            done = subprocess.run([sys.executable, *commands[side]], capture_output=True, text=True, check=False)
-            whole[side].append(time.perf_counter() - begun)
-            if done.returncode:
-                raise RuntimeError(f"{side}: {done.stderr[-800:]}")
-            if side in asking:
-                asking[side].append(float(done.stdout.split()[-1]))
-    ours = np.load(home / "ask_oodometer.npy")
-    typed = [json.loads(line) for line in (home / "typed.jsonl").read_text().splitlines()]
-    files = {side: home / f"ask_{side.replace(' ', '_')}.npy" for side in asking}
-    differences = {side: float(np.abs(np.load(file) - ours).max()) for side, file in files.items()}
-    said = np.array([row["candidate_scores"] for row in typed])
-    differences["oodometer predict, as typed"] = float(np.abs(said - ours).max())
+        commands[side] = [str(script), str(model), str(data), str(files[side])]
+    typed = "oodometer predict, as typed"
+    commands[typed] = ["-m", "oodometer", "predict", str(model), str(data), "--out", str(home / "typed.jsonl")]
+    runs = kit.in_turns(
+        {side: partial(kit.timed, [sys.executable, *words]) for side, words in commands.items()}, rounds
+    )
+    ours = np.load(files["oodometer"])
+    answers = {side: np.load(file) for side, file in files.items()}
+    rows = [json.loads(line) for line in (home / "typed.jsonl").read_text().splitlines()]
+    answers[typed] = np.array([row["candidate_scores"] for row in rows])
+    whole = {side: [seconds for seconds, _ in found] for side, found in runs.items()}
+    asking = {side: [float(out.split()[-1]) for _, out in runs[side]] for side in SCRIPTS}
     sides = {}
     for side, seconds in whole.items():
-        row: dict[str, Any] = {"seconds": statistics.median(seconds), "difference": differences[side]}
-        own = whole["oodometer"]
-        row["whole_ratio"] = statistics.median(theirs / mine for theirs, mine in zip(seconds, own, strict=True))
+        row: kit.Result = {
+            "seconds": statistics.median(seconds),
+            "difference": float(np.abs(answers[side] - ours).max()),
+        }
+        row["whole_ratio"] = statistics.median(kit.ratios(seconds, whole["oodometer"]))
         if side in asking:
             row["asking_seconds"] = statistics.median(asking[side])
             row["tokens_a_second"] = tokens / row["asking_seconds"]
-            pairs = zip(asking[side], asking["oodometer"], strict=True)
-            row["asking_ratio"] = statistics.median(theirs / mine for theirs, mine in pairs)
+            row["asking_ratio"] = statistics.median(kit.ratios(asking[side], asking["oodometer"]))
         sides[side] = row
-    return {"pairs": ROWS * CANDIDATES, "tokens": tokens, "sides": sides}
+    return {"layers": layers, "pairs": ROWS * CANDIDATES, "tokens": tokens, "sides": sides}
 
 
-def page(found: dict[str, Any]) -> str:
+def page(found: kit.Result) -> str:
     """The result as Markdown."""
-    first = found["cases"][0]
-    lines = [
-        f"`python -m benchmarks.ranking`, {found['date']}, {found['machine']['cpu']}; medians of {found['rounds']} "
-        f"rounds; {first['pairs']:,} pairs of {first['tokens']:,} tokens. Importing torch and transformers alone takes "
-        f"{found['start_up']:.1f} s of each whole process.",
-        "",
-        "| layers | side | asking, s | tokens a second | times ours | whole process, s | times ours | difference |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    first, rows = found["cases"][0], []
     for case in found["cases"]:
         for side, row in case["sides"].items():
             asked = ["-"] * 3
             if "asking_seconds" in row:
                 asked = [f"{row['asking_seconds']:.1f}", f"{row['tokens_a_second']:,.0f}", f"{row['asking_ratio']:.2f}"]
-            cells = [str(case["layers"]), side, *asked, f"{row['seconds']:.1f}", f"{row['whole_ratio']:.2f}"]
-            cells.append(f"{row['difference']:.0e}")
-            lines.append(f"| {' | '.join(cells)} |")
+            rows.append([str(case["layers"]), side, *asked, f"{row['seconds']:.1f}", f"{row['whole_ratio']:.2f}",
+                f"{row['difference']:.0e}"])  # fmt: skip
     ratios = [f"{one['sides']['pipeline']['asking_ratio']:.2f} with {one['layers']} layers" for one in found["cases"]]
-    lines += ["", f"Asked: {PROMISE:g} times the tokens a second of a plain pipeline. Found: {', '.join(ratios)}."]
-    return "\n".join(lines) + "\n"
+    header = ["layers", "side", "asking, s", "tokens a second", "times ours", "whole process, s", "times ours",
+        "difference"]  # fmt: skip
+    lines = [
+        f"`python -m benchmarks.ranking`, {found['date']}, {found['machine']['cpu']}; medians of {found['rounds']} "
+        f"rounds; {first['pairs']:,} pairs of {first['tokens']:,} tokens. Importing torch and transformers alone takes "
+        f"{found['start_up']:.1f} s of each whole process.",
+        "",
+        *kit.table(header, rows, "l"),
+        f"Asked: {PROMISE:g} times the tokens a second of a plain pipeline. Found: {', '.join(ratios)}.",
+    ]
+    return kit.joined(lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=3)
-    rounds = parser.parse_args().rounds
+def measure(given: argparse.Namespace) -> kit.Result:
+    """Both sizes."""
     with tempfile.TemporaryDirectory() as home:
-        cases = [{"layers": one, **in_turns(Path(home) / str(one), one, rounds)} for one in LAYERS]
-    found: dict[str, Any] = {"suite": "ranking", "rounds": rounds, "machine": machine()}
-    found |= {"date": time.strftime("%Y-%m-%d"), "start_up": start_up(), "cases": cases}
-    write(RESULTS / "ranking.json", json.dumps(found, indent=1) + "\n")
-    write(RESULTS / "ranking.md", page(found))
-    print(page(found))
+        cases = [compared(Path(home) / str(layers), layers, given.rounds) for layers in LAYERS]
+    return {"suite": "ranking", "rounds": given.rounds, "machine": kit.machine(), "date": time.strftime("%Y-%m-%d"),
+        "start_up": start_up(), "cases": cases}  # fmt: skip
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(kit.command(__doc__, "ranking", measure, page, rounds=(3, "rounds of all sides")))

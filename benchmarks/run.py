@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -18,11 +17,14 @@ import tempfile
 import threading
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # for `python benchmarks/run.py`
+
+from benchmarks import kit
+from benchmarks.kit import RESULTS, ROOT, Result, bench_dir
+
 PYTHON = sys.executable
 FIGURES = ("seconds", "process_seconds", "cpu_seconds", "peak_mb")
 
@@ -86,22 +88,17 @@ def nannyml(*options: str, rounds: int = 99) -> Side:
     return Side("benchmarks.peers.cbpe_nannyml", "cbpe", "nannyml", options, runs=1, rounds=rounds)
 
 
-def netcal() -> Side:
-    return Side("benchmarks.peers.ece_netcal", "ece", "netcal")
-
-
-def torchmetrics(threads: int) -> Side:
-    return Side("benchmarks.peers.ece_torchmetrics", "ece", "torchmetrics", threads=threads)
-
-
-def torch_uncertainty(threads: int) -> Side:
-    return Side("benchmarks.peers.aurc_torch_uncertainty", "aurc", "torch-uncertainty", threads=threads)
-
-
 def command(*words: str, env: str = "", note: str = "") -> Side:
     return Side(command=words, env=env, note=note)
 
 
+NETCAL = Side("benchmarks.peers.ece_netcal", "ece", "netcal")
+TORCHMETRICS, TORCHMETRICS_2 = (
+    Side("benchmarks.peers.ece_torchmetrics", "ece", "torchmetrics", threads=n) for n in (1, 2)
+)
+UNCERTAINTY, UNCERTAINTY_2 = (
+    Side("benchmarks.peers.aurc_torch_uncertainty", "aurc", "torch-uncertainty", threads=n) for n in (1, 2)
+)
 FIVE = ("source", "ac", "doc", "atc", "cbpe")
 
 
@@ -124,156 +121,71 @@ TYPED_LIMITS = (Limit("process_seconds", "five methods", "<=", 3, "plain"),
     Limit("process_seconds", "default", "<=", 2))  # fmt: skip
 
 SPEED = (
-    Case(
-        "typed-1m-10-npz",
-        "the command as it is typed, a whole process in a fresh interpreter, files in the page cache, no backtest "
-        "kept: `oodometer estimate reference.npz target.npz --json -`, 1,000,000 + 1,000,000 rows of 10 classes, with "
-        "five methods (source, ac, doc, atc, cbpe, `--backtest none`) and by default (every method, diagnosis, "
-        "backtest, headline); beside it a lean numpy pass over the same files, a whole process too",
-        "1m-10",
-        typed_sides("npz"),
-        TYPED_LIMITS,
-        rounds=9,
-    ),
+    Case("typed-1m-10-npz",
+         "the command as it is typed, a whole process in a fresh interpreter, files in the page cache, no backtest "
+         "kept: `oodometer estimate reference.npz target.npz --json -`, 1,000,000 + 1,000,000 rows of 10 classes, with "
+         "five methods (source, ac, doc, atc, cbpe, `--backtest none`) and by default (every method, diagnosis, "
+         "backtest, headline); beside it a lean numpy pass over the same files, a whole process too",
+         "1m-10", typed_sides("npz"), TYPED_LIMITS, rounds=9),
     Case("typed-1m-10-parquet", "the same from Parquet", "1m-10", typed_sides("parquet"), TYPED_LIMITS, rounds=9),
-    Case(
-        "typed-2k-10-csv",
-        "the same from two CSV files of 2,000 rows",
-        "2k-10",
-        {name: side for name, side in typed_sides("csv").items() if name != "plain"},
-        rounds=9,
-    ),
-    Case(
-        "estimate-100k-10",
-        "every first-wave estimator with its interval, 100,000 + 100,000 rows, 10 classes, in memory",
-        "100k-10",
-        {"ours": ours("estimate"), "plain": plain("estimate"), "nannyml": nannyml()},
-    ),
-    Case(
-        "estimate-1m-10",
-        "the same, 1,000,000 + 1,000,000 rows",
-        "1m-10",
-        {"ours": ours("estimate"), "plain": plain("estimate"), "nannyml": nannyml(rounds=3)},
-        (
-            Limit("seconds", "ours", "<=", 2, "plain"),
-            Limit("seconds", "nannyml", ">=", 40, "ours"),
-            Limit("peak_mb", "nannyml", ">=", 3, "ours"),
-        ),
-    ),
-    Case(
-        "whole-1m-10",
-        "what a user gets by default on the same rows: every method, the diagnosis, and a headline weighed by "
-        "a backtest (from nothing, and with the backtest of the run before)",
-        "1m-10",
-        {"ours": ours("estimate-whole", runs=1), "ours, backtest kept": ours("estimate-whole", "cache=whole", runs=2)},
-        (Limit("seconds", "ours", "<=", 10), Limit("seconds", "ours, backtest kept", "<=", 10)),
-        rounds=3,
-    ),
-    Case(
-        "estimate-50k-1000",
-        "the same, 50,000 + 50,000 rows, 1,000 classes (NannyML does not fit in 24 GB)",
-        "50k-1000",
-        {"ours": ours("estimate", runs=3), "plain": plain("estimate", runs=3)},
-        (Limit("seconds", "ours", "<=", 10), Limit("peak_mb", "ours", "<=", 2, "plain")),
-    ),
-    Case(
-        "files-1m-10",
-        "the same from two Parquet files, 1,000,000 + 1,000,000 rows",
-        "1m-10",
-        {"ours": ours("estimate-files", runs=3), "plain": plain("stream", runs=3)},
-        rounds=3,
-        rows=2_000_000,
-    ),
-    Case(
-        "files-10m-10",
-        "the same, a reference of 1,000,000 and a target of 10,000,000 rows",
-        "10m-10",
-        {
-            "ours": ours("estimate-files", runs=1),
-            "ours, 2 workers": ours("estimate-files", "workers=2", runs=1),
-            "plain": plain("stream", runs=1),
-        },
-        (Limit("peak_mb", "ours", "<=", 600), Limit("seconds", "ours", ">=", 1.5, "ours, 2 workers")),
-        rounds=9,
-        rows=11_000_000,
-    ),
-    Case(
-        "ece-1m-10",
-        "expected calibration error, 15 equal-width bins, 1,000,000 rows, 10 classes, in memory",
-        "1m-10",
-        {
-            "ours": ours("ece"),
-            "plain": plain("ece"),
-            "netcal": netcal(),
-            "torchmetrics": torchmetrics(1),
-            "torchmetrics, 2 threads": torchmetrics(2),
-        },
-        (
-            Limit("seconds", "netcal", ">=", 1, "ours"),
-            Limit("seconds", "torchmetrics", ">=", 1, "ours"),
-            Limit("seconds", "torchmetrics, 2 threads", ">=", 1, "ours"),
-        ),
-    ),
-    Case(
-        "aurc-1m-10",
-        "area under the risk-coverage curve, 1,000,000 rows, 10 classes, in memory",
-        "1m-10",
-        {
-            "ours": ours("aurc"),
-            "plain": plain("aurc"),
-            "torch-uncertainty": torch_uncertainty(1),
-            "torch-uncertainty, 2 threads": torch_uncertainty(2),
-        },
-        (
-            Limit("seconds", "torch-uncertainty", ">=", 1, "ours"),
-            Limit("seconds", "torch-uncertainty, 2 threads", ">=", 1, "ours"),
-        ),
-    ),
-    Case(
-        "selective-1m-10",
-        "every selective metric with its band (areas, DiSCA, coverage at risk, risk at coverage, both curves), "
-        "1,000,000 rows, 10 classes, in memory; beside it the peer's AURC alone, without a band",
-        "1m-10",
-        {
-            "ours": ours("selective"),
-            "torch-uncertainty": torch_uncertainty(1),
-            "torch-uncertainty, 2 threads": torch_uncertainty(2),
-            "plain bootstrap": Side(
-                "benchmarks.lean_numpy",
-                "aurc-bootstrap",
-                runs=1,
-                rounds=1,
-                note="500 samples of all rows, for AURC alone: what fd-shifts does, which is not on PyPI",
-            ),
-        },
-        (Limit("seconds", "torch-uncertainty", ">=", 1, "ours"), Limit("seconds", "plain bootstrap", ">=", 50, "ours")),
-    ),
-    Case(
-        "compare-50k-10",
-        "ten models on the same 50,000 rows: every metric with its band, paired rankings, failure cases, findings",
-        "100k-10",
-        {"ours": ours("compare", runs=2), "ours, the metrics alone": ours("selective", "models=10", runs=2)},
-        rounds=3,
-    ),
-    Case(
-        "start",
-        "a fresh interpreter: import, and the command's help",
-        "",
-        {
-            "import oodometer": command("-c", "import oodometer"),
-            "oodometer --help": command("-m", "oodometer", "--help"),
-            "oodometer methods": command("-m", "oodometer", "methods"),
-            "nothing": command("-c", "pass", note="the interpreter alone"),
-            "import numpy": command("-c", "import numpy"),
-            "import nannyml": command("-c", "import nannyml", env="nannyml"),
-        },
-        (
-            Limit("process_seconds", "import oodometer", "<=", 0.3),
-            Limit("process_seconds", "oodometer --help", "<=", 0.5),
-        ),
-        rounds=7,
-    ),
-)
+    Case("typed-2k-10-csv", "the same from two CSV files of 2,000 rows", "2k-10",
+         {name: side for name, side in typed_sides("csv").items() if name != "plain"}, rounds=9),
+    Case("estimate-100k-10",
+         "every first-wave estimator with its interval, 100,000 + 100,000 rows, 10 classes, in memory", "100k-10",
+         {"ours": ours("estimate"), "plain": plain("estimate"), "nannyml": nannyml()}),
+    Case("estimate-1m-10", "the same, 1,000,000 + 1,000,000 rows", "1m-10",
+         {"ours": ours("estimate"), "plain": plain("estimate"), "nannyml": nannyml(rounds=3)},
+         (Limit("seconds", "ours", "<=", 2, "plain"), Limit("seconds", "nannyml", ">=", 40, "ours"),
+          Limit("peak_mb", "nannyml", ">=", 3, "ours"))),
+    Case("whole-1m-10",
+         "what a user gets by default on the same rows: every method, the diagnosis, and a headline weighed by "
+         "a backtest (from nothing, and with the backtest of the run before)", "1m-10",
+         {"ours": ours("estimate-whole", runs=1),
+          "ours, backtest kept": ours("estimate-whole", "cache=whole", runs=2)},
+         (Limit("seconds", "ours", "<=", 10), Limit("seconds", "ours, backtest kept", "<=", 10)), rounds=3),
+    Case("estimate-50k-1000", "the same, 50,000 + 50,000 rows, 1,000 classes (NannyML does not fit in 24 GB)",
+         "50k-1000", {"ours": ours("estimate", runs=3), "plain": plain("estimate", runs=3)},
+         (Limit("seconds", "ours", "<=", 10), Limit("peak_mb", "ours", "<=", 2, "plain"))),
+    Case("files-1m-10", "the same from two Parquet files, 1,000,000 + 1,000,000 rows", "1m-10",
+         {"ours": ours("estimate-files", runs=3), "plain": plain("stream", runs=3)}, rounds=3, rows=2_000_000),
+    Case("files-10m-10", "the same, a reference of 1,000,000 and a target of 10,000,000 rows", "10m-10",
+         {"ours": ours("estimate-files", runs=1), "ours, 2 workers": ours("estimate-files", "workers=2", runs=1),
+          "plain": plain("stream", runs=1)},
+         (Limit("peak_mb", "ours", "<=", 600), Limit("seconds", "ours", ">=", 1.5, "ours, 2 workers")),
+         rounds=9, rows=11_000_000),
+    Case("ece-1m-10", "expected calibration error, 15 equal-width bins, 1,000,000 rows, 10 classes, in memory", "1m-10",
+         {"ours": ours("ece"), "plain": plain("ece"), "netcal": NETCAL, "torchmetrics": TORCHMETRICS,
+          "torchmetrics, 2 threads": TORCHMETRICS_2},
+         tuple(Limit("seconds", peer, ">=", 1, "ours")
+               for peer in ("netcal", "torchmetrics", "torchmetrics, 2 threads"))),
+    Case("aurc-1m-10", "area under the risk-coverage curve, 1,000,000 rows, 10 classes, in memory", "1m-10",
+         {"ours": ours("aurc"), "plain": plain("aurc"), "torch-uncertainty": UNCERTAINTY,
+          "torch-uncertainty, 2 threads": UNCERTAINTY_2},
+         (Limit("seconds", "torch-uncertainty", ">=", 1, "ours"),
+          Limit("seconds", "torch-uncertainty, 2 threads", ">=", 1, "ours"))),
+    Case("selective-1m-10",
+         "every selective metric with its band (areas, DiSCA, coverage at risk, risk at coverage, both curves), "
+         "1,000,000 rows, 10 classes, in memory; beside it the peer's AURC alone, without a band", "1m-10",
+         {"ours": ours("selective"), "torch-uncertainty": UNCERTAINTY, "torch-uncertainty, 2 threads": UNCERTAINTY_2,
+          "plain bootstrap": Side("benchmarks.lean_numpy", "aurc-bootstrap", runs=1, rounds=1,
+              note="500 samples of all rows, for AURC alone: what fd-shifts does, which is not on PyPI")},
+         (Limit("seconds", "torch-uncertainty", ">=", 1, "ours"),
+          Limit("seconds", "plain bootstrap", ">=", 50, "ours"))),
+    Case("compare-50k-10",
+         "ten models on the same 50,000 rows: every metric with its band, paired rankings, failure cases, findings",
+         "100k-10",
+         {"ours": ours("compare", runs=2), "ours, the metrics alone": ours("selective", "models=10", runs=2)},
+         rounds=3),
+    Case("start", "a fresh interpreter: import, and the command's help", "",
+         {"import oodometer": command("-c", "import oodometer"),
+          "oodometer --help": command("-m", "oodometer", "--help"),
+          "oodometer methods": command("-m", "oodometer", "methods"),
+          "nothing": command("-c", "pass", note="the interpreter alone"),
+          "import numpy": command("-c", "import numpy"),
+          "import nannyml": command("-c", "import nannyml", env="nannyml")},
+         (Limit("process_seconds", "import oodometer", "<=", 0.3),
+          Limit("process_seconds", "oodometer --help", "<=", 0.5)), rounds=7),
+)  # fmt: skip
 
 
 def cbpe_sides() -> dict[str, Side]:
@@ -282,10 +194,9 @@ def cbpe_sides() -> dict[str, Side]:
         "plain": plain("estimate")}  # fmt: skip
 
 
-METRIC_SIDES = {"netcal ece": netcal(), "torchmetrics ece": torchmetrics(1),
-    "torchmetrics ece, 2 threads": torchmetrics(2), "plain ece": plain("ece"),
-    "torch-uncertainty aurc": torch_uncertainty(1), "torch-uncertainty aurc, 2 threads": torch_uncertainty(2),
-    "plain aurc": plain("aurc")}  # fmt: skip
+METRIC_SIDES = {"netcal ece": NETCAL, "torchmetrics ece": TORCHMETRICS, "torchmetrics ece, 2 threads": TORCHMETRICS_2,
+    "plain ece": plain("ece"), "torch-uncertainty aurc": UNCERTAINTY,
+    "torch-uncertainty aurc, 2 threads": UNCERTAINTY_2, "plain aurc": plain("aurc")}  # fmt: skip
 
 PEERS = (Case("cbpe-100k-10", "CBPE, fit on 100,000 rows, estimate 100,000", "100k-10", cbpe_sides(), rounds=3),
     Case("cbpe-1m-10", "CBPE, fit on 1,000,000 rows, estimate 1,000,000", "1m-10", cbpe_sides(), rounds=3),
@@ -296,16 +207,11 @@ PEERS = (Case("cbpe-100k-10", "CBPE, fit on 100,000 rows, estimate 100,000", "10
 SUITES = {"speed": ("Speed and memory beside the peers", SPEED), "peers": ("The peers alone", PEERS)}
 
 
-def bench_dir() -> Path:
-    """The same folder as in data.py, which this file does not import: it would load numpy."""
-    return Path(os.environ.get("OODOMETER_BENCH_DIR") or Path(tempfile.gettempdir()) / "oodometer-bench")
-
-
 def interpreter(side: Side) -> str:
     return str(bench_dir() / "envs" / side.env / "bin" / "python") if side.env else PYTHON
 
 
-def run_once(side: Side, folder: str, timeout: float) -> dict[str, Any]:
+def run_once(side: Side, folder: str, timeout: float) -> Result:
     """One fresh process of one side: its own JSON line plus wall time and peak memory seen from outside."""
     if not Path(interpreter(side)).exists():
         return {"pending": f"no environment {side.env!r}: run benchmarks/peers/make_envs.sh {side.env}"}
@@ -337,7 +243,7 @@ def run_once(side: Side, folder: str, timeout: float) -> dict[str, Any]:
         why = complaint[-1] if complaint else f"exit {child.returncode}"
         missing = "No module named" in why and "oodometer" in why
         return {"pending" if missing else "failed": why}
-    found: dict[str, Any] = {} if side.command else json.loads(lines[-1])
+    found: Result = {} if side.command else json.loads(lines[-1])
     if "pending" in found:
         return found
     outside = usage.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e6 / 1024)
@@ -345,11 +251,7 @@ def run_once(side: Side, folder: str, timeout: float) -> dict[str, Any]:
     return {**found, "process_seconds": wall, "cpu_seconds": cpu, "peak_mb": found.get("peak_mb", outside)}
 
 
-def middle(values: list[float]) -> dict[str, float]:
-    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
-
-
-def run_case(case: Case, only_sides: set[str], rounds: int, timeout: float) -> dict[str, Any]:
+def run_case(case: Case, only_sides: set[str], rounds: int, timeout: float) -> Result:
     """All rounds of one case, and its limits."""
     folder = ""
     if case.data:
@@ -358,8 +260,8 @@ def run_case(case: Case, only_sides: set[str], rounds: int, timeout: float) -> d
         )
         folder = made.stdout.strip()
     names = [name for name in case.sides if not only_sides or name in only_sides]
-    measured: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
-    stopped: dict[str, dict[str, Any]] = {}
+    measured: dict[str, list[Result]] = {name: [] for name in names}
+    stopped: dict[str, Result] = {}
     for turn in range(rounds):
         shift = turn % len(names) if names else 0
         for name in names[shift:] + names[:shift]:
@@ -381,13 +283,13 @@ def run_case(case: Case, only_sides: set[str], rounds: int, timeout: float) -> d
     return {"name": case.name, "what": case.what, "data": case.data, "sides": sides, "limits": limits}
 
 
-def summarize(rounds: list[dict[str, Any]], rows: int) -> dict[str, Any]:
+def summarize(rounds: list[Result], rows: int) -> Result:
     """Median, minimum and maximum of every figure over the rounds; the rest from the last round."""
     if not rounds:
         return {"pending": "not run"}
     figures = (*FIGURES, "loaded_mb", "first_seconds", "fit_seconds", "estimate_seconds")
-    summary: dict[str, Any] = {
-        name: middle([one[name] for one in rounds]) for name in figures if all(name in one for one in rounds)
+    summary: Result = {
+        name: kit.spread([one[name] for one in rounds]) for name in figures if all(name in one for one in rounds)
     }
     if rows:
         summary["rows_per_second"] = rows / summary["seconds"]["median"]
@@ -396,7 +298,7 @@ def summarize(rounds: list[dict[str, Any]], rows: int) -> dict[str, Any]:
     return {**summary, **rest, "rounds": len(rounds), "runs": runs}
 
 
-def judge(limit: Limit, measured: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+def judge(limit: Limit, measured: dict[str, list[Result]]) -> Result:
     """The limit in words, what was measured, and whether it holds (null: not measured)."""
     words = f"{limit.figure} of {limit.left} {limit.sign} {limit.bound:g}"
     if limit.right:
@@ -412,20 +314,9 @@ def judge(limit: Limit, measured: dict[str, list[dict[str, Any]]]) -> dict[str, 
     return {"limit": words, "value": value, "holds": holds}
 
 
-def ratio(left: list[dict[str, Any]], right: list[dict[str, Any]], figure: str) -> float:
+def ratio(left: list[Result], right: list[Result], figure: str) -> float:
     """Round by round, then the median; a side with fewer rounds is paired with the other's first ones."""
     return float(statistics.median(a[figure] / b[figure] for a, b in zip(left, right, strict=False)))
-
-
-def machine() -> dict[str, Any]:
-    model = ""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
-    except OSError:
-        pass
-    return {"cpu": model or platform.processor(), "cores": os.cpu_count(), "system": platform.system(),
-        "python": platform.python_version(), "load_at_start": os.getloadavg()[0]}  # fmt: skip
 
 
 def figure(cell: dict[str, float] | None, digits: int) -> str:
@@ -436,7 +327,7 @@ def figure(cell: dict[str, float] | None, digits: int) -> str:
     return mid if low == high else f"{mid} ({low}-{high})"
 
 
-def table(title: str, result: dict[str, Any]) -> str:
+def page(title: str, result: Result) -> str:
     """The results as Markdown."""
     about = result["machine"]
     lines = [
@@ -444,9 +335,10 @@ def table(title: str, result: dict[str, Any]) -> str:
         "",
         f"{result['date']}, {about['cores']} cores ({about['cpu']}), Python {about['python']},"
         f" load {about['load_at_start']:.1f} at the start. {HOW_TO_READ}",
+        "",
     ]
     for case in result["cases"]:
-        lines += ["", f"## {case['name']}", "", f"{case['what'][0].upper()}{case['what'][1:]}.", ""]
+        lines += [f"## {case['name']}", "", f"{case['what'][0].upper()}{case['what'][1:]}.", ""]
         lines += ["| side | seconds | beside ours | process | CPU | MB | value |", "|---|---|---|---|---|---|---|"]
         for name, side in case["sides"].items():
             if "pending" in side or "failed" in side:
@@ -455,31 +347,27 @@ def table(title: str, result: dict[str, Any]) -> str:
             value = side.get("value")
             if isinstance(value, dict):
                 value = value.get("binned", next(iter(value.values())))
-            shown = "" if value is None else f"{value:.5f}"
             beside = f"{side['beside_ours']:.3g}" if "beside_ours" in side else ""
-            cells = [figure(side.get("seconds"), 4), beside, figure(side["process_seconds"], 2)]
-            cells.append(figure(side.get("cpu_seconds"), 2))
-            lines.append(f"| {name} | {' | '.join(cells)} | {figure(side['peak_mb'], 0)} | {shown} |")
+            cells = [figure(side.get("seconds"), 4), beside, figure(side["process_seconds"], 2),
+                figure(side.get("cpu_seconds"), 2), figure(side["peak_mb"], 0),
+                "" if value is None else f"{value:.5f}"]  # fmt: skip
+            lines.append(f"| {name} | {' | '.join(cells)} |")
+        lines.append("")
         speeds = {name: side["rows_per_second"] for name, side in case["sides"].items() if "rows_per_second" in side}
         if speeds:
-            lines += ["", "Rows per second: " + ", ".join(f"{n} {v / 1e6:.1f} million" for n, v in speeds.items())]
+            lines += ["Rows per second: " + ", ".join(f"{n} {v / 1e6:.1f} million" for n, v in speeds.items()), ""]
         if any(limit["value"] is not None for limit in case["limits"]):
-            lines += ["", "| limit | measured | holds |", "|---|---|---|"]
-            for limit in case["limits"]:
-                seen = "" if limit["value"] is None else f"{limit['value']:.3g}"
-                verdict = "" if limit["holds"] is None else "yes" if limit["holds"] else "NO"
-                lines.append(f"| {limit['limit']} | {seen} | {verdict} |")
-    return "\n".join(lines) + "\n"
+            verdicts = {None: "", True: "yes", False: "NO"}
+            rows = [
+                [one["limit"], "" if one["value"] is None else f"{one['value']:.3g}", verdicts[one["holds"]]]
+                for one in case["limits"]
+            ]
+            lines += kit.table(["limit", "measured", "holds"], rows, "l")
+    return kit.joined(lines)
 
 
 def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
-
-
-def write(path: Path, text: str) -> None:
-    part = path.with_name(path.name + ".part")
-    part.write_text(text)
-    part.replace(path)
 
 
 def main() -> int:
@@ -498,8 +386,7 @@ def main() -> int:
     unknown = set(args.only) - {case.name for case in cases}
     if unknown:
         parser.error(f"no case {sorted(unknown)}; there are {[case.name for case in cases]}")
-    args.out.mkdir(parents=True, exist_ok=True)
-    result: dict[str, Any] = {"suite": args.suite, "date": time.strftime("%Y-%m-%d"), "machine": machine()}
+    result: Result = {"suite": args.suite, "date": time.strftime("%Y-%m-%d"), "machine": kit.machine()}
     before = args.out / f"{args.suite}.json"
     kept = json.loads(before.read_text())["cases"] if args.only and before.exists() else []
     measured = {one["name"]: one for one in kept}
@@ -509,9 +396,8 @@ def main() -> int:
         say(f"{case.name}: {case.what}")
         measured[case.name] = run_case(case, set(args.sides), args.rounds or case.rounds, args.timeout)
         result["cases"] = [measured[one.name] for one in cases if one.name in measured]
-        write(args.out / f"{args.suite}.json", json.dumps(result, indent=1) + "\n")
-        write(args.out / f"{args.suite}.md", table(title, result))
-    print(table(title, result))
+        kit.save(args.out / args.suite, result, partial(page, title))
+    print(page(title, result))
     broken = [limit["limit"] for case in result["cases"] for limit in case["limits"] if limit["holds"] is False]
     return int(args.check and bool(broken))
 

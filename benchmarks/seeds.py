@@ -10,9 +10,9 @@ lies from the median over the seeds, in half widths of its 95 % interval (the me
 from __future__ import annotations
 
 import argparse
-import json
 import lzma
 import os
+import sys
 import tarfile
 import tempfile
 import warnings
@@ -25,10 +25,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from benchmarks.real.data import RESULTS, Models, data_folder
-from benchmarks.real.tables import markdown
-
-__all__ = ["main"]
+from benchmarks import kit
+from benchmarks.kit import data_folder
+from benchmarks.real.data import Models
 
 ROWS = (500, 5_000)
 BOUND = 0.1  # of a half width
@@ -82,67 +81,66 @@ def moves(seeds: list[dict[str, list[float]]]) -> dict[str, dict[str, float]]:
     """Median value and half width of each number, and how far its values lie from it, in half widths."""
     out = {}
     for name in seeds[0]:
-        told = np.array([one[name] for one in seeds if name in one])
-        half = max(float(np.median(told[:, 2] - told[:, 1])) / 2, 1e-4)
-        away = np.abs(told - np.median(told, axis=0)) / half
-        out[name] = {"value": round(float(np.median(told[:, 0])), 5), "half": round(half, 5), "said": len(told),
-                     "sd": round(float(told[:, 0].std()) / half, 4), "farthest": round(float(away[:, 0].max()), 4),
+        found = np.array([one[name] for one in seeds if name in one])
+        half = max(float(np.median(found[:, 2] - found[:, 1])) / 2, 1e-4)
+        away = np.abs(found - np.median(found, axis=0)) / half
+        out[name] = {"value": round(float(np.median(found[:, 0])), 5), "half": round(half, 5), "said": len(found),
+                     "sd": round(float(found[:, 0].std()) / half, 4), "farthest": round(float(away[:, 0].max()), 4),
                      "ends": round(float(away[:, 1:].max()), 4)}  # fmt: skip
     return out
 
 
-def main() -> None:
-    """Run, write, print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--only")
-    parser.add_argument("--out", type=Path, default=RESULTS / "seeds.json")
-    asked = parser.parse_args()
+def measure(given: argparse.Namespace) -> kit.Result:
+    """Every case and number of rows, or one case."""
     os.environ["OODOMETER_CACHE"] = ""
     import oodometer
 
     warnings.simplefilter("ignore")
     rows = []
-    for name, here, there, how in cases(asked.only):
+    for name, here, there, how in cases(given.only or None):
         for count in ROWS:
             reference, target = drawn(here, count, 1), drawn(there, count, 2)
-            told = [
+            seeds = [
                 numbers(oodometer.estimate(reference, target, seed=seed, workers=1, **how))
-                for seed in range(asked.seeds)
+                for seed in range(given.seeds)
             ]
-            rows.append({"case": name, "rows": [len(reference), len(target)], "seed 0": told[0], "moves": moves(told)})
-            print(name, count, {k: v["farthest"] for k, v in rows[-1]["moves"].items() if v["farthest"] > BOUND})
-    command = f"python -m benchmarks.seeds --seeds {asked.seeds}"
-    head = json.dumps({"command": command, "version": oodometer.__version__, "bound": BOUND})
-    lines = ",\n".join(json.dumps(row) for row in rows)
-    asked.out.write_text(f'{head[:-1]}, "cases": [\n{lines}\n]}}\n', encoding="utf-8")
-    asked.out.with_suffix(".md").write_text(text(command, asked.seeds, rows), encoding="utf-8")
+            rows.append(
+                {"case": name, "rows": [len(reference), len(target)], "seed 0": seeds[0], "moves": moves(seeds)}
+            )
+            print(name, count, file=sys.stderr, flush=True)
+    command = f"python -m benchmarks.seeds --seeds {given.seeds}"
+    return {"command": command, "version": oodometer.__version__, "bound": BOUND, "cases": rows}
 
 
-def text(command: str, seeds: int, rows: list[dict[str, Any]]) -> str:
+def page(result: kit.Result) -> str:
     """The result in Markdown."""
+    rows = []
+    for case in result["cases"]:
+        where = [case["case"], " / ".join(f"{n:,}" for n in case["rows"])]
+        for name, one in case["moves"].items():
+            if " by " not in name or one["farthest"] > BOUND:
+                rows.append([*where, name, f"{100 * one['value']:.2f}", f"{100 * one['half']:.2f}",
+                             f"{100 * one['farthest']:.1f}", f"{100 * one['sd']:.1f}"])  # fmt: skip
+    every = [one for case in result["cases"] for name, one in case["moves"].items() if " by " in name]
+    still = sum(one["farthest"] <= BOUND for one in every)
     lines = [
         "# How far the seed moves a number",
         "",
-        f"`{command}`: values over {seeds} seeds, beside the half width of their 95 % interval; the farthest from the"
-        " median, and the standard deviation, in % of the half width. Headlines first, then the methods that move by"
-        f" more than {BOUND:.0%}.",
+        f"`{result['command']}`: values over {result['command'].split()[-1]} seeds, beside the half width of their "
+        "95 % interval; the farthest from the median, and the standard deviation, in % of the half width. "
+        f"Headlines first, then the methods that move by more than {BOUND:.0%}.",
         "",
+        *kit.table(
+            ["data", "rows (reference / target)", "number", "median %", "half width", "farthest %", "sd %"], rows
+        ),
+        f"{still} of {len(every)} numbers of single methods move by at most {BOUND:.0%} of their half width.",
     ]
-    table = []
-    for row in rows:
-        where = [row["case"], " / ".join(f"{n:,}" for n in row["rows"])]
-        for name, one in row["moves"].items():
-            if " by " in name and one["farthest"] <= BOUND:
-                continue
-            table.append([*where, name, f"{100 * one['value']:.2f}", f"{100 * one['half']:.2f}",
-                          f"{100 * one['farthest']:.1f}", f"{100 * one['sd']:.1f}"])  # fmt: skip
-    heads = ["data", "rows (reference / target)", "number", "median %", "half width", "farthest %", "sd %"]
-    every = [one for row in rows for name, one in row["moves"].items() if " by " in name]
-    still = sum(one["farthest"] <= BOUND for one in every)
-    said = f"{still} of {len(every)} numbers of single methods move by at most {BOUND:.0%} of their half width."
-    return "\n".join([*lines, *markdown(heads, table), said, ""])
+    return kit.joined(lines)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(
+        kit.command(
+            __doc__, "seeds", measure, page, seeds=(20, "seeds of each case"), only=("", "one case by its name")
+        )
+    )

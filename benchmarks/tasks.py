@@ -13,28 +13,19 @@ Needs $OODOMETER_DATA (sentences of sst_mr_cr_etc.tsv.xz, test images of CIFAR-1
 from __future__ import annotations
 
 import argparse
-import csv
 import hashlib
-import io
 import json
-import lzma
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from .run import machine
+from benchmarks import kit
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
 SIDES: dict[str, int | None] = {"no tasks": None, "workers 1": 1, "workers 2": 2}
 MEMBERS, SENTENCES, IMAGES, SIDE = 4, 2_000, 2_000, 128
 
@@ -60,24 +51,21 @@ if __name__ == "__main__":
 
 def prepare(home: Path) -> None:
     """The sentences and the images."""
+    import csv
+    import lzma
+
     from PIL import Image
 
-    data = os.environ.get("OODOMETER_DATA")
-    if not data:
-        raise SystemExit("set OODOMETER_DATA to the folder of the data")
-    with lzma.open(Path(data) / "sst_mr_cr_etc.tsv.xz", "rt", encoding="utf-8") as file:
+    from oodometer.datasets import cifar10
+
+    with lzma.open(kit.data_folder() / "sst_mr_cr_etc.tsv.xz", "rt", encoding="utf-8") as file:
         rows = [row for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row[0] == "rt-polarity.all"]
     chosen = np.random.default_rng(0).permutation(len(rows))[:SENTENCES]
-    told = [rows[i][2] for i in chosen], [rows[i][1] for i in chosen]
-    (home / "sentences.json").write_text(json.dumps(told))
+    (home / "sentences.json").write_text(json.dumps(([rows[i][2] for i in chosen], [rows[i][1] for i in chosen])))
     (home / "train.py").write_text(TRAINING)
-    with lzma.open(Path(data) / "images" / "test_jpegs.npz.xz") as packed:
-        held = np.load(io.BytesIO(packed.read()))
     (home / "images").mkdir()
-    files, offset = held["jpeg"], held["offset"]
-    for i in range(IMAGES):
-        with Image.open(io.BytesIO(files[offset[i] : offset[i + 1]].tobytes())) as image:
-            image.convert("RGB").resize((SIDE, SIDE)).save(home / "images" / f"{i:04}.png")
+    for i, pixels in enumerate(cifar10("test").inputs[:IMAGES]):
+        Image.fromarray(pixels).resize((SIDE, SIDE)).save(home / "images" / f"{i:04}.png")
 
 
 def train(home: Path, out: Path, workers: int | None) -> list[str]:
@@ -104,37 +92,35 @@ def digest(out: Path) -> str:
     return found.hexdigest()
 
 
-def measure(home: Path, job: str, rounds: int) -> dict[str, Any]:
+def compared(home: Path, job: str, rounds: int) -> kit.Result:
     """Seconds of each side, taking turns, and whether one worker and two give the same."""
-    seconds: dict[str, list[float]] = {side: [] for side in SIDES}
-    digests: dict[str, set[str]] = {side: set() for side in SIDES}
-    for number in range(rounds):
-        order = list(SIDES)[number % 3 :] + list(SIDES)[: number % 3]
-        for side in order:
-            out = home / f"{job.split()[0]}-{number}-{side.replace(' ', '-')}"
-            before = time.perf_counter()
-            subprocess.run(JOBS[job](home, out, SIDES[side]), check=True, stdout=subprocess.DEVNULL)
-            seconds[side].append(time.perf_counter() - before)
-            digests[side].add(digest(out))
-            print(f"{job}, round {number + 1}, {side}: {seconds[side][-1]:.1f} s", flush=True)
-    one, two, none = (seconds[side] for side in ("workers 1", "workers 2", "no tasks"))
+    done: list[tuple[str, str]] = []
+
+    def run(side: str) -> float:
+        out = home / f"{job.split()[0]}-{len(done)}"
+        seconds, _ = kit.timed(JOBS[job](home, out, SIDES[side]))
+        done.append((side, digest(out)))
+        return seconds
+
+    seconds = kit.in_turns({side: lambda side=side: run(side) for side in SIDES}, rounds)
+    two = seconds["workers 2"]
     return {
         "job": job,
         "seconds": {side: statistics.median(values) for side, values in seconds.items()},
-        "times_one_worker": spread([a / b for a, b in zip(one, two, strict=True)]),
-        "times_no_tasks": spread([a / b for a, b in zip(none, two, strict=True)]),
-        "equal": len(digests["workers 1"] | digests["workers 2"]) == 1,
-        "equal_to_no_tasks": len(set.union(*digests.values())) == 1,
+        "times_one_worker": kit.spread(kit.ratios(seconds["workers 1"], two)),
+        "times_no_tasks": kit.spread(kit.ratios(seconds["no tasks"], two)),
+        "equal": len({of for side, of in done if side != "no tasks"}) == 1,
+        "equal_to_no_tasks": len({of for _, of in done}) == 1,
     }
 
 
-def spread(values: list[float]) -> dict[str, float]:
-    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
-
-
-def table(result: dict[str, Any]) -> str:
+def page(result: kit.Result) -> str:
     """The results as Markdown."""
-    about = result["machine"]
+    about, rows = result["machine"], []
+    for case in result["cases"]:
+        rows.append([case["job"], *(f"{case['seconds'][side]:.1f} s" for side in SIDES),
+            *(kit.ranged(case[name], 2) for name in ("times_one_worker", "times_no_tasks")),
+            "to the last bit" if case["equal"] else "no"])  # fmt: skip
     lines = [
         "# Tasks: two workers beside one",
         "",
@@ -144,34 +130,27 @@ def table(result: dict[str, Any]) -> str:
         f" {result['rounds']} rounds in turns; times: the ratio within a round (minimum-maximum). A task has one"
         " thread; without tasks torch has all threads. `python -m benchmarks.tasks`",
         "",
-        "| job | no tasks | 1 worker | 2 workers | 2 beside 1 | 2 beside no tasks | 1 and 2 equal |",
-        "|---|---:|---:|---:|---:|---:|---|",
+        *kit.table(
+            ["job", "no tasks", "1 worker", "2 workers", "2 beside 1", "2 beside no tasks", "1 and 2 equal"],
+            rows,
+            "lrrrrrl",
+        ),
     ]
-    for case in result["cases"]:
-        s, one, none = case["seconds"], case["times_one_worker"], case["times_no_tasks"]
-        lines.append(
-            f"| {case['job']} | {s['no tasks']:.1f} s | {s['workers 1']:.1f} s | {s['workers 2']:.1f} s |"
-            f" {one['median']:.2f} ({one['min']:.2f}-{one['max']:.2f}) |"
-            f" {none['median']:.2f} ({none['min']:.2f}-{none['max']:.2f}) |"
-            f" {'to the last bit' if case['equal'] else 'no'} |"
-        )
-    return "\n".join(lines) + "\n"
+    return kit.joined(lines)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
-    about = machine()
+def measure(given: argparse.Namespace) -> kit.Result:
+    """Both jobs."""
+    about = kit.machine()
     with tempfile.TemporaryDirectory() as place:
         prepare(Path(place))
-        cases = [measure(Path(place), job, given.rounds) for job in JOBS]
-    result = {"date": date.today().isoformat(), "machine": about, "rounds": given.rounds, "cases": cases}
-    (RESULTS / "tasks.json").write_text(json.dumps(result, indent=1) + "\n")
-    (RESULTS / "tasks.md").write_text(table(result))
-    print(table(result))
-    return 0 if all(case["equal"] for case in cases) else 1
+        cases = [compared(Path(place), job, given.rounds) for job in JOBS]
+    limits = [{"limit": f"{case['job']}: equal", "value": 1, "holds": case["equal"]} for case in cases]
+    return {"date": date.today().isoformat(), "machine": about, "rounds": given.rounds, "cases": cases,
+        "limits": limits}  # fmt: skip
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(
+        kit.command(__doc__, "tasks", measure, page, ["--check", *sys.argv[1:]], rounds=(3, "rounds of all sides"))
+    )

@@ -11,59 +11,40 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
+import lzma
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
+import numpy as np
+
+from benchmarks import kit
+
 RATIOS = ("0.05", "0.10", "0.15", "0.20", "0.25", "0.30", "0.35", "0.40", "0.45", "0.50")
 # Tables 1 and 2 of Lee et al. (2021): contexts, words changed in each
 PAPER: dict[str, dict[str, tuple[int, float]]] = {
-    "unknown-words": dict(
-        zip(
-            RATIOS,
-            [
-                *((5481, 3.82), (6229, 7.26), (6513, 10.63), (6609, 14.20), (6604, 17.88)),
-                *((6550, 21.57), (6354, 25.50), (5831, 30.02), (4746, 33.30), (2787, 32.99)),
-            ],
-            strict=True,
-        )
-    ),
-    "known-words": dict(
-        zip(
-            RATIOS,
-            [
-                *((5481, 3.82), (6229, 7.26), (6512, 10.64), (6611, 14.20), (6618, 17.85)),
-                *((6561, 21.54), (6456, 25.38), (6060, 29.65), (5137, 33.41), (3130, 33.92)),
-            ],
-            strict=True,
-        )
-    ),
+    "unknown-words": dict(zip(RATIOS, [
+        (5481, 3.82), (6229, 7.26), (6513, 10.63), (6609, 14.20), (6604, 17.88),
+        (6550, 21.57), (6354, 25.50), (5831, 30.02), (4746, 33.30), (2787, 32.99)], strict=True)),
+    "known-words": dict(zip(RATIOS, [
+        (5481, 3.82), (6229, 7.26), (6512, 10.64), (6611, 14.20), (6618, 17.85),
+        (6561, 21.54), (6456, 25.38), (6060, 29.65), (5137, 33.41), (3130, 33.92)], strict=True)),
     "important-words": dict(
-        zip("12345", [(5925, 6.58), (5925, 6.98), (5925, 6.98), (5925, 6.98), (5925, 7.39)], strict=True)
-    ),
-}
+        zip("12345", [(5925, 6.58), (5925, 6.98), (5925, 6.98), (5925, 6.98), (5925, 7.39)], strict=True)),
+}  # fmt: skip
 ROUNDS = 3
 
 
 def data() -> Path:
     """DailyDialog as one file of JSON lines."""
-    home = os.environ.get("OODOMETER_DATA")
-    if not home:
-        raise SystemExit("set OODOMETER_DATA to the folder of the data")
-    return Path(home) / "dailydialog.jsonl.xz"
+    return kit.data_folder() / "dailydialog.jsonl.xz"
 
 
 def contexts() -> tuple[list[tuple[str, ...]], Any]:
     """The contexts of the test dialogues, and the words of the training dialogues."""
-    import lzma
-
     from oodometer.shifts.text import Vocabulary
 
     turns: dict[str, list[list[str]]] = {}
@@ -88,8 +69,6 @@ def counts(shift: Any, held: list[tuple[str, ...]], severity: str) -> dict[str, 
 
 def tables() -> tuple[dict[str, Any], int]:
     """Counts of every condition of the paper's tables, ours and theirs; and the number of contexts."""
-    import numpy as np
-
     from oodometer.shifts.text import ImportantWords, KnownWords, UnknownWords
     from oodometer.shifts.text.words import words_of
 
@@ -115,7 +94,7 @@ def tables() -> tuple[dict[str, Any], int]:
     return out, len(held)
 
 
-def typed() -> dict[str, Any]:
+def typed() -> kit.Result:
     """Seconds of the typed command: unknown words at one severity, and at all ten."""
     found = {}
     for name, severities in (("one severity", RATIOS[3:4]), ("ten severities", RATIOS)):
@@ -126,15 +105,12 @@ def typed() -> dict[str, Any]:
                 words = [sys.executable, "-m", "oodometer", "shift", "dialogue", str(data()), "--where", "split=test"]
                 words += ["--kind", "unknown-words", "--training", str(data()), "--training-where", "split=train"]
                 words += [word for one in severities for word in ("--severity", one)] + ["--out", str(out)]
-                before = time.perf_counter()
-                subprocess.run(words, check=True, capture_output=True)
-                taken.append(time.perf_counter() - before)
+                taken.append(kit.timed(words)[0])
         found[name] = {"median": statistics.median(taken), "all": taken}
-        print(name, found[name], flush=True)
     return found
 
 
-def as_markdown(result: dict[str, Any]) -> str:
+def page(result: kit.Result) -> str:
     """The results as Markdown."""
     lines = [
         "# Shifts of dialogues: counts beside the paper's",
@@ -146,42 +122,30 @@ def as_markdown(result: dict[str, Any]) -> str:
         " `python -m benchmarks.text_shifts`",
         "",
     ]
-    for kind, rows in result["tables"].items():
-        if "paper" not in rows[0]:
-            continue
-        lines += [f"## {kind}", "", "| severity | paper | ours | ours with pieces |", "|---|---|---|---|"]
-        for row in rows:
-            cells = [
-                f"{one['rows']:,} of {one['targets']:.2f}"
-                for one in (row["paper"], row["ours"], row["ours_with_pieces"])
+    for kind, cases in result["tables"].items():
+        if "paper" in cases[0]:
+            sides = ("paper", "ours", "ours_with_pieces")
+            rows = [
+                [case["severity"], *(f"{case[side]['rows']:,} of {case[side]['targets']:.2f}" for side in sides)]
+                for case in cases
             ]
-            lines.append(f"| {row['severity']} | {' | '.join(cells)} |")
-        lines.append("")
+            lines += [f"## {kind}", "", *kit.table(["severity", "paper", "ours", "ours with pieces"], rows, "l")]
     often = result["tables"]["known-words, more than 5,000 times"]
-    told = ", ".join(f"{one['ours_with_pieces']['rows']:,} at {one['severity']}" for one in often)
-    lines += [f"With words that occur more than 5,000 times, as the paper says: {told}.", "", "## Time", ""]
+    kept = ", ".join(f"{one['ours_with_pieces']['rows']:,} at {one['severity']}" for one in often)
+    lines += [f"With words that occur more than 5,000 times, as the paper says: {kept}.", "", "## Time", ""]
     for name, one in result["typed"].items():
         lines.append(f"- the typed command, unknown words, {name}: {one['median']:.1f} s (median of {len(one['all'])})")
     passes = [row["ours"]["seconds"] for row in result["tables"]["unknown-words"][1:]]
     lines.append(f"- one pass over all contexts in memory, words looked up before: {statistics.median(passes):.2f} s")
-    return "\n".join(lines) + "\n"
+    return kit.joined(lines)
 
 
-def main() -> None:
-    """Measure, write, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
-    args = parser.parse_args()
-    from benchmarks.run import machine, write
-
+def measure(given: argparse.Namespace) -> kit.Result:
+    """Counts, then seconds."""
     found, many = tables()
-    result = {"suite": "text_shifts", "date": time.strftime("%Y-%m-%d"), "machine": machine(), "contexts": many}
-    result |= {"tables": found, "typed": typed()}
-    args.out.mkdir(parents=True, exist_ok=True)
-    write(args.out / "text_shifts.json", json.dumps(result, indent=1) + "\n")
-    write(args.out / "text_shifts.md", as_markdown(result))
-    print(as_markdown(result))
+    about = {"suite": "text_shifts", "date": time.strftime("%Y-%m-%d"), "machine": kit.machine(), "contexts": many}
+    return {**about, "tables": found, "typed": typed()}
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(kit.command(__doc__, "text_shifts", measure, page))

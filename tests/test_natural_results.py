@@ -11,10 +11,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # benchmarks is no part of the package
 
+from benchmarks.kit import RESULTS
 from benchmarks.natural import alarms, prior, run, tables
 from benchmarks.natural.tables import Shift
 from benchmarks.quality.tables import Case
-from benchmarks.real.data import RESULTS
 
 from oodometer.headline.natural_shifts import HIGH_REACH, ShiftSigns, packaged_prior, trust_of
 
@@ -141,8 +141,9 @@ def test_an_interrupted_run_keeps_what_it_did(tmp_path: Path) -> None:
 
 def test_the_alarms_are_those_of_the_committed_parts(tmp_path: Path) -> None:
     """The page is that of the JSON; nineteen alarms in twenty are right, and unshifted series raise next to none."""
-    parts = [alarms.AskedPart.from_dict(one) for one in json.loads((RESULTS / "alarms.json").read_text())["parts"]]
-    assert alarms.page(parts) == (RESULTS / "alarms.md").read_text(encoding="utf-8")
+    result = json.loads((RESULTS / "alarms.json").read_text())
+    parts = [alarms.AskedPart.from_dict(one) for one in result["parts"]]
+    assert alarms.page(result) == (RESULTS / "alarms.md").read_text(encoding="utf-8")
     natural = [p for p in parts if p.group == "natural" and p.part is None]
     assert len(natural) > 400
     for margin in prior.MARGINS:

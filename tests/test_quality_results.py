@@ -12,9 +12,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # benchmarks is no part of the package
 
+from benchmarks.kit import RESULTS
 from benchmarks.quality import beds, run, tables
 from benchmarks.quality.tables import Case, Triple
-from benchmarks.real.data import RESULTS
 
 # Every table asks for the errors of every bed: under test they are counted once for each bed that a table makes.
 _COUNTED = functools.cached_property(tables.Summary.errors.fget)  # type: ignore[attr-defined]

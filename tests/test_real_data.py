@@ -13,6 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # benchmarks is no part of the package
 
+from benchmarks.kit import RESULTS
 from benchmarks.real import cases as cases_module
 from benchmarks.real import coverage, data, guide, run, shifts, tables
 from benchmarks.real.cases import Case
@@ -21,7 +22,7 @@ SAME = 1e-6
 
 
 def committed(name: str) -> dict[tuple[str, str, str], Case]:
-    found = tables.read_cases(data.RESULTS / f"{tables.file_name(name)}.json")
+    found = tables.read_cases(RESULTS / f"{tables.file_name(name)}.json")
     return {(c.set, c.shift, c.name): c for c in found}
 
 
@@ -110,9 +111,9 @@ def test_agreement_of_all_models_by_hand(data_dir: Path) -> None:
 @pytest.mark.parametrize("pool", coverage.POOLS)
 def test_first_draw_of_the_coverage_study(pool: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OODOMETER_DATA", str(data_dir))
-    cells = json.loads((data.RESULTS / "coverage.json").read_text(encoding="utf-8"))["cells"]
+    cells = json.loads((RESULTS / "coverage.json").read_text(encoding="utf-8"))["cells"]
     cell = next(c for c in cells if (c["pool"], c["n_S"], c["n_T"]) == (pool, 1000, 200))
-    fresh = coverage.measure((pool, 1000, 200, 1)).first
+    fresh = coverage.cell((pool, 1000, 200, 1))["first"]
     assert fresh.keys() == cell["first"].keys()
     for method, three in fresh.items():
         assert three == pytest.approx(cell["first"][method], abs=SAME), method
@@ -126,7 +127,7 @@ def test_committed_tables_come_from_the_committed_cases(name: str, tmp_path: Pat
     cases = list(committed(name).values())
     assert_in_order(cases)
     for path in tables.write_results(name, cases, tmp_path):
-        before = (data.RESULTS / path.name).read_text(encoding="utf-8")
+        before = (RESULTS / path.name).read_text(encoding="utf-8")
         if path.suffix == ".md":  # figures of the JSON were made from more digits
             assert path.read_text(encoding="utf-8") == before
 

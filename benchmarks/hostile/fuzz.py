@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import kit
+
 from .damage import HARMLESS, LAYOUTS, STRUCTURE, clean_columns, damaged, put
 from .material import FORMATS, write
 from .plain import Plain, Unreadable, accuracy_and_brier, as_arrays, differs, read_plain
 
-RESULTS = Path(__file__).parents[1] / "results"
 SECONDS = 20.0  # a file that takes longer hangs
 MEMORY = 6 << 30  # bytes of address space of a worker; a small file that wants more is a bomb
 METHODS = ["source", "ac", "atc", "bbse"]
@@ -248,7 +249,7 @@ def fuzz(files: int, seed: int, workers: int = 2, first: int = 0) -> tuple[list[
 # ------------------------------------------------------------------------------------------------ tables
 
 
-def tables(cases: list[dict[str, Any]], seed: int) -> str:
+def page(cases: list[dict[str, Any]], seed: int) -> str:
     """Counts by format and outcome, and by change and outcome, in Markdown."""
     outcomes = [*GOOD[:3], *sorted({c["outcome"] for c in cases} - set(GOOD))]
     out = [
@@ -260,21 +261,17 @@ def tables(cases: list[dict[str, Any]], seed: int) -> str:
     ]
     for key in ("form", "change"):
         held = Counter((c[key] if "+" not in c[key] else "several", c["outcome"]) for c in cases)
-        names = sorted({name for name, _ in held})
         out += ["", f"| {key} | files | {' | '.join(outcomes)} |", "|---|" + "--:|" * (len(outcomes) + 1)]
-        for name in names:
+        for name in sorted({name for name, _ in held}):
             counts = [held[name, o] for o in outcomes]
             out.append(f"| {name} | {sum(counts)} | {' | '.join(map(str, counts))} |")
-    pairs = Counter(c["outcome"] for c in cases if c["pair"])
-    out += ["", f"Pairs of a reference and a target among them: {sum(pairs.values())}."]
-    return "\n".join(out) + "\n"
+    return kit.joined([*out, "", f"Pairs of a reference and a target among them: {sum(c['pair'] for c in cases)}."])
 
 
 def main(files: int, seed: int, workers: int, write_results: bool, first: int = 0) -> int:
     """Fuzz, print the counts and the findings, write the results; 0 where nothing was found."""
     cases, found, seconds = fuzz(files, seed, workers, first)
-    text = tables(cases, seed)
-    print(text)
+    print(page(cases, seed))
     bad = [c for c in cases if c["outcome"] not in GOOD]
     kinds: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for c in bad:
@@ -285,18 +282,11 @@ def main(files: int, seed: int, workers: int, write_results: bool, first: int = 
             print(f"  {found}/{c['number']} ({c['layout']}, {c['change']}): {c['detail'][-220:]}")
     print(f"{len(cases)} files in {seconds:.0f} s, {len(bad)} findings" + (f" in {found}" if bad else ""))
     if write_results:
-        RESULTS.mkdir(exist_ok=True)
         counts = Counter((c["form"], c["outcome"]) for c in cases)
-        plain = {
-            "files": len(cases),
-            "seed": seed,
-            "seconds": round(seconds, 1),
-            "pairs": sum(c["pair"] for c in cases),
-            "counts": [{"form": f, "outcome": o, "files": n} for (f, o), n in sorted(counts.items())],
-            "findings": bad,
-        }
-        (RESULTS / "hostile.json").write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
-        (RESULTS / "hostile.md").write_text(text, encoding="utf-8")
+        plain = {"files": len(cases), "seed": seed, "seconds": round(seconds, 1),
+            "pairs": sum(c["pair"] for c in cases), "counts": [{"form": f, "outcome": o, "files": n} for (f, o), n in sorted(counts.items())],
+            "findings": bad}  # fmt: skip
+        kit.save(kit.RESULTS / "hostile", plain, lambda result: page(cases, seed))
     if not bad:
         shutil.rmtree(found.parent, ignore_errors=True)
     return int(bool(bad))

@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks import kit
+from benchmarks.kit import RESULTS, ROOT
 from oodometer.runs import LOCK, MANIFEST
 
 from .material import columns_of, select, write
 
-ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "benchmarks" / "results"
 # What differs between two runs of the same command: how long they took, on what, what was kept from before.
 RESTLESS = re.compile(
     r"seconds|energy|kwh|emissions|power|watts|started|finished|took|date|kept|duration|machine|resumed|reused|per_second"
@@ -40,7 +40,7 @@ class Job:
 
     name: str
     prepare: Callable[[Path], None]
-    command: tuple[str, ...]
+    command: str  # of `python -m`
     outputs: tuple[str, ...]
 
 
@@ -70,112 +70,24 @@ def tiny_cogs() -> Any:
     return importlib.import_module("tiny_cogs")
 
 
-OODOMETER = ("-m", "oodometer")
-QUICK = ("--method=ac", "--method=atc", "--method=cbpe", "--method=bbse")
+QUICK = "--method ac --method atc --method cbpe --method bbse"
 JOBS = (
-    Job(
-        "estimate",
-        _predictions,
-        (
-            *OODOMETER,
-            "estimate",
-            "r.parquet",
-            "t.parquet",
-            "--backtest",
-            "kept",
-            "--json",
-            "out.json",
-            "--report",
-            "out.html",
-            "--method",
-            "ac",
-            "--method",
-            "atc",
-            "--method",
-            "cbpe",
-            "--method",
-            "bbse",
-        ),
-        ("out.json", "out.html"),
-    ),
-    Job(
-        "backtest",
-        _predictions,
-        (
-            *OODOMETER,
-            "backtest",
-            "r.parquet",
-            "--repeats",
-            "2",
-            "--json",
-            "out.json",
-            "--method",
-            "ac",
-            "--method",
-            "atc",
-            "--method",
-            "cbpe",
-            "--method",
-            "bbse",
-        ),
-        ("out.json",),
-    ),
-    Job(
-        "backtest in a run folder",
-        _predictions,
-        (
-            *OODOMETER,
-            *["backtest", "r.parquet", "--no-cache", "--run-folder", "kept", "--repeats", "2", "--json", "out.json"],
-            *QUICK,
-        ),
-        ("out.json",),
-    ),
-    Job(
-        "audit in a run folder",
-        _predictions,
-        (*OODOMETER, *["audit", "r.parquet", "t.parquet", "--run-folder", "kept", "--json", "out.json"], *QUICK),
-        ("out.json",),
-    ),
-    Job(
-        "discriminate",
-        _pairs,
-        (
-            *OODOMETER,
-            "discriminate",
-            "train",
-            "pairs.jsonl",
-            "--out",
-            "judges",
-            "--judges",
-            "3",
-            "--epochs",
-            "2",
-            "--json",
-            "out.json",
-            "--device",
-            "cpu",
-        ),
-        ("out.json",),
-    ),
-    Job(
-        "reproduce",
-        _recipe,
-        (
-            "-m",
-            "benchmarks.hostile.tiny_reproduce",
-            "correctness-discriminators",
-            "--workers",
-            "1",
-            "--task",
-            "cogs",
-            "--out",
-            "run",
-            "--json",
-            "out.json",
-        ),
-        ("out.json", "run/result.json", "run/result.md"),
-    ),
-)
+    Job("estimate", _predictions,
+        f"oodometer estimate r.parquet t.parquet --backtest kept --json out.json --report out.html {QUICK}",
+        ("out.json", "out.html")),
+    Job("backtest", _predictions, f"oodometer backtest r.parquet --repeats 2 --json out.json {QUICK}", ("out.json",)),
+    Job("backtest in a run folder", _predictions,
+        f"oodometer backtest r.parquet --no-cache --run-folder kept --repeats 2 --json out.json {QUICK}",
+        ("out.json",)),
+    Job("audit in a run folder", _predictions,
+        f"oodometer audit r.parquet t.parquet --run-folder kept --json out.json {QUICK}", ("out.json",)),
+    Job("discriminate", _pairs,
+        "oodometer discriminate train pairs.jsonl --out judges --judges 3 --epochs 2 --json out.json --device cpu",
+        ("out.json",)),
+    Job("reproduce", _recipe,
+        "benchmarks.hostile.tiny_reproduce correctness-discriminators --workers 1 --task cogs --out run "
+        "--json out.json", ("out.json", "run/result.json", "run/result.md")),
+)  # fmt: skip
 
 
 def start(job: Job, folder: Path) -> subprocess.Popen[bytes]:
@@ -185,8 +97,8 @@ def start(job: Job, folder: Path) -> subprocess.Popen[bytes]:
         "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TMPDIR": str(folder / "tmp"),
         "OODOMETER_DATA": str(folder / "data")}  # fmt: skip
     (folder / "tmp").mkdir(exist_ok=True)
-    return subprocess.Popen([sys.executable, *job.command], cwd=folder, env=environment, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
+    return subprocess.Popen([sys.executable, "-m", *job.command.split()], cwd=folder, env=environment,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
 
 
 def finish(job: Job, folder: Path) -> tuple[float, str]:
@@ -207,11 +119,7 @@ def held(folder: Path) -> dict[str, str]:
         name = str(path.relative_to(folder))
         # when it began and ended, and states whose names tell where the data lie
         of_a_run = path.name in (MANIFEST, LOCK) or path.suffix == ".state"
-        if (
-            not of_a_run
-            and not name.startswith(("data/", "tmp/"))
-            and not name.endswith((".parquet.lock", "energy.csv"))
-        ):
+        if not (of_a_run or name.startswith(("data/", "tmp/")) or name.endswith((".parquet.lock", "energy.csv"))):
             out[name] = _content(path, folder)
     return out
 
@@ -220,11 +128,8 @@ def _content(path: Path, folder: Path) -> str:
     if path.suffix in (".json", ".jsonl"):
         text = path.read_text(encoding="utf-8").replace(str(folder), ".")
         try:
-            lines = (
-                [json.loads(text)]
-                if path.suffix == ".json"
-                else [json.loads(line) for line in text.splitlines() if line]
-            )
+            whole = path.suffix == ".json"
+            lines = [json.loads(line) for line in ([text] if whole else text.splitlines()) if line]
             if "backtests" in path.parts:  # a cache: the order of its lines depends on who was first
                 lines = sorted(lines, key=lambda one: json.dumps(one, sort_keys=True))
             return hashlib.blake2b(json.dumps(_still(lines), sort_keys=True).encode(), digest_size=8).hexdigest()
@@ -267,10 +172,7 @@ def attempt(job: Job, inputs: Path, clean: dict[str, str], moment: float, folder
     after = held(folder)
     differ = [name for name in clean if after.get(name) != clean[name]]
     left = [name for name in after if name not in clean]
-    usual = {
-        "torchinductor_root",
-        f"torchinductor_{os.environ.get('USER', 'root')}",
-    }  # torch's own, empty, by design kept
+    usual = ("torchinductor_root", f"torchinductor_{os.environ.get('USER', 'root')}")  # torch's own, empty, kept
     left += [f"tmp/{p.name}" for p in (folder / "tmp").iterdir() if p.name not in usual]
     return {"job": job.name, "moment": round(moment, 2), "ended_before": ended,
         "seconds_of_the_second_run": round(seconds, 2), "failed": said, "broken": broken, "differ": differ,
@@ -304,14 +206,9 @@ def run(times: int, seed: int, wanted: list[str] | None = None) -> list[dict[str
         finish(job, again)
         clean, other = held(undisturbed), held(again)
         unsteady = [name for name in clean if other.get(name) != clean[name]]
-        print(
-            f"{job.name}: {seconds:.1f} s undisturbed"
-            + (f"; differs without a kill: {unsteady}" if unsteady else "")
-            + ".",
-            flush=True,
-        )
+        print(f"{job.name}: {seconds:.1f} s undisturbed", flush=True)
         if unsteady:
-            raise RuntimeError(f"{job.name} gives other results without a kill: nothing can be said of a killed one")
+            raise RuntimeError(f"{job.name} differs without a kill, in {unsteady}: nothing can be said of a killed one")
         known[job.name] = clean, seconds
     for i in range(times):
         job = jobs[i % len(jobs)]
@@ -329,15 +226,16 @@ def run(times: int, seed: int, wanted: list[str] | None = None) -> list[dict[str
     return found
 
 
-def table(found: list[dict[str, Any]], seed: int) -> str:
+def page(result: kit.Result) -> str:
     """Counts by job in Markdown."""
+    found = result["runs"]
     kinds = ["as an undisturbed run", *sorted({verdict(one) for one in found} - {"as an undisturbed run"})]
     out = [
         f"# {len(found)} runs ended by kill -9",
         "",
-        f"`python -m benchmarks.hostile kill --times {len(found)} --seed {seed}`. Each command is killed at a moment "
-        "uniform over the time that it takes, then run again; every file that it leaves (times and energy apart) is "
-        "set against those of a run that nobody disturbed.",
+        f"`python -m benchmarks.hostile kill --times {len(found)} --seed {result['seed']}`. Each command is killed at "
+        "a moment uniform over the time that it takes, then run again; every file that it leaves (times and energy "
+        "apart) is set against those of a run that nobody disturbed.",
         "",
         f"| command | killed | {' | '.join(kinds)} |",
         "|---|--:|" + "--:|" * len(kinds),
@@ -349,16 +247,12 @@ def table(found: list[dict[str, Any]], seed: int) -> str:
     left = Counter(re.sub(r"[0-9a-f]{12}", "*", name) for one in found for name in one["left"])
     if left:
         out += ["", "Left over: " + ", ".join(f"`{name}` ({n})" for name, n in left.items()) + "."]
-    return "\n".join(out) + "\n"
+    return kit.joined(out)
 
 
 def main(times: int, seed: int, wanted: list[str] | None, write_results: bool) -> int:
     """Kill, print, write the results; 0 where every resumed run was as an undisturbed one."""
     found = run(times, seed, wanted)
-    print(table(found, seed))
-    if write_results:
-        RESULTS.mkdir(exist_ok=True)
-        plain = {"times": times, "seed": seed, "runs": [{**one, "verdict": verdict(one)} for one in found]}
-        (RESULTS / "hostile_kill.json").write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
-        (RESULTS / "hostile_kill.md").write_text(table(found, seed), encoding="utf-8")
+    result = {"times": times, "seed": seed, "runs": [{**one, "verdict": verdict(one)} for one in found]}
+    print(kit.save(RESULTS / "hostile_kill", result, page) if write_results else page(result))
     return int(any(verdict(one) != "as an undisturbed run" for one in found))

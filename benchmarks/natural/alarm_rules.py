@@ -1,7 +1,6 @@
 """What should an alarm be judged by? How often each rule of `--fail-when` is right, on natural shifts and car loans.
 
 python -m benchmarks.natural.alarm_rules             # results/alarms_rules.json and alarms_rules.md
-python -m benchmarks.natural.alarm_rules --tables    # nothing is measured: tables from the JSON
 
 A bound lies some points below the accuracy of the reference (`--fail-drop`), or one point above it: then the reference
 itself fails. Large parts are those of results/alarms.json, whole targets and parts of 500 rows, asked without their
@@ -13,31 +12,25 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tarfile
 import tempfile
-import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.natural.alarms import AskedPart
-from benchmarks.natural.prior import fit_prior, source_of
-from benchmarks.natural.tables import LEVEL, read_shifts
-from benchmarks.real.data import RESULTS, data_folder
-from benchmarks.real.tables import markdown
+from benchmarks import kit
+from benchmarks.kit import RESULTS, data_folder
+from benchmarks.natural.alarms import AskedPart, priors, rates, rounded
+from benchmarks.natural.tables import LEVEL
 from oodometer.headline.alarms import decide
-from oodometer.headline.natural_shifts import NaturalShifts, chance_of_fall, packaged_prior
+from oodometer.headline.natural_shifts import chance_of_fall, packaged_prior
 from oodometer.results import Interval
 from oodometer.results.alarms import AlarmRule
-
-__all__ = ["Asked", "main"]
 
 SEED, SMALL_CASES = 0, 30
 DROPS = (-0.01, 0.01, 0.02, 0.03, 0.05)
@@ -64,13 +57,6 @@ class Asked:
 
 
 # ------------------------------------------------------------------------------------------ measuring
-
-
-@cache
-def priors() -> dict[str, NaturalShifts]:
-    """The prior of each source, fitted without it."""
-    shifts, _ = read_shifts(RESULTS / "natural.json")
-    return {one: fit_prior([s for s in shifts if source_of(s) != one]) for one in set(map(source_of, shifts))}
 
 
 def large() -> Iterator[Asked]:
@@ -163,22 +149,21 @@ def table(parts: Sequence[Asked], group: str) -> list[str]:
         bound = f"{100 * drop:.0f} below" if drop > 0 else f"{-100 * drop:.0f} above"
         for rule in RULES:
             alarm = np.array([fails(part, drop, place, rule) for part in some])
-            shares = [alarm[fell], alarm[~fell], fell[alarm]]
-            told = [f"{one.mean():.0%}" if len(one) else "-" for one in shares]
-            rows.append([bound, f"{fell.mean():.0%}", rule, str(int(alarm.sum())), *told])
+            rows.append([bound, f"{fell.mean():.0%}", rule, str(int(alarm.sum())), *rates(alarm, fell)])
             if group == "same":
                 series = sorted({part.series for part in some})
                 raised = {part.series for part, one in zip(some, alarm, strict=True) if one}
                 rows[-1].append(f"{len(raised) / len(series):.0%}")
     more = ["series with any alarm"] if group == "same" else []
-    return markdown(
+    return kit.table(
         ["bound, points from the reference", "truly below", "judged by", "alarms", "detected", "false alarms",
          "alarms that are right", *more], rows
     )  # fmt: skip
 
 
-def page(parts: Sequence[Asked]) -> str:
+def page(result: kit.Result) -> str:
     """The whole of alarms_rules.md."""
+    parts = [*large(), *(Asked(**one) for one in result["parts"])]
     lines = [
         "# What an alarm is judged by",
         "",
@@ -193,38 +178,19 @@ def page(parts: Sequence[Asked]) -> str:
     for group, title in GROUPS.items():
         some = [part for part in parts if part.group == group]
         lines += ["", f"## {title[0].upper()}{title[1:]} ({len(some)})", "", *table(parts, group)]
-    return "\n".join(lines).rstrip() + "\n"
+    return kit.joined(lines)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and write."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.natural.alarm_rules", description=__doc__,
-        formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
-    parser.add_argument("--tables", action="store_true", help="measure nothing, make the tables again")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for alarms_rules.json and alarms_rules.md")
-    options = parser.parse_args(arguments)
-    kept = options.out / "alarms_rules.json"
-    start = time.perf_counter()
-    if options.tables:
-        asked = [Asked(**one) for one in json.loads(kept.read_text(encoding="utf-8"))["parts"]]
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            asked = [*small(Path(folder)), *months(Path(folder))]
-        kept.write_text(json.dumps({"parts": [_short(one) for one in asked]}) + "\n", encoding="utf-8")
-    text = page([*large(), *asked])
-    (options.out / "alarms_rules.md").write_text(text, encoding="utf-8")
-    print(text)
-    print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr)
-    return 0
-
-
-def _short(part: Asked) -> dict[str, Any]:
-    plain = asdict(part)
-    for name in ("reference", "truth", "changed"):
-        plain[name] = None if plain[name] is None else float(f"{plain[name]:.6g}")
-    return {**plain, "interval": [float(f"{one:.6g}") for one in part.interval]}
+def measure(given: argparse.Namespace) -> kit.Result:
+    """Small targets and months, numbers of six digits."""
+    with tempfile.TemporaryDirectory() as folder:
+        asked = [*small(Path(folder)), *months(Path(folder))]
+    parts = []
+    for one in asked:
+        interval = [float(f"{end:.6g}") for end in one.interval]
+        parts.append({**rounded(asdict(one)), "interval": interval})
+    return {"parts": parts}
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(kit.command(__doc__, "alarms_rules", measure, page))

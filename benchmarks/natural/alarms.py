@@ -1,7 +1,6 @@
 """Did the accuracy fall? Alarms on natural shifts and on deployed models, beside a plain rule.
 
 python -m benchmarks.natural.alarms             # results/alarms.json and alarms.md
-python -m benchmarks.natural.alarms --tables    # nothing is measured: tables from the JSON
 
 Every case of probabilities alone and every unshifted one is cut into series of 500 rows, the two deployed models of
 NannyML's sample sets into series of 1,000. Each part is asked as `oodometer.estimate` does; the prior was fitted
@@ -18,18 +17,18 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from benchmarks import kit
+from benchmarks.kit import RESULTS, data_folder
 from benchmarks.natural.prior import MARGINS, fit_prior, source_of
 from benchmarks.natural.run import chosen, unpack, work_folder
 from benchmarks.natural.tables import LEVEL, read_shifts
-from benchmarks.real.data import RESULTS, data_folder
-from benchmarks.real.tables import markdown
 from oodometer.headline.headline import Evidence
 from oodometer.headline.natural_shifts import (
     CHANGED,
@@ -41,8 +40,6 @@ from oodometer.headline.natural_shifts import (
     verdict_of,
 )
 from oodometer.results.estimation import Headline
-
-__all__ = ["AskedPart", "main"]
 
 ROWS, DEPLOYED_ROWS = 500, 1000
 DEVIATIONS = 3.0
@@ -156,28 +153,24 @@ def deployed_tables() -> Iterator[tuple[str, tuple[Any, Any, np.ndarray]]]:
         yield name, (sides[0], sides[1][["probabilities"]], said == sides[1]["label"].to_numpy())
 
 
-def measure() -> list[AskedPart]:
+def measured() -> list[AskedPart]:
     """All series; each is kept on disk as it is done, and not measured again."""
     kept = work_folder() / "alarms.jsonl"
     done: dict[str, list[AskedPart]] = {}
     for line in kept.read_text().splitlines() if kept.exists() else ():
         parts = [AskedPart.from_dict(one) for one in json.loads(line)]
         done[parts[0].series] = parts
-    jobs = [(*one[:3], one[3]) for one in natural_series()]
+    jobs = [(*about, partial(natural_tables, case), ROWS) for *about, case in natural_series()]
+    jobs += [(name, name, "deployed", lambda t=tables: t, DEPLOYED_ROWS) for name, tables in deployed_tables()]
     start = time.perf_counter()
     with kept.open("a") as file:
-        for i, (series, source, group, case) in enumerate(jobs, 1):
+        for i, (series, source, group, tables, rows) in enumerate(jobs, 1):
             if series not in done:
-                done[series] = ask(series, source, group, natural_tables(case), ROWS)
+                done[series] = ask(series, source, group, tables(), rows)
                 file.write(json.dumps([asdict(p) for p in done[series]]) + "\n")
                 file.flush()
             if i % 50 == 0:
                 print(f"{i} of {len(jobs)} series, {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
-        for name, tables in deployed_tables():
-            if name not in done:
-                done[name] = ask(name, name, "deployed", tables, DEPLOYED_ROWS)
-                file.write(json.dumps([asdict(p) for p in done[name]]) + "\n")
-                file.flush()
     return [part for parts in done.values() for part in parts]
 
 
@@ -185,7 +178,8 @@ def measure() -> list[AskedPart]:
 
 
 @cache
-def _priors() -> dict[str, NaturalShifts]:
+def priors() -> dict[str, NaturalShifts]:
+    """The prior of each source, fitted without it."""
     shifts, _ = read_shifts(RESULTS / "natural.json")
     return {one: fit_prior([s for s in shifts if source_of(s) != one]) for one in set(map(source_of, shifts))}
 
@@ -194,7 +188,7 @@ def alarms(parts: Sequence[AskedPart], margin: float) -> np.ndarray:
     """Which parts raise an alarm, as `oodometer.headline.natural_shifts.judged` has it; prior without the source."""
     out = []
     for part in parts:
-        prior = _priors().get(part.source, packaged_prior())
+        prior = priors().get(part.source, packaged_prior())
         verdict = verdict_of(chance_of_fall(prior, part.signs, margin, None, None))
         out.append(verdict == "fell" and part.changed is not None and part.changed <= CHANGED)
     return np.array(out)
@@ -223,7 +217,7 @@ def table(parts: Sequence[AskedPart]) -> list[str]:
             strict = np.quantile(below[~fell], 1 - alarm[~fell].mean(), method="higher")
             rows.append([title, f"{100 * margin:.0f}", str(len(some)), f"{fell.mean():.0%}", *rates(alarm, fell),
                          *rates(below > DEVIATIONS, fell), f"{(below > strict)[fell].mean():.0%}"])  # fmt: skip
-    return markdown(
+    return kit.table(
         ["parts", "margin in points", "count", "fell", "detected", "false alarms", "alarms that are right",
          "plain rule: detected", "false alarms", "alarms that are right", "detected at our false alarms"], rows
     )  # fmt: skip
@@ -239,11 +233,12 @@ def still_table(parts: Sequence[AskedPart]) -> list[str]:
         rows.append([f"{100 * margin:.0f}", str(len(names)), f"{len(raised) / len(names):.1%}"])
     plain = {p.series for p in same if p.below > DEVIATIONS}
     rows.append(["plain rule", str(len(names)), f"{len(plain) / len(names):.1%}"])
-    return markdown(["margin in points", "series without a shift", "with any alarm"], rows)
+    return kit.table(["margin in points", "series without a shift", "with any alarm"], rows)
 
 
-def page(parts: Sequence[AskedPart]) -> str:
+def page(result: kit.Result) -> str:
     """The whole of alarms.md."""
+    parts = [AskedPart.from_dict(one) for one in result["parts"]]
     whole = [p for p in parts if p.group == "natural"]
     lines = [
         "# Alarms: did the accuracy fall?",
@@ -260,37 +255,23 @@ def page(parts: Sequence[AskedPart]) -> str:
         "",
         *still_table(parts),
     ]
-    return "\n".join(lines).rstrip() + "\n"
+    return kit.joined(lines)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and write."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.natural.alarms", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--tables", action="store_true", help="measure nothing, make the tables again")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for alarms.json and alarms.md")
-    options = parser.parse_args(arguments)
-    kept = options.out / "alarms.json"
-    if options.tables:
-        parts = [AskedPart.from_dict(one) for one in json.loads(kept.read_text(encoding="utf-8"))["parts"]]
-    else:
-        parts = measure()
-        kept.write_text(json.dumps({"parts": [_short(p) for p in parts]}) + "\n", encoding="utf-8")
-    (options.out / "alarms.md").write_text(page(parts), encoding="utf-8")
-    print(page(parts))
-    return 0
+def measure(given: argparse.Namespace) -> kit.Result:
+    """All series, numbers of six digits."""
+    parts = []
+    for part in measured():
+        plain = rounded(asdict(part))
+        plain["signs"] = {k: v for k, v in rounded(plain["signs"]).items() if k != "still"}  # no verdict looks at it
+        parts.append(plain)
+    return {"parts": parts}
 
 
-def _short(part: AskedPart) -> dict[str, Any]:
-    plain = asdict(part)
-    numbers = {k: float(f"{v:.6g}") for k, v in plain["signs"].items() if isinstance(v, float)}
-    for name in ("fell", "changed", "below"):
-        if isinstance(plain[name], float):
-            plain[name] = float(f"{plain[name]:.6g}")
-    plain["signs"].pop("still")  # no verdict looks at it
-    return {**plain, "signs": {**plain["signs"], **numbers}}
+def rounded(plain: dict[str, Any]) -> dict[str, Any]:
+    """The mapping, its fractions with six digits."""
+    return {k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in plain.items()}
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(kit.command(__doc__, "alarms", measure, page))

@@ -10,29 +10,23 @@ are worked out for every number of hits that random rows of the target can give,
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from multiprocessing import get_context
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import numpy as np
 from scipy.stats import binom, hypergeom
 
+from benchmarks import kit
+from benchmarks.kit import RESULTS
 from benchmarks.natural.prior import fit_prior, source_of
 from benchmarks.natural.tables import GROUPS, LEVEL, Shift, read_shifts
-from benchmarks.real.data import RESULTS
-from benchmarks.real.tables import markdown
 from oodometer.audits.judge import SMALL_TARGET, believed_below, believed_interval, effective_labels, prior_cdf
 from oodometer.headline.natural_shifts import NaturalShifts, verdict_of
 from oodometer.intervals import clopper_pearson
-
-__all__ = ["labelled", "main"]
 
 LABELS = (10, 25, 50, 100)
 PROMISED = {10: (0.55, 30), 25: (0.68, 50), 50: (0.77, 80)}  # width of Clopper-Pearson's; worth in labels
@@ -95,7 +89,7 @@ def exact_widths(truth: float) -> np.ndarray:
     return np.array(out)
 
 
-def measure(task: tuple[str, Sequence[Shift], NaturalShifts]) -> list[Case]:
+def of_source(task: tuple[str, Sequence[Shift], NaturalShifts]) -> list[Case]:
     """All cases of one source, at every number of labels, under a prior without it."""
     source, shifts, prior = task
     out = []
@@ -146,82 +140,70 @@ def summary(cases: Sequence[Case]) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def promises(found: dict[str, list[dict[str, Any]]]) -> Iterator[list[str]]:
-    """What is promised of natural shifts: figure, found, promise, whether it holds."""
-    for line in found["groups"]:
+def promises(groups: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What is promised of natural shifts."""
+    out = []
+    for line in groups:
         if line["cases of"] == "natural shifts" and line["labels"] in PROMISED:
             n, (ratio, worth) = line["labels"], PROMISED[line["labels"]]
-            yield [f"coverage, {n} labels", f"{line['coverage']:.3f}", f"at least {COVERAGE}",
-                   _held(line["coverage"] >= COVERAGE)]  # fmt: skip
-            yield [f"width of Clopper-Pearson's, {n} labels", f"{line['ratio']:.3f}", f"at most {ratio}",
-                   _held(line["ratio"] <= ratio)]  # fmt: skip
-            yield [f"worth, {n} labels", f"{line['worth']:.0f}", f"at least {worth}", _held(line["worth"] >= worth)]
+            for figure, found, promise, holds in (
+                ("coverage", f"{line['coverage']:.3f}", f"at least {COVERAGE}", line["coverage"] >= COVERAGE),
+                ("width of Clopper-Pearson's", f"{line['ratio']:.3f}", f"at most {ratio}", line["ratio"] <= ratio),
+                ("worth", f"{line['worth']:.0f}", f"at least {worth}", line["worth"] >= worth),
+            ):
+                out.append({"figure": f"{figure}, {n} labels", "found": found, "promise": promise, "holds": holds})
+    return out
 
 
-def _held(good: bool) -> str:
-    return "yes" if good else "**NO**"
-
-
-def page(found: dict[str, list[dict[str, Any]]], cases: int) -> Iterator[str]:
+def page(result: kit.Result) -> str:
     """The whole of labels.md; `wrong` is a share of all cases."""
-    yield "# Few labels beside the prior of natural shifts"
-    yield ""
-    yield (
-        f"Made by `python -m benchmarks.natural.labels` from {cases} cases of `natural.json`; the figures are in"
-        f" `labels.json`. Believed intervals of {LEVEL:.0%} from n random rows, beside Clopper-Pearson's of the same"
+    held = [
+        [one["figure"], one["found"], one["promise"], "yes" if one["holds"] else "**NO**"]
+        for one in promises(result["groups"])
+    ]
+    lines = [
+        "# Few labels beside the prior of natural shifts",
+        "",
+        f"Made by `python -m benchmarks.natural.labels` from {result['cases']} cases of `natural.json`; the figures are"
+        f" in `labels.json`. Believed intervals of {LEVEL:.0%} from n random rows, beside Clopper-Pearson's of the same"
         " rows: expectations over every number of hits that the rows of the target can give. The prior is fitted"
         " without the whole source of a case. `worth`: how many random labels Clopper-Pearson needs for the same"
         " mean width; `said`: the median over cases of what an audit with the likeliest number of hits says; `error`:"
-        " of the median of the posterior, in points. Cases whose target has no more rows than labels are left out."
-    )
-    yield ""
-    yield from markdown(["figure", "found", "promise", "holds"], list(promises(found)))
+        " of the median of the posterior, in points. Cases whose target has no more rows than labels are left out.",
+        "",
+        *kit.table(["figure", "found", "promise", "holds"], held),
+    ]
     header = ["cases of", "labels", "cases", "coverage", "width in points", "of Clopper-Pearson's", "worth", "said",
               "error"]  # fmt: skip
     for title, name in (("By group of beds", "groups"), ("Natural shifts, by source", "sources")):
-        yield from (f"## {title}", "")
-        yield from markdown(header, [
+        rows = [
             [c["cases of"], str(c["labels"]), str(c["cases"]), f"{c['coverage']:.1%}", f"{100 * c['width']:.1f}",
              f"{c['ratio']:.2f}", f"{c['worth']:.0f}", f"{c['said']:.0f}", f"{100 * c['error']:.1f}"]
-            for c in found[name]
-        ])  # fmt: skip
-    yield from ("## Did the accuracy fall by a margin: decided with labels", "")
-    yield from markdown(["cases of", "labels", *(f"{what}, {100 * m:.0f} points" for m in MARGINS
-                                                 for what in ("decided", "wrong"))], [
-        [c["cases of"], str(c["labels"]), *(f"{c[f'{what}_{100 * m:.0f}']:.1%}" for m in MARGINS
-                                            for what in ("decided", "wrong"))]
-        for c in found["groups"]
-    ])  # fmt: skip
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Work out every case, write the JSON and the page."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.natural.labels", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+            for c in result[name]
+        ]  # fmt: skip
+        lines += [f"## {title}", "", *kit.table(header, rows)]
+    pairs = [(what, m) for m in MARGINS for what in ("decided", "wrong")]
+    rows = [
+        [c["cases of"], str(c["labels"]), *(f"{c[f'{what}_{100 * m:.0f}']:.1%}" for what, m in pairs)]
+        for c in result["groups"]
+    ]
+    header = ["cases of", "labels", *(f"{what}, {100 * m:.0f} points" for what, m in pairs)]
+    return kit.joined(
+        [*lines, "## Did the accuracy fall by a margin: decided with labels", "", *kit.table(header, rows)]
     )
-    parser.add_argument("--workers", type=int, default=1, help="processes")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for labels.json and labels.md")
-    options = parser.parse_args(arguments)
-    start = time.perf_counter()
+
+
+def measure(given: argparse.Namespace) -> kit.Result:
+    """Every case."""
     shifts, _ = read_shifts(RESULTS / "natural.json")
-    sources = sorted(set(map(source_of, shifts)))
     tasks = [
         (one, [s for s in shifts if source_of(s) == one], fit_prior([s for s in shifts if source_of(s) != one]))
-        for one in sources
+        for one in sorted(set(map(source_of, shifts)))
     ]
-    with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as pool:
-        cases = [c for some in pool.map(measure, tasks) for c in some]
-    found = summary(cases)
-    rows = {title: ",\n".join("  " + json.dumps(line) for line in lines) for title, lines in found.items()}
-    body = ",\n".join(f' "{title}": [\n{lines}\n ]' for title, lines in rows.items())
-    (options.out / "labels.json").write_text(f'{{\n "level": {LEVEL},\n{body}\n}}\n', encoding="utf-8")
-    text = "\n".join(page(found, len(shifts))).rstrip() + "\n"
-    (options.out / "labels.md").write_text(text, encoding="utf-8")
-    for name, value, asked, held in promises(found):
-        print(f"{held:6s} {name}: {value} ({asked})")
-    print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr)
-    return 0
+    with ProcessPoolExecutor(given.workers, mp_context=get_context("spawn")) as pool:
+        found = summary([c for some in pool.map(of_source, tasks) for c in some])
+    return {"level": LEVEL, "cases": len(shifts), **found, "limits": promises(found["groups"])}
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(kit.command(__doc__, "labels", measure, page, workers=(1, "processes")))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -20,12 +21,11 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from benchmarks import kit
 from benchmarks.natural.prior import PACKAGED, fit_prior, left_out, reach_of, score, source_of, width
 from benchmarks.natural.run import chosen, measure_cases, unpack, work_folder
 from benchmarks.natural.tables import LEVEL, Shift
 from benchmarks.quality.tables import Case
-from benchmarks.real.data import RESULTS
-from benchmarks.real.tables import markdown
 from oodometer.headline.headline import Evidence
 from oodometer.headline.natural_shifts import (
     START,
@@ -38,15 +38,13 @@ from oodometer.headline.natural_shifts import (
 )
 from oodometer.passes.plan import quick_methods
 
-__all__ = ["main"]
-
 METRICS = ("f1", "precision", "recall", "specificity", "roc_auc", "average_precision", "balanced_accuracy", "mcc",
            "cohen_kappa", "macro_precision", "macro_recall", "macro_f1")  # fmt: skip
 BELOW_0 = ("mcc", "cohen_kappa")
 FITS = "label-shift, not refuted"
 
 
-def measure(case: Path) -> list[Shift]:
+def of_case(case: Path) -> list[Shift]:
     """One `Shift` for each metric, which stands in the place of the accuracy and is named as the method of the case."""
     import oodometer
 
@@ -137,9 +135,9 @@ def tables(shifts: Sequence[Shift], command: str) -> tuple[str, dict[str, Any]]:
         f"without the case's whole source, with its {LEVEL:.0%} interval. `no shift`: fresh parts of the reference's "
         f"own group.",
         "",
-        *markdown(header, rows),
+        *kit.table(header, rows),
     ]
-    return "\n".join(lines).rstrip() + "\n", priors
+    return kit.joined(lines), priors
 
 
 def _method_error(shifts: Sequence[Shift], method: str, scale: int) -> str:
@@ -147,41 +145,43 @@ def _method_error(shifts: Sequence[Shift], method: str, scale: int) -> str:
     return f"{mean(found):.1f}" if found else ""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, fit, write."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.natural.metrics", description=__doc__,
-        formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
-    parser.add_argument("--most", type=int, help="cases of each bed; by default all")
-    parser.add_argument("--tables", action="store_true", help="measure nothing: the priors and the page again")
-    parser.add_argument("--date", help="date of the fit, such as 2026-11-23; without it the packaged prior stays")
-    parser.add_argument("--workers", type=int, default=1, help="processes")
-    options = parser.parse_args(arguments)
-    path = RESULTS / "natural_metrics.json"
-    if not options.tables:
-        folder = work_folder()
-        folder.mkdir(parents=True, exist_ok=True)
-        cases = [c for c in chosen(unpack(folder), options.most) if not c.parent.name.startswith("mvh-")]
-        found, failed = measure_cases(cases, folder / "done_metrics.jsonl", measure, options.workers, _written, _read)
-        for one in failed:
-            print(f"failed and left out: {one}")
-        most = "" if options.most is None else f" --most {options.most}"
-        plain = {
-            "command": f"python -m benchmarks.natural.metrics{most}",
-            "shifts": _written([s for f in found for s in f]),
-        }
-        path.write_text(json.dumps(plain) + "\n", encoding="utf-8")
-    kept = json.loads(path.read_text(encoding="utf-8"))
-    page, priors = tables(_read(kept["shifts"]), kept["command"])
-    (RESULTS / "natural_metrics.md").write_text(page, encoding="utf-8")
-    if options.date:
-        packaged = json.loads(PACKAGED.read_text(encoding="utf-8"))
-        about = {"made_by": kept["command"], "date": options.date}
-        packaged["metrics"] = {name: {**one, **about} for name, one in priors.items()}
-        PACKAGED.write_text(json.dumps(packaged, indent=1) + "\n", encoding="utf-8")
-    print(page)
-    return 0
+def measure(given: argparse.Namespace) -> kit.Result:
+    """The cases, if they are not there yet."""
+    folder = work_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    cases = [c for c in chosen(unpack(folder), given.most or None) if not c.parent.name.startswith("mvh-")]
+    found, failed = measure_cases(cases, folder / "done_metrics.jsonl", of_case, given.workers, _written, _read)
+    for one in failed:
+        print(f"failed and left out: {one}", file=sys.stderr)
+    most = f" --most {given.most}" if given.most else ""
+    return {"command": f"python -m benchmarks.natural.metrics{most}", "shifts": _written([s for f in found for s in f])}
+
+
+def page(result: kit.Result) -> str:
+    """The whole of natural_metrics.md."""
+    return tables(_read(result["shifts"]), result["command"])[0]
+
+
+def packaged(given: argparse.Namespace, result: kit.Result) -> None:
+    """With --date the packaged prior gets that of each metric."""
+    if given.date:
+        plain = json.loads(PACKAGED.read_text(encoding="utf-8"))
+        about = {"made_by": result["command"], "date": given.date}
+        priors = tables(_read(result["shifts"]), result["command"])[1]
+        plain["metrics"] = {name: {**one, **about} for name, one in priors.items()}
+        PACKAGED.write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(
+        kit.command(
+            __doc__,
+            "natural_metrics",
+            measure,
+            page,
+            after=packaged,
+            most=(0, "cases of each bed; by default all"),
+            workers=(1, "processes"),
+            date=("", "date of the fit, such as 2026-11-23; without it the prior stays"),
+        )
+    )

@@ -21,9 +21,9 @@ from statistics import NormalDist, mean
 
 import numpy as np
 
+from benchmarks import kit
+from benchmarks.kit import RESULTS, ROOT
 from benchmarks.natural.tables import LEVEL, Shift, read_shifts, unseen_falls
-from benchmarks.real.data import RESULTS, ROOT
-from benchmarks.real.tables import markdown
 from oodometer.headline.headline import Evidence
 from oodometer.headline.natural_shifts import NaturalShifts, spanning, standard_error, trust_of, verdict_of
 
@@ -248,16 +248,16 @@ def page(shifts: Sequence[Shift], before: Sequence[Shift], prior: NaturalShifts)
         f"({', '.join(about['sources'])}). Every figure is of cases whose whole source was left out of the fit. "
         f"`before` is the headline of `natural_before.json`, without a prior.",
         "",
-        *markdown(["figure", "found", "promise", "holds"], held),
+        *kit.table(["figure", "found", "promise", "holds"], held),
         "## Source by source, natural shifts",
         "",
-        *markdown(header, rows),
+        *kit.table(header, rows),
         "## How far the band of 90 % reaches from the value, in points, and how many ended inside",
         "",
-        *markdown(["reach up to", "cases", "inside", "missed by more than 3 points"], reach),
+        *kit.table(["reach up to", "cases", "inside", "missed by more than 3 points"], reach),
         "## Did the accuracy fall by a margin: verdicts without a label",
         "",
-        *markdown(["margin in points", "said", "of all cases", "right"], said),
+        *kit.table(["margin in points", "said", "of all cases", "right"], said),
     ]
     return "\n".join(lines).rstrip() + "\n"
 

@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.kit import RESULTS, data_folder
 from benchmarks.natural.prior import left_out
 from benchmarks.natural.tables import LEVEL, Shift, read_shifts, renew_guide, write_results
 from benchmarks.quality.tables import Case
-from benchmarks.real.data import RESULTS, data_folder
 from oodometer.headline.headline import Evidence
 from oodometer.headline.natural_shifts import doubt_of, signs_of_result
 

@@ -10,27 +10,23 @@ its confidence. The believed interval is worked out each time, under a prior wit
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks import kit
+from benchmarks.kit import RESULTS
 from benchmarks.natural.prior import fit_prior, source_of
 from benchmarks.natural.run import unpack, work_folder
 from benchmarks.natural.tables import LEVEL, Shift, read_shifts
-from benchmarks.real.data import RESULTS, Floats, Ints
-from benchmarks.real.tables import markdown
+from benchmarks.real.data import Floats, Ints
 from oodometer.audits.betting import SampledRows, sizes
 from oodometer.audits.judge import SMALL_TARGET, believed_interval, likelihood_labels, prior_cdf
 from oodometer.audits.proxy import Correctness
 from oodometer.audits.suggestion import choose_share
 from oodometer.store import as_source
-
-__all__ = ["main"]
 
 LABELS = (10, 25, 50, 100, 200)
 AUDITS = 40
@@ -72,7 +68,7 @@ def explained(score: Floats, right: Floats) -> float:
     return float(1 - inner / whole) if whole > 0 else 0.0
 
 
-def measure(shift: Shift, case: Path, prior: Floats, seed: int) -> Iterator[dict[str, Any]]:
+def of_case(shift: Shift, case: Path, prior: Floats, seed: int) -> Iterator[dict[str, Any]]:
     """Coverage and width of the believed interval in every design, at every number of labels."""
     learnt, score, right = rows_of(case)
     rng = np.random.default_rng([seed, 0x50])
@@ -124,59 +120,49 @@ def summary(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return out
 
 
-def page(lines: Sequence[dict[str, Any]], known: Floats, command: str) -> Iterator[str]:
+def page(result: kit.Result) -> str:
     """The whole of suggested.md."""
-    yield "# Rows to label next, beside random rows"
-    yield ""
-    tenth, half, most = np.quantile(known, [0.1, 0.5, 0.9])
-    yield (
-        f"Made by `{command}`; the figures are in `suggested.json`. Believed intervals of {LEVEL:.0%} from {AUDITS}"
-        f" audits of each case's real rows. On natural shifts the tenths of a target by confidence explain {half:.0%}"
-        f" of a label's variance in the median case ({tenth:.0%} and {most:.0%} at the outer tenths of cases):"
-        " labels spread evenly over these tenths can gain at most about half of that in width. `uneven`: cases in which"
-        " some rows were more likely than others; `worst tenth`, `worst`: of cases, with the chance of so few audits"
-        " in them."
-    )
-    yield ""
-    header = ["cases of", "labels", "rows", "cases", "uneven", "coverage", "width in points", "of random",
-              "worst tenth", "worst"]  # fmt: skip
-    yield from markdown(header, [
+    tenth, half, most = result["explained"]
+    rows = [
         [c["cases of"], str(c["labels"]), c["design"], str(c["cases"]), f"{c['uneven']:.0%}", f"{c['coverage']:.1%}",
          f"{100 * c['width']:.1f}", f"{c['of_random']:.3f}", f"{c['worst_tenth']:.2f}", f"{c['worst']:.2f}"]
-        for c in lines
-    ])  # fmt: skip
+        for c in result["lines"]
+    ]  # fmt: skip
+    header = ["cases of", "labels", "rows", "cases", "uneven", "coverage", "width in points", "of random",
+              "worst tenth", "worst"]  # fmt: skip
+    lines = [
+        "# Rows to label next, beside random rows",
+        "",
+        f"Made by `{result['command']}`; the figures are in `suggested.json`. Believed intervals of {LEVEL:.0%} from"
+        f" {AUDITS} audits of each case's real rows. On natural shifts the tenths of a target by confidence explain"
+        f" {half:.0%} of a label's variance in the median case ({tenth:.0%} and {most:.0%} at the outer tenths of"
+        " cases): labels spread evenly over these tenths can gain at most about half of that in width. `uneven`: cases"
+        " in which some rows were more likely than others; `worst tenth`, `worst`: of cases, with the chance of so few"
+        " audits in them.",
+        "",
+        *kit.table(header, rows),
+    ]
+    return kit.joined(lines)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Label the rows of a sample of cases in every way, write the JSON and the page."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.natural.suggested", description=__doc__,
-        formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
-    parser.add_argument("--cases", type=int, default=100, help="how many, drawn by a fixed seed")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for suggested.json and suggested.md")
-    options = parser.parse_args(arguments)
-    start = time.perf_counter()
-    folder = work_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    beds = unpack(folder)
+def measure(given: argparse.Namespace) -> kit.Result:
+    """Label the rows of a sample of cases in every way."""
+    work_folder().mkdir(parents=True, exist_ok=True)
+    beds = unpack(work_folder())
     shifts, _ = read_shifts(RESULTS / "natural.json")
     able = [s for s in shifts if s.group != "classes"]
-    chosen = [able[i] for i in np.random.default_rng(SEED).permutation(len(able))[: options.cases]]
+    chosen = [able[i] for i in np.random.default_rng(SEED).permutation(len(able))[: given.cases]]
     found: list[dict[str, Any]] = []
     for one in sorted(set(map(source_of, chosen))):
         prior = fit_prior([s for s in shifts if source_of(s) != one])
         for i, shift in enumerate(s for s in chosen if source_of(s) == one):
             cdf = prior_cdf(prior.levels, prior.quantile(shift.signs, prior.levels))
-            found += measure(shift, beds / shift.key[0] / shift.key[1], cdf, i)
-    lines = summary(found)
-    known = np.array(list({f["case"]: f["explained"] for f in found if f["group"] != "same"}.values()))
-    command = "python -m benchmarks.natural.suggested" + ("" if options.cases == 100 else f" --cases {options.cases}")
-    body = ",\n".join("  " + json.dumps(line) for line in lines)
-    text = f'{{\n "command": {json.dumps(command)},\n "level": {LEVEL},\n "lines": [\n{body}\n ]\n}}\n'
-    (options.out / "suggested.json").write_text(text, encoding="utf-8")
-    (options.out / "suggested.md").write_text("\n".join(page(lines, known, command)).rstrip() + "\n", encoding="utf-8")
-    print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr)
-    return 0
+            found += of_case(shift, beds / shift.key[0] / shift.key[1], cdf, i)
+    known = list({f["case"]: f["explained"] for f in found if f["group"] != "same"}.values())
+    command = "python -m benchmarks.natural.suggested" + ("" if given.cases == 100 else f" --cases {given.cases}")
+    return {"command": command, "level": LEVEL, "explained": np.quantile(known, [0.1, 0.5, 0.9]).round(4).tolist(),
+        "lines": summary(found)}  # fmt: skip
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(kit.command(__doc__, "suggested", measure, page, cases=(100, "how many, drawn by a fixed seed")))

@@ -11,9 +11,9 @@ from statistics import mean
 from typing import Any
 
 import oodometer
+from benchmarks import kit
+from benchmarks.kit import ROOT
 from benchmarks.quality.tables import HEADLINE, KINDS, LEVEL, TRUSTS, Case, Triple
-from benchmarks.real.data import ROOT
-from benchmarks.real.tables import markdown
 from oodometer.headline.natural_shifts import ShiftSigns
 
 __all__ = ["LEVEL", "Shift", "read_shifts", "renew_guide", "renewed", "write_results"]
@@ -146,13 +146,13 @@ def error_table(shifts: Sequence[Shift]) -> list[str]:
                      f"`{best[0]}` {best[1]:.2f}", f"{head / best[1]:.2f}"])  # fmt: skip
     header = ["cases of", "count", "moved", "headline", f"best fixed method (`{kept}`)", "ratio",
               "best of this line in hindsight", "ratio in hindsight"]  # fmt: skip
-    return markdown(header, rows)
+    return kit.table(header, rows)
 
 
 def interval_table(shifts: Sequence[Shift]) -> list[str]:
     """A group a line: coverage of the headline's interval, on which side it missed, and its width."""
     rows = [[name, str(len(few)), *intervals(few)] for name, few in groups(shifts).items()]
-    return markdown(["cases of", "count", *INTERVALS], rows)
+    return kit.table(["cases of", "count", *INTERVALS], rows)
 
 
 INTERVALS = (f"coverage at {LEVEL:.0%}", "truth below", "truth above", f"missed by more than {FAR:.0f} points",
@@ -171,7 +171,7 @@ def trust_table(shifts: Sequence[Shift]) -> list[str]:
                 rows.append([f"{title} `{value}`{where}", str(len(few)), f"{error(few):.2f}", *intervals(few)])
     missed, fell = unseen_falls(shifts)
     return [
-        *markdown(["headline says", "cases", "mean error", *INTERVALS], rows),
+        *kit.table(["headline says", "cases", "mean error", *INTERVALS], rows),
         f"`high` means that outputs show nothing against the estimate: in {fell} cases with trust `high` the accuracy "
         f"fell by {FAR:.0f} points or more all the same, and the headline was off by more than {FAR:.0f} points in "
         f"{missed} of them.",
@@ -194,7 +194,7 @@ def method_table(shifts: Sequence[Shift]) -> list[str]:
     rows = [[m, *(_cell(errors, m) for errors in found.values())]
             for m in names if any(m in errors for errors in found.values())]  # fmt: skip
     rows.append([HEADLINE, *(f"{error(few):.2f}" for few in groups(shifts).values())])
-    return markdown(["method", *found], rows)
+    return kit.table(["method", *found], rows)
 
 
 def _cell(errors: dict[str, float], method: str) -> str:
@@ -211,7 +211,7 @@ def bed_table(shifts: Sequence[Shift]) -> list[str]:
         best = next(iter(methods(few).items()))
         rows.append([bed, str(len(few)), f"{mean(s.moved for s in few):.1f}", f"{error(few):.2f}",
                      f"`{best[0]}` {best[1]:.2f}", *intervals(few)])  # fmt: skip
-    return markdown(["bed", "cases", "moved", "headline", "best in hindsight", *INTERVALS], rows)
+    return kit.table(["bed", "cases", "moved", "headline", "best in hindsight", *INTERVALS], rows)
 
 
 BLOCKS: dict[str, Callable[[Sequence[Shift]], list[str]]] = {"errors": error_table, "intervals": interval_table,

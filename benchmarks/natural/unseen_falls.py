@@ -8,12 +8,12 @@ packaged prior of natural shifts, 25, 50 and 100 random labels; no draws: chance
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+import argparse
 
 import numpy as np
 from scipy.stats import binom
 
+from benchmarks import kit
 from oodometer.audits import judge as believed
 from oodometer.headline.natural_shifts import ShiftSigns, packaged_prior
 from oodometer.intervals import clopper_pearson
@@ -55,27 +55,30 @@ def measured(blur: float, down: float) -> list[dict[str, float]]:
     return rows
 
 
-def main() -> None:
-    """Measure both rules and write the results."""
-    found = {"before": measured(*BEFORE), "now": measured(*NOW), "fall": FALL, "level": LEVEL, "cases": CASES}
-    folder = Path(__file__).resolve().parents[1] / "results"
-    (folder / "unseen_falls.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+def measure(given: argparse.Namespace) -> kit.Result:
+    """Both rules."""
+    return {"before": measured(*BEFORE), "now": measured(*NOW), "fall": FALL, "level": LEVEL, "cases": CASES}
+
+
+def page(result: kit.Result) -> str:
+    """The result in Markdown."""
+    rows = []
+    for name, (blur, down) in (("before", BEFORE), ("now", NOW)):
+        for row in result[name]:
+            shares = [f"{100 * row[k]:.1f}" for k in list(row)[1:]]
+            rows.append([f"{name}: {100 * blur:g}, {100 * down:g} points", str(row["labels"]), *shares])
+    header = ["blur, moved down", "labels", "holds after it", "least of six", "holds without", "width without",
+              "labels alone"]  # fmt: skip
     lines = [
         "# Believed intervals under an unseen fall",
         "",
         "`python -m benchmarks.natural.unseen_falls`: accuracy is 8 points below what outputs lead one to expect.",
         "Level 95 %, all numbers in percent or points.",
         "",
-        "| blur, moved down | labels | holds after it | least of six | holds without | width without | labels alone |",
-        "|---|---:|---:|---:|---:|---:|---:|",
+        *kit.table(header, rows),
     ]
-    for name, (blur, down) in (("before", BEFORE), ("now", NOW)):
-        for row in found[name]:
-            shares = [f"{100 * row[k]:.1f}" for k in list(row)[1:]]
-            lines.append(f"| {name}: {100 * blur:g}, {100 * down:g} points | {row['labels']} | {' | '.join(shares)} |")
-    (folder / "unseen_falls.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(*lines[4:], sep="\n")
+    return kit.joined(lines)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(kit.command(__doc__, "unseen_falls", measure, page))

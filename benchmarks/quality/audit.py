@@ -10,21 +10,18 @@ intervals are held against the accuracy of all target rows.
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import oodometer
-from benchmarks.real.data import OUTPUTS, RESULTS, Floats, Ints, data_folder, load_outputs
+from benchmarks import kit
+from benchmarks.kit import data_folder
+from benchmarks.real.data import OUTPUTS, Floats, Ints, load_outputs
 from benchmarks.real.shifts import Shift, redraw
-from benchmarks.real.tables import markdown
 from oodometer.audits.betting import betting_interval, sampled_game, sampled_mean, sizes
 from oodometer.audits.judge import confidence_pays, hypergeometric, ppi_plus_plus
 from oodometer.audits.proxy import Correctness
@@ -102,7 +99,7 @@ def audits_of(learnt: Correctness, score: Floats, right: Floats, labels: int, se
     return found
 
 
-def measure(task: tuple[str, Shift, int]) -> dict[str, Any]:
+def of_set(task: tuple[str, Shift, int]) -> dict[str, Any]:
     """Coverage and mean width of each interval in one set, under one shift, with so many labels."""
     name, shift, labels = task
     held: dict[str, list[Floats]] = {m: [] for m in METHODS}
@@ -127,62 +124,44 @@ def measure(task: tuple[str, Shift, int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def page(cells: Sequence[dict[str, Any]], command: str) -> Iterator[str]:
+def page(result: kit.Result) -> str:
     """The tables in Markdown."""
-    yield "# Audits: coverage and width of nominal 90 % intervals"
-    yield ""
-    yield f"Made by `{command}`; the figures are in `audit.json`."
-    yield ""
-    yield (
+    cells = result["cells"]
+    lowest = min(c["coverage"][m] for c in cells for m in (*RANDOM, *SUGGESTED))
+    bias = max(abs(c["suggested_bias"] / c["suggested_bias_error"]) for c in cells if c["suggested_bias_error"])
+    lines = [
+        "# Audits: coverage and width of nominal 90 % intervals",
+        "",
+        f"Made by `{result['command']}`; the figures are in `audit.json`.",
+        "",
         f"{AUDITS:,} audits in each line, spread over {SPLITS} random halves of real outputs. `printed` is the interval"
         " that `audit` shows for labels drawn at random; `suggested` labels were drawn as `--suggest` draws them."
         " `ppi++` is an asymptotic interval, computed here at every number of labels for contrast; `audit` shows it"
-        " from 200 labels and 50 predicted errors on, and never as its estimate below 20,000 labels."
-    )
-    yield ""
-    lowest = min(c["coverage"][m] for c in cells for m in (*RANDOM, *SUGGESTED))
-    bias = max(abs(c["suggested_bias"] / c["suggested_bias_error"]) for c in cells if c["suggested_bias_error"])
-    yield (
+        " from 200 labels and 50 predicted errors on, and never as its estimate below 20,000 labels.",
+        "",
         f"Lowest coverage of the intervals called exact: {lowest:.1%}. The mean error of the estimate from suggested"
-        f" labels is at most {bias:.1f} of its own standard errors away from 0, in {len(cells)} lines."
-    )
-    yield ""
+        f" labels is at most {bias:.1f} of its own standard errors away from 0, in {len(cells)} lines.",
+        "",
+    ]
     for title, key in (("Coverage", "coverage"), ("Mean width in points", "width")):
-        yield f"## {title}"
-        yield ""
         rows = []
         for c in cells:
             shown = [f"{100 * c[key][m]:.1f}" for m in METHODS]
             if key == "coverage":
                 shown = [s if c[key][m] >= LOWEST else f"**{s}**" for s, m in zip(shown, METHODS, strict=True)]
             rows.append([f"{c['set']}, {c['shift']}", f"{100 * c['accuracy']:.1f}", str(c["labels"]), *shown])
-        yield from markdown(["set, shift", "accuracy", "labels", *METHODS], rows)
-    yield f"Coverage in percent; below {LOWEST:.0%} it is bold."
+        lines += [f"## {title}", "", *kit.table(["set, shift", "accuracy", "labels", *METHODS], rows)]
+    return kit.joined([*lines, f"Coverage in percent; below {LOWEST:.0%} it is bold."])
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure every set, shift and number of labels, and write the JSON and the page."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.audit")
-    parser.add_argument("--workers", type=int, default=2, help="processes")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for audit.json and audit.md")
-    chosen = parser.parse_args(arguments)
+def measure(given: argparse.Namespace) -> kit.Result:
+    """Every set, shift and number of labels."""
     tasks = [(name, shift, n) for name in OUTPUTS for shift in SHIFTS for n in LABELS]
-    start, cells = time.perf_counter(), []
-    with ProcessPoolExecutor(chosen.workers) as workers:
-        for cell in workers.map(measure, tasks):
-            cells.append(cell)
-            print(f"{len(cells)} of {len(tasks)}, {time.perf_counter() - start:.0f} s", file=sys.stderr)
-    command = "python -m benchmarks.quality.audit"
-    rows = ",\n".join("    " + json.dumps(c) for c in cells)
-    head = {"command": command, "version": oodometer.__version__, "level": LEVEL, "audits": AUDITS}
-    parts = [f'  "{k}": {json.dumps(v)}' for k, v in head.items()]
-    chosen.out.mkdir(parents=True, exist_ok=True)
-    text = "{\n" + ",\n".join([*parts, f'  "cells": [\n{rows}\n  ]']) + "\n}\n"
-    (chosen.out / "audit.json").write_text(text, encoding="utf-8")
-    (chosen.out / "audit.md").write_text("\n".join(page(cells, command)).rstrip() + "\n", encoding="utf-8")
-    print(chosen.out / "audit.json", chosen.out / "audit.md", sep="\n")
-    return 0
+    with ProcessPoolExecutor(given.workers) as workers:
+        cells = list(workers.map(of_set, tasks))
+    return {"command": "python -m benchmarks.quality.audit", "version": oodometer.__version__, "level": LEVEL,
+        "audits": AUDITS, "cells": cells}  # fmt: skip
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(kit.command(__doc__, "audit", measure, page, workers=(2, "processes")))

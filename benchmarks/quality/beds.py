@@ -9,20 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.kit import data_folder
 from benchmarks.quality.situation import Situation
 from benchmarks.quality.texts import MODELS as TEXT_MODELS
 from benchmarks.quality.texts import reviewed
-from benchmarks.real.data import (
-    OUTPUTS,
-    Floats,
-    Ints,
-    Models,
-    Outputs,
-    data_folder,
-    load_cifar,
-    load_imagenet,
-    load_outputs,
-)
+from benchmarks.real.data import OUTPUTS, Floats, Ints, Models, Outputs, load_cifar, load_imagenet, load_outputs
 from benchmarks.real.shifts import redraw, subgroups
 from oodometer import Predictions
 

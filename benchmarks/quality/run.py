@@ -19,9 +19,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.kit import RESULTS, data_folder
 from benchmarks.quality.beds import BEDS, Job, Situation, make_jobs
 from benchmarks.quality.tables import GUIDE, LEVEL, Case, Triple, limits, read_cases, renew_guide, write_results
-from benchmarks.real.data import RESULTS, data_folder
 
 __all__ = ["main", "measure"]
 

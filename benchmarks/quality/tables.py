@@ -12,9 +12,9 @@ from statistics import mean
 from typing import Any
 
 import oodometer
+from benchmarks import kit
+from benchmarks.kit import ROOT
 from benchmarks.quality.beds import BEDS, Bed, bed_of
-from benchmarks.real.data import ROOT
-from benchmarks.real.tables import markdown
 
 __all__ = ["GUIDE", "LEVEL", "Case", "Limit", "Triple", "limits", "read_cases", "renew_guide", "renewed",
     "write_results"]  # fmt: skip
@@ -205,7 +205,7 @@ def headline_table(cases: Sequence[Case]) -> list[str]:
         rows.append([s.bed.name, str(len(s.cases)), f"{s.moved:.1f}", f"{s.chance:.1f}", f"`{method}`", f"{best:.2f}",
                      f"{mark}{s.headline:.2f}{mark}", ratio, f"{s.coverage:.0%}",
                      f"{s.width:.1f}", trust])  # fmt: skip
-    return markdown(header, rows)
+    return kit.table(header, rows)
 
 
 def method_table(cases: Sequence[Case], groups: Sequence[str]) -> list[str]:
@@ -217,7 +217,7 @@ def method_table(cases: Sequence[Case], groups: Sequence[str]) -> list[str]:
     methods += [m for m in dict.fromkeys(m for s in beds for m in s.errors) if m not in methods]
     rows = [[m, *(_cell(s, m) for s in beds)] for m in methods if any(m in s.errors for s in beds)]
     rows.append([HEADLINE, *(f"{s.headline:.2f}" for s in beds)])
-    return markdown(["method", *(s.bed.name for s in beds)], rows)
+    return kit.table(["method", *(s.bed.name for s in beds)], rows)
 
 
 def _cell(summary: Summary, method: str) -> str:
@@ -236,7 +236,7 @@ def fixed_table(cases: Sequence[Case]) -> list[str]:
         hindsight, least = mean(s.best[1] for s in beds), next(iter(fixed(beds).values()), float("nan"))
         rows.append([name, str(len(beds)), f"{head:.2f}", best, f"{head / max(least, 1e-9):.2f}", f"{hindsight:.2f}"])
     header = ["beds", "count", "headline", "best fixed methods", "ratio to the best", "best of each bed"]
-    return markdown(header, rows)
+    return kit.table(header, rows)
 
 
 def trust_table(cases: Sequence[Case]) -> list[str]:
@@ -257,20 +257,20 @@ def trust_table(cases: Sequence[Case]) -> list[str]:
                          f"{few.width:.1f}"]  # fmt: skip
             rest = f"{mean(c.error() or 0.0 for c in unseen):.2f}" if unseen else "-"
             rows.append([f"{title} `{value}`", str(len(seen)), *cells, str(len(unseen)), rest])
-    return markdown(header, rows)
+    return kit.table(header, rows)
 
 
 def kind_table(cases: Sequence[Case]) -> list[str]:
     """Share of each diagnosed kind in every bed."""
     rows = [[s.bed.name, *(f"{s.share(lambda c, k=k: c.kind == k):.0%}" for k in KINDS)]  # type: ignore[misc]
             for s in summaries(cases)]  # fmt: skip
-    return markdown(["bed", *KINDS], rows)
+    return kit.table(["bed", *KINDS], rows)
 
 
 def limit_table(cases: Sequence[Case]) -> list[str]:
     """Every promise with yes or NO."""
     rows = [[limit.text, limit.found, "yes" if limit.holds else "**NO**"] for limit in limits(cases)]
-    return markdown(["limit", "found", "holds"], rows)
+    return kit.table(["limit", "found", "holds"], rows)
 
 
 def bed_table(cases: Sequence[Case]) -> list[str]:

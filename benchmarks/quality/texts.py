@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.kit import data_folder
 from benchmarks.quality.situation import Situation
-from benchmarks.real.data import Ints, data_folder
+from benchmarks.real.data import Ints
 from oodometer import Predictions
 
 __all__ = ["MODELS", "reviewed"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,21 +10,10 @@ from numpy.typing import NDArray
 
 from oodometer import Predictions
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
 OUTPUTS = ("cifar10", "mnist", "imdb", "20news")
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
-
-
-def data_folder() -> Path:
-    """The folder named by OODOMETER_DATA, else the shared one beside the checkout; `SystemExit` without either."""
-    named = os.environ.get("OODOMETER_DATA")
-    folder = Path(named) if named else ROOT.parent / "shared" / "data"
-    if not folder.is_dir():
-        raise SystemExit("the real data are missing: set OODOMETER_DATA to the folder that holds outputs/")
-    return folder
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from benchmarks import kit
+from benchmarks.kit import RESULTS, ROOT
 from benchmarks.real.cases import Case, Line, grouped, lines_of
-from benchmarks.real.data import RESULTS, ROOT
-from benchmarks.real.tables import file_name, markdown, read_cases
+from benchmarks.real.tables import file_name, read_cases
 
 GUIDE = ROOT / "docs" / "guides" / "real_input.md"
 
@@ -25,7 +26,7 @@ def _across(cases: Sequence[Case], key: Callable[[Case], str]) -> list[str]:
     """Methods down, groups of cases across."""
     columns = {name: {line.method: line for line in lines_of(few)} for name, few in grouped(cases, key).items()}
     methods = list(cases[0].estimates)
-    return markdown(["method", *columns], [[m, *(_cell(c[m]) for c in columns.values())] for m in methods])
+    return kit.table(["method", *columns], [[m, *(_cell(c[m]) for c in columns.values())] for m in methods])
 
 
 def agreement_table(folder: Path = RESULTS) -> list[str]:
@@ -49,7 +50,7 @@ def coverage_table(folder: Path = RESULTS) -> list[str]:
         header = ["method", *(f"{c['pool']} {c['n_S']}/{c['n_T']}" for c in chosen)]
         methods = list(chosen[0]["methods"])
         rows = [[m, *(f"{c['methods'][m]['rows']:.0%}" for c in chosen)] for m in methods]
-        lines += markdown(header, rows)
+        lines += kit.table(header, rows)
     return lines
 
 

@@ -12,11 +12,10 @@ three-class models of public tables and texts in `natural/`, with probabilities 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean
@@ -24,12 +23,11 @@ from statistics import mean
 import numpy as np
 
 import oodometer
+from benchmarks import kit
+from benchmarks.kit import data_folder
 from benchmarks.natural.run import unpack, work_folder
-from benchmarks.real.data import OUTPUTS, RESULTS, Floats, Ints, data_folder, load_cifar, load_outputs
-from benchmarks.real.tables import markdown
+from benchmarks.real.data import OUTPUTS, Floats, Ints, load_cifar, load_outputs
 from oodometer import Predictions
-
-__all__ = ["Turned", "main"]
 
 LEVEL = 0.9
 ROWS = 2000
@@ -135,7 +133,7 @@ def ask(
                   round(found["leap"].value, 5), round(abs(source - truth), 5))  # fmt: skip
 
 
-def measure() -> list[Turned]:
+def measured() -> list[Turned]:
     """Every set of outputs under every kind of new shares."""
     out, start = [], time.perf_counter()
     for material in materials():
@@ -146,8 +144,9 @@ def measure() -> list[Turned]:
     return out
 
 
-def page(cases: Sequence[Turned]) -> str:
+def page(result: kit.Result) -> str:
     """The whole of label_shift.md."""
+    cases = [Turned(**one) for one in result["cases"]]
     rows = []
     groups = [*dict.fromkeys(c.group for c in cases), "all"]
     for group in groups:
@@ -168,25 +167,15 @@ def page(cases: Sequence[Turned]) -> str:
         "Made by `python -m benchmarks.real.label_shift`: mean absolute errors in points of `oodometer.estimate` with "
         "its defaults and of `leap`, whose assumption holds by construction; every case is in `label_shift.json`.",
         "",
-        *markdown(header, rows),
+        *kit.table(header, rows),
     ]
-    return "\n".join(lines).rstrip() + "\n"
+    return kit.joined(lines)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and write."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.real.label_shift", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for label_shift.json and label_shift.md")
-    options = parser.parse_args(arguments)
-    cases = measure()
-    lines = ",\n".join(json.dumps(asdict(c)) for c in cases)
-    (options.out / "label_shift.json").write_text(f'{{"cases": [\n{lines}\n]}}\n', encoding="utf-8")
-    (options.out / "label_shift.md").write_text(page(cases), encoding="utf-8")
-    print(page(cases))
-    return 0
+def measure(given: argparse.Namespace) -> kit.Result:
+    """Every case."""
+    return {"cases": [asdict(one) for one in measured()]}
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(kit.command(__doc__, "label_shift", measure, page))

@@ -14,8 +14,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))  # for `python benchmarks/real/run.py`
 
+from benchmarks.kit import RESULTS, data_folder
 from benchmarks.real.cases import Case, run_case
-from benchmarks.real.data import OUTPUTS, RESULTS, Models, data_folder, load_cifar, load_imagenet, load_outputs
+from benchmarks.real.data import OUTPUTS, Models, load_cifar, load_imagenet, load_outputs
 from benchmarks.real.shifts import SHIFTS, draws
 from benchmarks.real.tables import write_results
 

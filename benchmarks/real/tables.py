@@ -9,6 +9,7 @@ from statistics import mean
 from typing import Any
 
 import oodometer
+from benchmarks import kit
 
 from .cases import LEVEL, Case, Line, grouped, lines_of, median_rows
 
@@ -92,12 +93,6 @@ def _moved(cases: Sequence[Case]) -> float:
     return mean(abs(c.truth - c.estimates["source"][0]) for c in cases)
 
 
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table, first column to the left, the others to the right."""
-    lines = ["| " + " | ".join(header) + " |", "|---|" + "---:|" * (len(header) - 1)]
-    return [*lines, *("| " + " | ".join(row) + " |" for row in rows), ""]
-
-
 def figures(line: Line) -> list[str]:
     """Cells of one method: MAE, bias, worst, coverage, width."""
     return [f"{line.mae:.2f}", f"{line.bias:+.2f}", f"{line.worst:.1f}", f"{line.coverage:.0%}", f"{line.width:.1f}"]
@@ -118,7 +113,7 @@ def _model_tables(name: str, cases: Sequence[Case]) -> Iterator[str]:
         for line in lines_of(few):
             before = BEFORE.get((name, shift, line.method))
             rows.append([line.method, *figures(line), "" if before is None else f"{before:.1f}"])
-        yield from markdown(["method", "MAE", "bias", "worst", "coverage", "width", "MAE before"], rows)
+        yield from kit.table(["method", "MAE", "bias", "worst", "coverage", "width", "MAE before"], rows)
 
 
 def _probability_tables(cases: Sequence[Case]) -> Iterator[str]:
@@ -139,7 +134,7 @@ def _probability_tables(cases: Sequence[Case]) -> Iterator[str]:
             few = few_of[s, shift]
             cells = [f"{median_rows(few):,}", f"{100 * _moved(few):.2f}", *(cell(line) for line in lines)]
             rows.append([f"{s}, {shift}", *cells])
-        yield from markdown(["set, shift", "rows", "moved", *methods], rows)
+        yield from kit.table(["set, shift", "rows", "moved", *methods], rows)
     yield "`rows` is the median size of the target; `moved` is the mean absolute difference between target and"
     yield "reference accuracy, in points."
     yield ""
@@ -151,4 +146,4 @@ def _probability_tables(cases: Sequence[Case]) -> Iterator[str]:
         yield f"{len(few)} cases; the headline had trust `none` in {_no_trust(few):.0%} of them."
         yield ""
         header = ["method", "MAE", "bias", "worst", "coverage", "width"]
-        yield from markdown(header, [[line.method, *figures(line)] for line in lines_of(few)])
+        yield from kit.table(header, [[line.method, *figures(line)] for line in lines_of(few)])

@@ -3,13 +3,12 @@
 300,000 rows of three classes lie in five partitions, `day=2026-11-01` to `day=2026-11-05`. In each round all commands
 run one after another; a ratio is the median over rounds of a command's time divided by that of the plain one beside it.
 
-    python -m benchmarks.scale.filtered --rounds 5 --json benchmarks/results/filtered.json
+    python -m benchmarks.scale.filtered
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import statistics
 import subprocess
@@ -21,6 +20,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
+
+from benchmarks import kit
 
 MOST = 1.5  # times the plain command
 CASES = {
@@ -70,29 +71,30 @@ def measured(rounds: int, rows: int) -> dict[str, dict[str, float]]:
     return out
 
 
-def main() -> None:
-    """Measure, print the table, and write it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--rows", type=int, default=300_000)
-    parser.add_argument("--json", type=Path, help="write the numbers here, and the table beside it")
-    given = parser.parse_args()
-    result = measured(given.rounds, given.rows)
-    lines = [f"# `--where` and `--by` on {given.rows:,} rows of CSV in five partitions\n",
-             f"At most {MOST} times the plain command was promised; {given.rounds} rounds.\n",
-             "| | seconds | against plain | seconds of processor | against plain | holds |",
-             "|---|---:|---:|---:|---:|---|"]  # fmt: skip
-    for name, one in result.items():
+def page(result: kit.Result) -> str:
+    """The table."""
+    rows = []
+    for name, one in result["cases"].items():
         numbers = (one[key] for key in ("seconds", "ratio", "processor", "processor_ratio"))
-        cells = [name, *(f"{number:.2f}" for number in numbers), "yes" if one["ratio"] <= MOST else "no"]
-        lines.append(f"| {' | '.join(cells)} |")
-    print("\n".join(lines))
-    if given.json is not None:
-        given.json.write_text(
-            json.dumps({"rounds": given.rounds, "rows": given.rows, "cases": result}, indent=1) + "\n"
-        )
-        given.json.with_suffix(".md").write_text("\n".join(lines) + "\n")
+        rows.append([name, *(f"{number:.2f}" for number in numbers), "yes" if one["ratio"] <= MOST else "no"])
+    lines = [
+        f"# `--where` and `--by` on {result['rows']:,} rows of CSV in five partitions",
+        "",
+        f"At most {MOST} times the plain command was promised; {result['rounds']} rounds.",
+        "",
+        *kit.table(["", "seconds", "against plain", "seconds of processor", "against plain", "holds"], rows, "lrrrrl"),
+    ]
+    return kit.joined(lines)
+
+
+def measure(given: argparse.Namespace) -> kit.Result:
+    """Every case."""
+    return {"rounds": given.rounds, "rows": given.rows, "cases": measured(given.rounds, given.rows)}
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(
+        kit.command(
+            __doc__, "filtered", measure, page, rounds=(5, "rounds of all commands"), rows=(300_000, "rows of the lake")
+        )
+    )
