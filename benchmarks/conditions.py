@@ -168,15 +168,9 @@ def differing(conditions: int, forms: tuple[str, ...] = FORMS, rows: int = 200, 
                 if found != right:
                     wrong.append({"form": form, "where": ours, "query": theirs, "rows": found, "right": right})
     asked = conditions * len(forms)
-    return {
-        "command": f"python -m benchmarks.conditions --conditions {conditions}",
-        "rows": rows,
-        "conditions_a_form": conditions,
-        "asked": asked,
-        "leave_rows": left,
-        "differing": {form: counts[form] for form in forms},
-        "first": wrong[:5],
-    }
+    return {"command": f"python -m benchmarks.conditions --conditions {conditions}", "rows": rows,
+        "conditions_a_form": conditions, "asked": asked, "leave_rows": left,
+        "differing": {form: counts[form] for form in forms}, "first": wrong[:5]}  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -82,11 +82,9 @@ def compared(kind: str, held: Any, library: Any, rounds: int) -> kit.Result:
 
     seconds = kit.in_turns({"ours": ours, "reference": theirs}, rounds + 1)
     kept = {side: values[1:] for side, values in seconds.items()}  # the first one loads tables and compiles
-    return {
-        "kind": kind,
+    return {"kind": kind,
         "images_per_second": {side: round(1 / statistics.median(values)) for side, values in kept.items()},
-        "times_the_reference": kit.spread(kit.ratios(kept["reference"], kept["ours"])),
-    }
+        "times_the_reference": kit.spread(kit.ratios(kept["reference"], kept["ours"]))}  # fmt: skip
 
 
 def judge(cases: list[kit.Result]) -> list[kit.Result]:

@@ -61,18 +61,14 @@ def fill(folder: Path) -> None:
     """Files that fail: in row 2 of a text of several blocks, in the last row, or as a whole."""
     rows = [f"0.{i % 9 + 1}47647077739715" for i in range(_LINES)]
     good, bad = "\n".join(rows[:400]), "\n".join([rows[0], "1.7", *rows])
-    texts = {
-        "ref.csv": "prob_1,label\n" + "\n".join(f"{p},{int(p[2] > '5')}" for p in rows[:400]),
-        "few.csv": f"prob_1\n{rows[0]}\n1.7\n\n{rows[1]}\n",
-        "long.csv": f"prob_1\n{bad}\n",
+    texts = {"ref.csv": "prob_1,label\n" + "\n".join(f"{p},{int(p[2] > '5')}" for p in rows[:400]),
+        "few.csv": f"prob_1\n{rows[0]}\n1.7\n\n{rows[1]}\n", "long.csv": f"prob_1\n{bad}\n",
         "two.csv": "prob_0,prob_1\n" + "\n".join(f"{1 - float(p):.15f},{p}" for p in bad.split("\n")),
         "long_labelled.csv": "prob_1,label\n" + "\n".join(f"{p},1" for p in bad.split("\n")),
         "long.jsonl": "\n".join(f'{{"prob_1": {p}}}' for p in bad.split("\n")),
         "text.csv": "text,label\n" + "a good film,1\na bad film,0\n" * 20,
-        "broken.jsonl": '{"text": "a good film", "label": 1}\n' * 50 + '{"text": \n',
-        "broken.db": good,
-        "model.py": "def f(texts):\n    raise RuntimeError('no more memory')\n",
-    }
+        "broken.jsonl": '{"text": "a good film", "label": 1}\n' * 50 + '{"text": \n', "broken.db": good,
+        "model.py": "def f(texts):\n    raise RuntimeError('no more memory')\n"}  # fmt: skip
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     for name in ("long.csv", "two.csv", "long_labelled.csv"):
@@ -113,18 +109,11 @@ def run(commands: Sequence[str], times: int, at_a_time: int = 6, seconds: float 
         took = time.perf_counter() - began
     by_command = {c: Counter(e for (command, _), e in zip(turns, ends, strict=True) if command == c) for c in commands}
     wrong = Counter(f"{c} {a}: {e}" for (c, a), e in zip(turns, ends, strict=True) if e not in ("exit 1", "exit 2"))
-    return {
-        "command": f"python -m benchmarks.error_exits --times {times}",
-        "at_a_time": at_a_time,
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "seconds": round(took),
-        "runs": len(turns),
-        "hangs": sum(e == "hang" for e in ends),
-        "aborts": sum(e.startswith("signal") for e in ends),
+    return {"command": f"python -m benchmarks.error_exits --times {times}", "at_a_time": at_a_time,
+        "cores": os.cpu_count(), "python": platform.python_version(), "seconds": round(took), "runs": len(turns),
+        "hangs": sum(e == "hang" for e in ends), "aborts": sum(e.startswith("signal") for e in ends),
         "ends": {c: dict(sorted(counts.items())) for c, counts in by_command.items()},
-        "wrong": dict(sorted(wrong.items())),
-    }
+        "wrong": dict(sorted(wrong.items()))}  # fmt: skip
 
 
 def page(result: kit.Result) -> str:

@@ -26,11 +26,8 @@ PACKAGES = ("oodometer", "numpy", "scipy", "pyarrow")
 def answer(result: Any) -> dict[str, Any]:
     """What the result table keeps of an estimate: the headline and each method's value."""
     found = result.to_dict()
-    return {
-        "value": found["headline"]["value"],
-        "interval": [found["headline"]["lower"], found["headline"]["upper"]],
-        "methods": {one["method"]: one["value"] for one in found["estimates"]},
-    }
+    return {"value": found["headline"]["value"], "interval": [found["headline"]["lower"], found["headline"]["upper"]],
+        "methods": {one["method"]: one["value"] for one in found["estimates"]}}  # fmt: skip
 
 
 def estimate(args: argparse.Namespace) -> Job:

@@ -54,16 +54,9 @@ def report(job: Callable[[], Any], runs: int = 1, packages: tuple[str, ...] = ()
         answer = job()
         times.append(time.perf_counter() - start)
     kept = times[1:] or times
-    line = {
-        "seconds": statistics.median(kept),
-        "runs": kept,
-        "first_seconds": times[0],
-        "peak_mb": peak_mb(),
-        "loaded_mb": before,
-        "versions": {name: _version(name) for name in packages},
-        **more,
-        **(answer if isinstance(answer, dict) else {"value": answer}),
-    }
+    line = {"seconds": statistics.median(kept), "runs": kept, "first_seconds": times[0], "peak_mb": peak_mb(),
+        "loaded_mb": before, "versions": {name: _version(name) for name in packages}, **more,
+        **(answer if isinstance(answer, dict) else {"value": answer})}  # fmt: skip
     print(json.dumps(line), flush=True)
 
 

@@ -110,11 +110,9 @@ def typed(form: str, *options: str) -> Side:
 
 def typed_sides(form: str) -> dict[str, Side]:
     """Five methods by name, everything by default, and the lean pass over the same files."""
-    return {
-        "five methods": typed(form, *(w for name in FIVE for w in ("--method", name)), "--backtest", "none"),
+    return {"five methods": typed(form, *(w for name in FIVE for w in ("--method", name)), "--backtest", "none"),
         "default": typed(form),
-        "plain": Side(command=("-m", "benchmarks.lean_numpy", "whole", "{folder}", form), threads=0),
-    }
+        "plain": Side(command=("-m", "benchmarks.lean_numpy", "whole", "{folder}", form), threads=0)}  # fmt: skip
 
 
 TYPED_LIMITS = (Limit("process_seconds", "five methods", "<=", 3, "plain"),

@@ -104,14 +104,11 @@ def compared(home: Path, job: str, rounds: int) -> kit.Result:
 
     seconds = kit.in_turns({side: lambda side=side: run(side) for side in SIDES}, rounds)
     two = seconds["workers 2"]
-    return {
-        "job": job,
-        "seconds": {side: statistics.median(values) for side, values in seconds.items()},
+    return {"job": job, "seconds": {side: statistics.median(values) for side, values in seconds.items()},
         "times_one_worker": kit.spread(kit.ratios(seconds["workers 1"], two)),
         "times_no_tasks": kit.spread(kit.ratios(seconds["no tasks"], two)),
         "equal": len({of for side, of in done if side != "no tasks"}) == 1,
-        "equal_to_no_tasks": len({of for _, of in done}) == 1,
-    }
+        "equal_to_no_tasks": len({of for _, of in done}) == 1}  # fmt: skip
 
 
 def page(result: kit.Result) -> str:

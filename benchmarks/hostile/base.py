@@ -75,6 +75,9 @@ class Outcome:
 TRIALS: list[Trial] = []
 
 
+Make = Callable[["Kit", str], Call]
+
+
 def trial(
     group: str,
     name: str,
@@ -82,23 +85,17 @@ def trial(
     must: str | tuple[str, ...],
     words: str | tuple[str, ...] = (),
     forms: Sequence[str] = ("",),
-) -> Callable[[Callable[[Kit, str], Call]], Callable[[Kit, str], Call]]:
-    """Declare a class; the function makes the input in one of the ``forms`` and returns the call."""
+    make: Make | None = None,
+) -> Callable[[Make], Make]:
+    """Declare a class; ``make``, or the function below, makes the input in one of the ``forms``: the call."""
+    must, words = ((one,) if isinstance(one, str) else one for one in (must, words))
 
-    def add(make: Callable[[Kit, str], Call]) -> Callable[[Kit, str], Call]:
-        TRIALS.append(
-            Trial(
-                group,
-                name,
-                came,
-                (must,) if isinstance(must, str) else must,
-                (words,) if isinstance(words, str) else words,
-                tuple(forms),
-                make,
-            )
-        )
+    def add(make: Make) -> Make:
+        TRIALS.append(Trial(group, name, came, must, words, tuple(forms), make))
         return make
 
+    if make is not None:
+        add(make)
     return add
 
 
@@ -159,15 +156,8 @@ class Kit:
             files = str(reference or self.clean("reference")), str(target or self.clean("target"))
             run = self.library(*files, methods=list(methods), diagnosis=False)
             return Call(run, clean, key=(*files, *methods), **call)
-        arguments = [
-            "estimate",
-            str(reference or self.clean("reference")),
-            str(target or self.clean("target")),
-            "--backtest",
-            "none",
-            *(word for name in methods for word in ("--method", name)),
-            *more,
-        ]
+        arguments = ["estimate", str(reference or self.clean("reference")), str(target or self.clean("target")),
+            "--backtest", "none", *(word for name in methods for word in ("--method", name)), *more]  # fmt: skip
         if "--json" not in more:
             arguments += ["--json", str(self.folder / "answer.json")]
         return Call(arguments, clean, **call)

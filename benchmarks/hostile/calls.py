@@ -1,4 +1,4 @@
-"""Classes of calls: options of the command line, files that belong together, and places for outputs."""
+"""Classes of calls: options, files that belong together, keys that join rows, alarms, places for outputs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 from .base import DONE, FAILED, REFUSED, SAME, WARNED, Call, Kit, Outcome, trial
 from .material import ROWS, jsonl_text
 
+LABELS = ("csv", "jsonl", "parquet")
 CALLS, OUTPUTS, JOINS = ("Options of the command line", "Places for outputs", "Labels and slices beside the target")
 
 
 def _call(name: str, came: str, words: Any, *more: str, must: Any = REFUSED) -> None:
-    trial(CALLS, name, came, must, words, ("estimate",))(lambda kit, form: kit.estimate(None, None, *more))
+    trial(CALLS, name, came, must, words, ("estimate",), lambda kit, form: kit.estimate(None, None, *more))
 
 
 _call("an unknown method", "`--method act`", "atc", "--method", "act")
@@ -49,12 +50,10 @@ _call("a huge seed", "`--seed 1000000000000000000000000`", "seed", "--seed", "1"
 _call("an unknown option", "`--fast`", "--fast", "--fast")
 _call("a method that the data cannot feed", "`--method gde` alone, without members", "members", "--method", "gde",
     must=(SAME, REFUSED, WARNED))  # fmt: skip
-trial(CALLS, "two files in the wrong order", "TARGET before REFERENCE", REFUSED, "REFERENCE", ("estimate",))(
-    lambda kit, form: kit.estimate(kit.clean("target", kit.target("prob_*")), kit.clean("reference"))
-)
-trial(CALLS, "the same file twice", "the reference as the target", (WARNED,), "same", ("estimate",))(
-    lambda kit, form: kit.estimate(kit.clean("reference"), kit.clean("reference"), clean=None)
-)
+trial(CALLS, "two files in the wrong order", "TARGET before REFERENCE", REFUSED, "REFERENCE", ("estimate",),
+    lambda kit, form: kit.estimate(kit.clean("target", kit.target("prob_*")), kit.clean("reference")))  # fmt: skip
+trial(CALLS, "the same file twice", "the reference as the target", (WARNED,), "same", ("estimate",),
+    lambda kit, form: kit.estimate(kit.clean("reference"), kit.clean("reference"), clean=None))  # fmt: skip
 
 
 def _measured(name: str, came: str, words: Any, *more: str) -> None:
@@ -116,9 +115,8 @@ _no_file("a name too long", "300 letters", (), lambda kit: "a" * 300 + ".csv")
 
 
 def _config(name: str, came: str, text: str, words: Any) -> None:
-    trial(CALLS, name, f"`{came}` in `--config` FILE", REFUSED, words, ("estimate",))(
-        lambda kit, form: kit.estimate(None, None, "--config", str(kit.path("options.toml", text)))
-    )
+    trial(CALLS, name, f"`{came}` in `--config` FILE", REFUSED, words, ("estimate",),
+        lambda kit, form: kit.estimate(None, None, "--config", str(kit.path("options.toml", text))))  # fmt: skip
 
 
 _config("an option that is not there, in a file", "levle = 0.9", "[estimate]\nlevle = 0.9\n", "level")
@@ -140,9 +138,9 @@ def _joined(kit: Kit, labels: dict[str, list[Any]], form: str = "csv", **call: A
     return kit.estimate(None, target, "--labels", str(kit.put(f"labels.{form}", labels)), clean=clean, **call)
 
 
-trial(JOINS, "labels in another order, with an `id`", "the rows of LABELS turned round", (SAME, REFUSED), (), ("csv",
-    "jsonl", "parquet"))(lambda kit, form: _joined(kit, {k: v[::-1] for k, v in kit.target("id", "label").items()},
-    form))  # fmt: skip
+trial(JOINS, "labels in another order, with an `id`", "the rows of LABELS turned round", (SAME, REFUSED), (),
+    ("csv", "jsonl", "parquet"),
+    lambda kit, form: _joined(kit, {k: v[::-1] for k, v in kit.target("id", "label").items()}, form))  # fmt: skip
 
 
 @trial(JOINS, "an `id` twice in the labels", "row 2 repeats row 1's", REFUSED, "id", ("csv", "jsonl", "parquet"))
@@ -171,12 +169,13 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, None, "--labels", str(given), clean=clean)
 
 
-trial(JOINS, "too few labels, with nothing to join by", "239 labels for 240 rows", REFUSED, "240", ("csv", "jsonl",
-    "parquet"))(lambda kit, form: kit.estimate(None, None, "--labels",
-    str(kit.put(f"l.{form}", {"label": kit.target()["label"][:-1]}))))  # fmt: skip
+@trial(JOINS, "too few labels, with nothing to join by", "239 labels for 240 rows", REFUSED, "240", LABELS)
+def _(kit: Kit, form: str) -> Call:
+    given = kit.put(f"l.{form}", {"label": kit.target()["label"][:-1]})
+    return kit.estimate(None, None, "--labels", str(given))
 
 
-@trial(JOINS, "too many labels", "241 labels for 240 rows", REFUSED, "240", ("csv", "jsonl", "parquet"))
+@trial(JOINS, "too many labels", "241 labels for 240 rows", REFUSED, "240", LABELS)
 def _(kit: Kit, form: str) -> Call:
     labels = kit.target()["label"]
     return kit.estimate(None, None, "--labels", str(kit.put(f"l.{form}", {"label": [*labels, labels[0]]})))
@@ -287,18 +286,16 @@ def _link(kit: Kit, to: Path) -> Path:
 def _nowhere(name: str, came: str, place: Any) -> None:
     """A class in which an output cannot be written: the work fails with one line, or the call is refused before it."""
 
-    trial(OUTPUTS, name, came, (REFUSED, FAILED), "cannot write", ("json",))(
-        lambda kit, form: kit.estimate(None, None, "--json", str(place(kit)), methods=("ac",))
-    )
+    trial(OUTPUTS, name, came, (REFUSED, FAILED), "cannot write", ("json",),
+        lambda kit, form: kit.estimate(None, None, "--json", str(place(kit)), methods=("ac",)))  # fmt: skip
 
 
 _nowhere("a folder that is not there", "`--json none/out.json`", lambda kit: kit.folder / "none" / "out.json")
 _nowhere("a folder for a file", "`--json folder`", lambda kit: _aside(kit))
 _nowhere("a full device", "`--json /dev/full`", lambda kit: "/dev/full")
 _nowhere("a name too long", "300 letters", lambda kit: kit.folder / ("a" * 300))
-trial(OUTPUTS, "JSON on standard output", "`--json -`", SAME, (), ("estimate",))(
-    lambda kit, form: kit.estimate(None, None, "--json", "-")
-)
+trial(OUTPUTS, "JSON on standard output", "`--json -`", SAME, (), ("estimate",),
+    lambda kit, form: kit.estimate(None, None, "--json", "-"))  # fmt: skip
 
 
 @trial(OUTPUTS, "an output that was there before", "`--json out.json` a second time", SAME, (), ("estimate",))
@@ -309,12 +306,80 @@ def _(kit: Kit, form: str) -> Call:
     )
 
 
-trial(CALLS, "standard input", "`-` for the target, JSONL through a pipe", SAME, (), ("stdin",))(
-    lambda kit, form: kit.estimate(None, "-", process=True, stdin=jsonl_text(kit.target()).encode())
+trial(CALLS, "standard input", "`-` for the target, JSONL through a pipe", SAME, (), ("stdin",),
+    lambda kit, form: kit.estimate(None, "-", process=True, stdin=jsonl_text(kit.target()).encode()))  # fmt: skip
+trial(CALLS, "nothing on standard input", "`-` for the target, an empty pipe", REFUSED, "nothing", ("stdin",),
+    lambda kit, form: kit.estimate(None, "-", process=True, stdin=b""))  # fmt: skip
+trial(CALLS, "binary data on standard input", "a Parquet file through a pipe", REFUSED, "binary", ("stdin",),
+    lambda kit, form: kit.estimate(None, "-", process=True, stdin=kit.clean("target").read_bytes()))  # fmt: skip
+
+
+KEYED = ("csv", "parquet")
+
+
+def _refused(name: str, came: str, words: Any, *more: str) -> None:
+    trial(CALLS, name, came, REFUSED, words, ("estimate",), lambda kit, form: kit.estimate(None, None, *more))
+
+
+_refused("an alarm below a percentage", "`--fail-below 93`", ("0.93", "percents"), "--fail-below", "93")
+_refused("an alarm below nothing", "`--fail-below=-0.1`", "between 0 and 1", "--fail-below=-0.1")
+_refused("an alarm below no number", "`--fail-below nan`", "--fail-below", "--fail-below", "nan")
+_refused("a drop below zero", "`--fail-drop=-0.02`", "between 0 and 1", "--fail-drop=-0.02")
+_refused("a bound twice", "`--fail-below 0.9 --fail-below 0.8`", "twice", "--fail-below", "0.9", "--fail-below", "0.8")
+_refused("an alarm of a metric that there is not", "`--fail-below f7=0.8`", "f7", "--fail-below", "f7=0.8")
+_refused(
+    "an alarm judged by luck", "`--fail-when luck`", "value, likely, upper", "--fail-below", "1", "--fail-when", "luck"
 )
-trial(CALLS, "nothing on standard input", "`-` for the target, an empty pipe", REFUSED, "nothing", ("stdin",))(
-    lambda kit, form: kit.estimate(None, "-", process=True, stdin=b"")
-)
-trial(CALLS, "binary data on standard input", "a Parquet file through a pipe", REFUSED, "binary", ("stdin",))(
-    lambda kit, form: kit.estimate(None, "-", process=True, stdin=kit.clean("target").read_bytes())
-)
+_refused("a unit that no calendar has", "`--every fortnight`", ("fortnight", "month"), "--every", "fortnight")
+_refused("chunks of no rows", "`--every 0rows`", "1000rows", "--every", "0rows")
+trial(CALLS, "an alarm without a reference", "one file, and `--fail-drop 0.02`", REFUSED, "TARGET", ("estimate",),
+    lambda kit, form: Call(["estimate", str(kit.clean("target")), "--fail-drop", "0.02"]))  # fmt: skip
+
+
+def _keyed(kit: Kit, form: str, name: str, *more: str, order: int = -1, ids: Any = None) -> Call:
+    """`estimate` with labels whose ids stand in a column of this name; clean are the labels in their order."""
+    target = kit.clean("target", kit.target("id", "prob_*"))
+    clean = kit.estimate(None, target, "--labels", str(kit.clean("labels", kit.target("label"))), clean=None)
+    columns = kit.target("id", "label")
+    own = columns["id"] if ids is None else ids(columns["id"])
+    given = {name: own[::order], "label": columns["label"][::order]}
+    return kit.estimate(None, target, "--labels", str(kit.put(f"labels.{form}", given)), *more, clean=clean)
+
+
+trial(JOINS, "a key of another name, turned round", "`case_id` for `id`, no `--key`", REFUSED, "--key id=case_id",
+    KEYED,
+    lambda kit, form: _keyed(kit, form, "case_id"))  # fmt: skip
+trial(JOINS, "a key in capitals, turned round", "`ID` for `id`, no `--key`", REFUSED, "--key id=ID", KEYED,
+    lambda kit, form: _keyed(kit, form, "ID"))  # fmt: skip
+trial(JOINS, "a shared column that is no id, turned round", "`mail`, no `--key`", REFUSED, "--key mail", KEYED,
+    lambda kit, form: _shared(kit, form, "mail"))  # fmt: skip
+trial(JOINS, "the index of a frame, turned round", "an unnamed column, no `--key`", REFUSED, "--key index", KEYED,
+    lambda kit, form: _shared(kit, form, "" if form == "csv" else "__index_level_0__"))  # fmt: skip
+trial(JOINS, "the index of a frame that is named", "`--key index`", SAME, (), KEYED,
+    lambda kit, form: _shared(kit, form, "" if form == "csv" else "__index_level_0__", "--key", "index"))  # fmt: skip
+
+
+def _shared(kit: Kit, form: str, name: str, *more: str) -> Call:
+    """`estimate` with labels turned round, and one column of this name in the target and the labels."""
+    target, columns = kit.target("id", "prob_*"), kit.target("id", "label")
+    own = {name: target.pop("id")}
+    clean = kit.estimate(
+        None, kit.clean("target", target), "--labels", str(kit.clean("labels", kit.target("label"))), clean=None
+    )
+    labels = kit.put(f"labels.{form}", {name: own[name][::-1], "label": columns["label"][::-1]})
+    return kit.estimate(None, kit.put(f"target.{form}", {**own, **target}), "--labels", str(labels), *more, clean=clean)
+
+
+trial(JOINS, "a key of another name that is named", "`--key id=case`", SAME, (), KEYED,
+    lambda kit, form: _keyed(kit, form, "case", "--key", "id=case"))  # fmt: skip
+trial(JOINS, "a key of another name, in the same order", "`case_id` for `id`, no `--key`", SAME, (), KEYED,
+    lambda kit, form: _keyed(kit, form, "case_id", order=1))  # fmt: skip
+trial(JOINS, "a key that does not exist", "`--key case`", REFUSED, ("case", "--key"), KEYED,
+    lambda kit, form: _keyed(kit, form, "id", "--key", "case"))  # fmt: skip
+trial(JOINS, "an `id` that is missing in the labels", "null in row 1", REFUSED, ("id", "row 1"), KEYED,
+    lambda kit, form: _keyed(kit, form, "id", order=1, ids=lambda own: [None, *own[1:]]))  # fmt: skip
+trial(JOINS, "an `id` that the target lacks", "`stranger` in row 1", WARNED, ("1 of", "not needed"), KEYED,
+    lambda kit, form: _keyed(kit, form, "id", order=1, ids=lambda own: ["stranger", *map(str, own[1:])]))  # fmt: skip
+trial(JOINS, "ids of which the target has none", "another one in every row", REFUSED, ("none of", "alike"), KEYED,
+    lambda kit, form: _keyed(kit, form, "id", order=1,
+        ids=lambda own: [f"other-{at}" for at in range(len(own))]))  # fmt: skip

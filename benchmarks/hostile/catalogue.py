@@ -24,8 +24,8 @@ from .running import judged, perform
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "bad_input.md"
 # Where the classes stand; the order is that of the table.
 ROOMS = (
-    "numbers", "classes", "candidates", "inputs", "texts", "json_lines", "binaries", "archives", "memory", "frames",
-    "calls", "folders", "stores", "tasks", "fitted", "keys", "labels", "judges", "harness_logs",
+    "numbers", "candidates", "texts", "binaries", "memory",
+    "calls", "folders", "stores", "tasks", "fitted", "labels", "harness_logs",
     "world")  # fmt: skip
 BEGIN, END = "<!-- hostile: begin -->", "<!-- hostile: end -->"
 

@@ -55,9 +55,8 @@ _changed(
     "damaged",
     lambda body: _sealed(re.sub(rb"[a-z_.]+:SourceAccuracy", lambda one: b"os:system".ljust(len(one[0])), body)),
 )
-trial(GROUP, "the reference's place", "a whole file, no options", SAME, (), ("estimate",))(
-    lambda kit, form: kit.estimate(_fitted(kit))
-)
+trial(GROUP, "the reference's place", "a whole file, no options", SAME, (), ("estimate",),
+    lambda kit, form: kit.estimate(_fitted(kit)))  # fmt: skip
 
 
 @trial(GROUP, "a target of other classes", "`prob_fox` in the place of `prob_emu`", REFUSED, "prob_emu", ("estimate",))
@@ -77,21 +76,17 @@ def _(kit: Kit, form: str) -> Call:
     return Call([form, str(path), str(kit.clean("target"))])
 
 
-trial(GROUP, "another level than that of the fit", "`--level 0.5`", REFUSED, ("level", "fit"), ("estimate",))(
-    lambda kit, form: kit.estimate(_fitted(kit), None, "--level", "0.5")
-)
-trial(GROUP, "a method that was not fitted", "`--method pape`", REFUSED, "pape", ("estimate",))(
-    lambda kit, form: kit.estimate(_fitted(kit), None, "--method", "pape")
-)
-trial(GROUP, "as the target", "a fitted file as TARGET", REFUSED, "REFERENCE", ("estimate", "diagnose", "audit"))(
-    lambda kit, form: Call([form, str(kit.clean("reference")), str(_fitted(kit))])
-)
-trial(GROUP, "where predictions are judged", "a fitted file alone", REFUSED, "fitted file", ("evaluate", "compare"))(
-    lambda kit, form: Call([form, str(_fitted(kit)), *([str(kit.clean("reference"))] if form == "compare" else [])])
-)
-trial(GROUP, "another ending", "`fit --out model.pkl`", REFUSED, ".oodo", ("fit",))(
-    lambda kit, form: Call(["fit", str(kit.clean("reference")), "--out", str(kit.path("model.pkl"))])
-)
+trial(GROUP, "another level than that of the fit", "`--level 0.5`", REFUSED, ("level", "fit"), ("estimate",),
+    lambda kit, form: kit.estimate(_fitted(kit), None, "--level", "0.5"))  # fmt: skip
+trial(GROUP, "a method that was not fitted", "`--method pape`", REFUSED, "pape", ("estimate",),
+    lambda kit, form: kit.estimate(_fitted(kit), None, "--method", "pape"))  # fmt: skip
+trial(GROUP, "as the target", "a fitted file as TARGET", REFUSED, "REFERENCE", ("estimate", "diagnose", "audit"),
+    lambda kit, form: Call([form, str(kit.clean("reference")), str(_fitted(kit))]))  # fmt: skip
+trial(GROUP, "where predictions are judged", "a fitted file alone", REFUSED, "fitted file", ("evaluate", "compare"),
+    lambda kit, form: Call([form, str(_fitted(kit)),
+        *([str(kit.clean("reference"))] if form == "compare" else [])]))  # fmt: skip
+trial(GROUP, "another ending", "`fit --out model.pkl`", REFUSED, ".oodo", ("fit",),
+    lambda kit, form: Call(["fit", str(kit.clean("reference")), "--out", str(kit.path("model.pkl"))]))  # fmt: skip
 
 
 def _array(descr: str, shape: int, content: bytes) -> bytes:

@@ -30,9 +30,8 @@ def _in_two(kit: Kit, form: str, second: Any = None) -> Path:
     return home
 
 
-trial(FOLDERS, "a folder in the place of a file", "two files, one in a folder of it", SAME, (), FORMS)(
-    lambda kit, form: kit.estimate(None, _in_two(kit, form))
-)
+trial(FOLDERS, "a folder in the place of a file", "two files, one in a folder of it", SAME, (), FORMS,
+    lambda kit, form: kit.estimate(None, _in_two(kit, form)))  # fmt: skip
 
 
 @trial(FOLDERS, "what Spark leaves beside its files", "`_SUCCESS`, `.part-0.crc`, `_temporary/`", SAME, (), FORMS)
@@ -44,13 +43,12 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, home)
 
 
-trial(FOLDERS, "a pattern", "`lake/**/*.csv`", SAME, (), FORMS)(
-    lambda kit, form: kit.estimate(None, f"{_in_two(kit, form)}/**/*.{form}")
-)
+trial(FOLDERS, "a pattern", "`lake/**/*.csv`", SAME, (), FORMS,
+    lambda kit, form: kit.estimate(None, f"{_in_two(kit, form)}/**/*.{form}"))  # fmt: skip
 
 
 def _differs(name: str, came: str, words: Any, second: Any) -> None:
-    trial(FOLDERS, name, came, REFUSED, words, FORMS)(lambda kit, form: kit.estimate(None, _in_two(kit, form, second)))
+    trial(FOLDERS, name, came, REFUSED, words, FORMS, lambda kit, form: kit.estimate(None, _in_two(kit, form, second)))
 
 
 def _without(column: str) -> Any:
@@ -106,12 +104,10 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, home)
 
 
-trial(FOLDERS, "a pattern that matches nothing", "`lake/*.nothing`", REFUSED, "matches")(
-    lambda kit, form: kit.estimate(None, f"{_in_two(kit, 'csv')}/*.nothing")
-)
-trial(FOLDERS, "a URL of a store that nobody knows", "`moon://bucket/p.csv`", REFUSED, "moon://bucket")(
-    lambda kit, form: kit.estimate(None, "moon://bucket/p.csv")
-)
+trial(FOLDERS, "a pattern that matches nothing", "`lake/*.nothing`", REFUSED, "matches",
+    make=lambda kit, form: kit.estimate(None, f"{_in_two(kit, 'csv')}/*.nothing"))  # fmt: skip
+trial(FOLDERS, "a URL of a store that nobody knows", "`moon://bucket/p.csv`", REFUSED, "moon://bucket",
+    make=lambda kit, form: kit.estimate(None, "moon://bucket/p.csv"))  # fmt: skip
 
 
 @trial(
@@ -216,9 +212,8 @@ _in_run_folder("a link in the place of a state", "to a file elsewhere", REFUSED,
 
 
 def _where(name: str, condition: str, words: Any) -> None:
-    trial(FOLDERS, name, f'`--where "{condition}"`', REFUSED, words, FORMS)(
-        lambda kit, form: kit.estimate(None, _in_two(kit, form), "--where", condition)
-    )
+    trial(FOLDERS, name, f'`--where "{condition}"`', REFUSED, words, FORMS,
+        lambda kit, form: kit.estimate(None, _in_two(kit, form), "--where", condition))  # fmt: skip
 
 
 _where("a condition on a column that is not there", "ages > 5", ("no column ages", "ages > 5"))
@@ -301,9 +296,8 @@ _run("a run folder with a damaged manifest", "half of `run.json`", "run.json",
     lambda home: (home / "run.json").write_text('{"format": 1, "ab'))  # fmt: skip
 _run("a folder with other files as run folder", "`thesis.tex` in it", "holds other files",
     lambda home: (home / "thesis.tex").write_text("mine"))  # fmt: skip
-trial(FOLDERS, "a file as run folder", "`--run-folder answer.txt`", REFUSED, "--run-folder", ("estimate",))(
-    lambda kit, form: kit.estimate(None, None, "--run-folder", str(kit.path("answer.txt", "42")))
-)
+trial(FOLDERS, "a file as run folder", "`--run-folder answer.txt`", REFUSED, "--run-folder", ("estimate",),
+    lambda kit, form: kit.estimate(None, None, "--run-folder", str(kit.path("answer.txt", "42"))))  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------ runs of other commands
@@ -341,12 +335,10 @@ def _(kit: Kit, form: str) -> Call:
     return Call([*_words(kit, form), "--run-folder", str(home)])
 
 
-trial(FOLDERS, "a run folder in use", "a second run in it", REFUSED, "is in use by another run", VERBS)(
-    lambda kit, form: Call([*_words(kit, form), "--run-folder", str(_held(kit.path("run")))])
-)
-trial(FOLDERS, "an engine that is not there, of another command", "`--engine moon`", REFUSED, "moon", VERBS)(
-    lambda kit, form: Call([*_words(kit, form), "--engine", "moon"])
-)
+trial(FOLDERS, "a run folder in use", "a second run in it", REFUSED, "is in use by another run", VERBS,
+    lambda kit, form: Call([*_words(kit, form), "--run-folder", str(_held(kit.path("run")))]))  # fmt: skip
+trial(FOLDERS, "an engine that is not there, of another command", "`--engine moon`", REFUSED, "moon", VERBS,
+    lambda kit, form: Call([*_words(kit, form), "--engine", "moon"]))  # fmt: skip
 
 
 @trial(FOLDERS, "standard input beside a run folder", "`- --run-folder run`", REFUSED, "for files", ("backtest", "fit"))

@@ -284,7 +284,8 @@ def main(files: int, seed: int, workers: int, write_results: bool, first: int = 
     if write_results:
         counts = Counter((c["form"], c["outcome"]) for c in cases)
         plain = {"files": len(cases), "seed": seed, "seconds": round(seconds, 1),
-            "pairs": sum(c["pair"] for c in cases), "counts": [{"form": f, "outcome": o, "files": n} for (f, o), n in sorted(counts.items())],
+            "pairs": sum(c["pair"] for c in cases),
+            "counts": [{"form": f, "outcome": o, "files": n} for (f, o), n in sorted(counts.items())],
             "findings": bad}  # fmt: skip
         kit.save(kit.RESULTS / "hostile", plain, lambda result: page(cases, seed))
     if not bad:

@@ -1,7 +1,9 @@
-"""Classes of labels that mislead: words for a missing one, new classes, chosen rows, classes nobody has seen."""
+"""Classes of labels that mislead, and of wrong files of `discriminate`."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .base import REFUSED, SAME, WARNED, Call, Kit, trial
@@ -31,9 +33,8 @@ for _word in ("NA", "None", "<NA>", "#N/A", "?", "nan"):
         )
 
 
-trial(LABELS, "a class that the model does not know", "`owl` in every fifth label", WARNED, "'owl'", FORMS)(
-    lambda kit, form: _audit(kit, _holed({"label": kit.target()["label"]}, "label", "owl"), form)
-)
+trial(LABELS, "a class that the model does not know", "`owl` in every fifth label", WARNED, "'owl'", FORMS,
+    lambda kit, form: _audit(kit, _holed({"label": kit.target()["label"]}, "label", "owl"), form))  # fmt: skip
 
 
 @trial(LABELS, "such a class in the file itself", "`owl` in every fifth `label`", WARNED, "'owl'", FORMS)
@@ -82,6 +83,69 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(*files, clean=None)
 
 
-trial(LABELS, "a positive class that nobody has", "`--positive =7` without a metric", REFUSED, "7", FORMS)(
-    lambda kit, form: kit.estimate(kit.put(f"r.{form}", kit.reference()), None, "--positive", "=7")
+trial(LABELS, "a positive class that nobody has", "`--positive =7` without a metric", REFUSED, "7", FORMS,
+    lambda kit, form: kit.estimate(kit.put(f"r.{form}", kit.reference()), None, "--positive", "=7"))  # fmt: skip
+
+
+GROUP = "Files of `discriminate`"
+_NAMES = ("input", "output", "gold")
+
+
+def _rows(
+    changes: Mapping[str, Any] | None = None,
+    names: Sequence[str | None] = _NAMES,
+    rows: int = 12,
+    judge: str | None = None,
+) -> str:
+    """Rows of text, the third with other cells; a column whose name is None is left out.
+
+    With ``judge`` they hold what a judge of this name said of them, so that no judge is needed.
+    """
+    out = []
+    for number in range(rows):
+        row: dict[str, Any] = {"input": f"q {number}", "output": f"o {number % 3}", "gold": f"o {number % 2}"}
+        said = {} if judge is None else {f"p_correct_{judge}": round(number / rows, 3)}
+        row |= dict(changes or {}) if number == 2 else {}
+        kept = {name: row[old] for old, name in zip(_NAMES, names, strict=True) if name is not None}
+        out.append({**kept, **said, **{k: v for k, v in row.items() if k in said}})
+    return "".join(json.dumps(row) + "\n" for row in out)
+
+
+def _pairs(name: str, came: str, text: str, words: str | tuple[str, ...]) -> None:
+    trial(GROUP, name, came, REFUSED, words, ("discriminate train",),
+        lambda kit, form: Call([*form.split(), str(kit.path("pairs.jsonl", text)), "--out",
+            str(kit.path("new"))]))  # fmt: skip
+
+
+def _judged_outputs(name: str, came: str, text: str, words: str | tuple[str, ...], dev: str | None = None) -> None:
+    @trial(GROUP, name, came, REFUSED, words, ("discriminate predict",))
+    def _(kit: Kit, form: str) -> Call:
+        more = [] if dev is None else ["--calibrate", str(kit.path("dev.jsonl", dev))]
+        return Call([*form.split(), str(kit.path("new.jsonl", text)), *more])
+
+
+_JUDGED = _rows(names=("input", "output", None), judge="a")
+
+_pairs("pairs without inputs", "columns output and gold", _rows(names=(None, "output", "gold")), "column input")
+_pairs("pairs without gold", "`truth` in the place of `gold`", _rows(names=("input", "output", "truth")), "column gold")
+_pairs("names in capitals", "Input, Output, Gold", _rows(names=("Input", "Output", "Gold")), "--map Input=input")
+_pairs("an empty input", '`"input": ""` in row 3', _rows({"input": ""}), ("row 3", "column input"))
+_pairs("a number as output", "5 in row 3", _rows({"output": 5}), ("row 3", "column output"))
+_pairs("an object as gold", '`{"x": 1}` in row 3', _rows({"gold": {"x": 1}}), ("row 3", "column gold"))
+_pairs("a conversation", '`{"messages": []}`', '{"messages": []}\n', "expected columns input, output and gold")
+_judged_outputs(
+    "thresholds on a file without gold", "no column gold", _JUDGED, ("dev.jsonl", "labelled outputs"), _JUDGED
 )
+_judged_outputs(
+    "thresholds on outputs that are all right", "dev whose output is gold", _JUDGED, "got 12 of 12 right",
+    _rows(names=("input", None, "output"), judge="a").replace("}\n", ', "correct": 1}\n'))  # fmt: skip
+_judged_outputs(
+    "an empty gold where thresholds are set", "a space in row 3", _JUDGED, ("dev.jsonl", "row 3", "column gold"),
+    _rows({"gold": " "}, judge="a"))  # fmt: skip
+_judged_outputs(
+    "judges of another panel", "p_correct_b for p_correct_a", _JUDGED, "of the same judges", _rows(judge="b")
+)
+_judged_outputs(
+    "a probability of 1.5", "p_correct_a in row 3", _rows({"p_correct_a": 1.5}, judge="a"), ("row 3", "p_correct_a"),
+    _rows(judge="a"))  # fmt: skip
+_judged_outputs("outputs that no judge was asked of", "no p_correct column", _rows(), "judges", _rows(judge="a"))

@@ -55,12 +55,10 @@ def _damaged(kit: Kit) -> Path:
     return path
 
 
-trial(STORES, "a new store", "`--store runs.sqlite`", SAME, (), ("estimate",))(
-    lambda kit, form: kit.estimate(None, None, "--store", str(kit.path("new.sqlite")))
-)
-trial(STORES, "an empty file as a store", "no byte", SAME, (), ("estimate",))(
-    lambda kit, form: kit.estimate(None, None, "--store", str(kit.path("empty.sqlite", "")))
-)
+trial(STORES, "a new store", "`--store runs.sqlite`", SAME, (), ("estimate",),
+    lambda kit, form: kit.estimate(None, None, "--store", str(kit.path("new.sqlite"))))  # fmt: skip
+trial(STORES, "an empty file as a store", "no byte", SAME, (), ("estimate",),
+    lambda kit, form: kit.estimate(None, None, "--store", str(kit.path("empty.sqlite", ""))))  # fmt: skip
 _bad(
     "a file of another kind as a store", "a CSV file", ("notes.csv", "another kind of file"),
     lambda kit: kit.path("notes.csv", "prob_a,prob_b,label\n" + "0.9,0.1,a\n" * 99))  # fmt: skip
@@ -137,9 +135,7 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, path, "--store", path)
 
 
-trial(STORES, "new alarms without a store", "`--alarms new`", REFUSED, "--alarms new needs a store", ("estimate",))(
-    lambda kit, form: kit.estimate(None, None, "--alarms", "new")
-)
-trial(STORES, "a job that is not in the store", "`history --job shops`", REFUSED, ("shops", "did you mean shop"))(
-    lambda kit, form: Call(["history", str(_written(kit)), "--job", "shops"])
-)
+trial(STORES, "new alarms without a store", "`--alarms new`", REFUSED, "--alarms new needs a store", ("estimate",),
+    lambda kit, form: kit.estimate(None, None, "--alarms", "new"))  # fmt: skip
+trial(STORES, "a job that is not in the store", "`history --job shops`", REFUSED, ("shops", "did you mean shop"),
+    make=lambda kit, form: Call(["history", str(_written(kit)), "--job", "shops"]))  # fmt: skip

@@ -33,7 +33,7 @@ def _shift(kit: Kit, *more: str, broken: bool = False, **call: Any) -> Call:
 
 
 def _refused(name: str, came: str, words: Any, *more: str) -> None:
-    trial(TASKS, name, came, REFUSED, words)(lambda kit, form: _shift(kit, *more, check=_nothing_left(kit)))
+    trial(TASKS, name, came, REFUSED, words, make=lambda kit, form: _shift(kit, *more, check=_nothing_left(kit)))
 
 
 def _nothing_left(kit: Kit) -> Callable[[Outcome], str | None]:
@@ -51,9 +51,8 @@ _refused("a Spark master that does not answer", f"`--engine spark:spark://{LISTE
     f"spark:spark://{LISTENS_NOT}")  # fmt: skip
 _refused("a Connect server that does not answer", f"`--engine spark:sc://{LISTENS_NOT}`", LISTENS_NOT, "--engine",
     f"spark:sc://{LISTENS_NOT}")  # fmt: skip
-trial(
-    TASKS, "an image that a worker cannot decode", "`no image` in `1.png`, `--workers 2`", REFUSED, ("1.png", "skip")
-)(lambda kit, form: _shift(kit, "--workers", "2", broken=True, check=_nothing_left(kit)))
+trial(TASKS, "an image that a worker cannot decode", "`no image` in `1.png`, `--workers 2`", REFUSED, ("1.png", "skip"),
+    make=lambda kit, form: _shift(kit, "--workers", "2", broken=True, check=_nothing_left(kit)))  # fmt: skip
 
 
 @trial(TASKS, "a model that cannot travel", "a function of a session, `workers=2`", REFUSED, "by their paths")
@@ -91,15 +90,13 @@ def _model(kit: Kit, config: dict[str, Any]) -> str:
     return str(home)
 
 
-trial(MODELS, "a model that brings code along", "`auto_map` in config.json, `theirs.py`", REFUSED, "auto_map")(
-    lambda kit, form: _asked(kit, _model(kit, {"model_type": "theirs", "auto_map": {"AutoConfig": "theirs.Theirs"}}))
-)
-trial(MODELS, "pickled weights alone", "`pytorch_model.bin`", REFUSED, ("pytorch_model.bin", "safetensors"))(
-    lambda kit, form: _asked(kit, _model(kit, {"model_type": "bert"}))
-)
-trial(MODELS, "a mistyped folder of a model", "`./modle`", REFUSED, ("no such folder", "hub:NAME"))(
-    lambda kit, form: _asked(kit, str(kit.path("modle")))
-)
+trial(MODELS, "a model that brings code along", "`auto_map` in config.json, `theirs.py`", REFUSED, "auto_map",
+    make=lambda kit, form: _asked(kit,
+        _model(kit, {"model_type": "theirs", "auto_map": {"AutoConfig": "theirs.Theirs"}})))  # fmt: skip
+trial(MODELS, "pickled weights alone", "`pytorch_model.bin`", REFUSED, ("pytorch_model.bin", "safetensors"),
+    make=lambda kit, form: _asked(kit, _model(kit, {"model_type": "bert"})))  # fmt: skip
+trial(MODELS, "a mistyped folder of a model", "`./modle`", REFUSED, ("no such folder", "hub:NAME"),
+    make=lambda kit, form: _asked(kit, str(kit.path("modle"))))  # fmt: skip
 
 
 @trial(MODELS, "a function that ends the program", "`sys.exit(0)` in it", REFUSED, "SystemExit")

@@ -145,11 +145,9 @@ def fixed(beds: Sequence[Summary]) -> dict[str, float]:
 
 def scopes(beds: Sequence[Summary]) -> dict[str, list[Summary]]:
     """Beds over which one fixed method and the headline are held beside each other."""
-    found = {
-        "probabilities, shifts that can be seen": [s for s in beds if s.bed.group not in ("models", "invisible")],
+    found = {"probabilities, shifts that can be seen": [s for s in beds if s.bed.group not in ("models", "invisible")],
         "all probabilities": [s for s in beds if s.bed.group != "models"],
-        "classes of many models": [s for s in beds if s.bed.group == "models"],
-    }
+        "classes of many models": [s for s in beds if s.bed.group == "models"]}  # fmt: skip
     return {name: few for name, few in found.items() if few}
 
 

@@ -62,12 +62,10 @@ def measured(rounds: int, rows: int) -> dict[str, dict[str, float]]:
     out = {}
     for name, all_of in times.items():
         pairs = list(zip(all_of[1:], times["plain"][1:], strict=True))  # the first round warms the disk
-        out[name] = {
-            "seconds": statistics.median(one[0] for one, _ in pairs),
+        out[name] = {"seconds": statistics.median(one[0] for one, _ in pairs),
             "processor": statistics.median(one[1] for one, _ in pairs),
             "ratio": statistics.median(one[0] / plain[0] for one, plain in pairs),
-            "processor_ratio": statistics.median(one[1] / plain[1] for one, plain in pairs),
-        }
+            "processor_ratio": statistics.median(one[1] / plain[1] for one, plain in pairs)}  # fmt: skip
     return out
 
 

@@ -56,20 +56,11 @@ def main(fitted: str, target: str, folder: str) -> dict[str, Any]:
     long = of_one.parts(PART_ROWS)
     of_part = (tracemalloc.get_traced_memory()[0] - before) / len(long)
     tracemalloc.stop()
-    return {
-        "parts": len(parts),
-        "plan_bytes": len(pickle.dumps(plan)),
-        "part_bytes": len(pickle.dumps(parts[0])),
+    return {"parts": len(parts), "plan_bytes": len(pickle.dumps(plan)), "part_bytes": len(pickle.dumps(parts[0])),
         "state_bytes": sum(map(len, pickled)) / len(pickled),
-        "kept_bytes": sum(len(one.content) for one in packed) / len(packed),
-        "merge_ms": merging,
-        "pack_ms": packing,
-        "unpack_ms": unpacking,
-        "files": files,
-        "open_ms": 1e3 * heads / files,
-        "held_bytes_a_file": held / files,
-        "held_bytes_a_part": of_part,
-    }
+        "kept_bytes": sum(len(one.content) for one in packed) / len(packed), "merge_ms": merging, "pack_ms": packing,
+        "unpack_ms": unpacking, "files": files, "open_ms": 1e3 * heads / files, "held_bytes_a_file": held / files,
+        "held_bytes_a_part": of_part}  # fmt: skip
 
 
 def _milliseconds(work: Callable[[], Any], times: int) -> float:
