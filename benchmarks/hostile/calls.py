@@ -327,9 +327,8 @@ _refused("an alarm below no number", "`--fail-below nan`", "--fail-below", "--fa
 _refused("a drop below zero", "`--fail-drop=-0.02`", "between 0 and 1", "--fail-drop=-0.02")
 _refused("a bound twice", "`--fail-below 0.9 --fail-below 0.8`", "twice", "--fail-below", "0.9", "--fail-below", "0.8")
 _refused("an alarm of a metric that there is not", "`--fail-below f7=0.8`", "f7", "--fail-below", "f7=0.8")
-_refused(
-    "an alarm judged by luck", "`--fail-when luck`", "value, likely, upper", "--fail-below", "1", "--fail-when", "luck"
-)
+_refused("an alarm judged by luck", "`--fail-when luck`", "value, likely, upper", "--fail-below", "1", "--fail-when",
+    "luck")  # fmt: skip
 _refused("a unit that no calendar has", "`--every fortnight`", ("fortnight", "month"), "--every", "fortnight")
 _refused("chunks of no rows", "`--every 0rows`", "1000rows", "--every", "0rows")
 trial(CALLS, "an alarm without a reference", "one file, and `--fail-drop 0.02`", REFUSED, "TARGET", ("estimate",),

@@ -113,7 +113,8 @@ def _(kit: Kit, form: str) -> Call:
 
 
 trial(INPUTS, "numbers where the reference has names", "plan 0, 1, 2", REFUSED, ("t.", "plan", "'free'"), FEATURED,
-    lambda kit, form: _featured(kit, form, {**_inputs(kit.target()), "plan": [i % 3 for i in range(ROWS)]}))  # fmt: skip
+    lambda kit, form: _featured(kit, form,
+        {**_inputs(kit.target()), "plan": [i % 3 for i in range(ROWS)]}))  # fmt: skip
 trial(INPUTS, "a column of text where the reference has numbers", "age `20`", REFUSED, ("t.", "age"), ("parquet",),
     lambda kit, form: _featured(kit, form,
         {**_inputs(kit.target()), "age": [str(i % 40) for i in range(ROWS)]}))  # fmt: skip

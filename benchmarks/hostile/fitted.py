@@ -43,9 +43,8 @@ _changed(
     "one bit another", "a bit of a number in the middle", "cut off or damaged",
     lambda body: body[: len(body) // 2] + bytes([body[len(body) // 2] ^ 1]) + body[len(body) // 2 + 1 :])  # fmt: skip
 _changed("empty", "no byte", "fitted file", lambda body: b"")
-_changed(
-    "no fitted file", "CSV under the ending .oodo", "fitted file", lambda body: b"prob_a,prob_b,label\n0.9,0.1,a\n"
-)
+_changed("no fitted file", "CSV under the ending .oodo", "fitted file",
+    lambda body: b"prob_a,prob_b,label\n0.9,0.1,a\n")  # fmt: skip
 _changed(
     "of another version", "one of oodometer 9.1.0", ("9.1.0", "fit it again"),
     lambda body: _sealed(body.replace(b'"oodometer": "0.1.0"', b'"oodometer": "9.1.0"')))  # fmt: skip

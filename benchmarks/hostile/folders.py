@@ -110,9 +110,8 @@ trial(FOLDERS, "a URL of a store that nobody knows", "`moon://bucket/p.csv`", RE
     make=lambda kit, form: kit.estimate(None, "moon://bucket/p.csv"))  # fmt: skip
 
 
-@trial(
-    FOLDERS, "a result in the folder that is read", "`--json lake/answer.json`", REFUSED, "that is read", ("estimate",)
-)
+@trial(FOLDERS, "a result in the folder that is read", "`--json lake/answer.json`", REFUSED, "that is read",
+    ("estimate",))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     home = _in_two(kit, "csv")
     return kit.estimate(None, home, "--json", str(home / "answer.json"))
@@ -221,9 +220,8 @@ _where("a condition with a value of another type", "prob_cat > high", ("a.", "pr
 _where("a condition that holds of no row", "prob_cat > 2", ("expected rows where prob_cat > 2", "got none"))
 _where("what is no condition", "prob_cat about 5", ("expected a condition such as", "'prob_cat about 5'"))
 _where("two conditions by another sign", "prob_cat > 0.1 && prob_dog > 0.1", ("'&&' at character 16", "and"))
-_where(
-    "two conditions of which one is enough", "prob_cat > 0.1 or prob_dog > 0.1", ("'or' at character 16", "in (a, b)")
-)
+_where("two conditions of which one is enough", "prob_cat > 0.1 or prob_dog > 0.1",
+    ("'or' at character 16", "in (a, b)"))  # fmt: skip
 _where("a comparison of another language", "label !== cat", ("'!==' at character 7",))
 _where("a condition and a comment", "prob_cat > 0.1 # sure", ("'#' at character 16",))
 _where("a column beside a column", "prob_cat > prob_dog", ("prob_dog is a column", "with values"))
@@ -248,9 +246,8 @@ _dated("a day beside days in another form", "day < 2026-01-12", REFUSED,
     ("a.", "row 1", "column day", "ISO 8601", "'10.01.2026'"), "10.01.2026")  # fmt: skip
 
 
-@trial(
-    FOLDERS, "a damaged file in a folder that a condition leaves out", "`day=1/c.csv`, `day != 1`", SAME, (), ("csv",)
-)
+@trial(FOLDERS, "a damaged file in a folder that a condition leaves out", "`day=1/c.csv`, `day != 1`", SAME, (),
+    ("csv",))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     home = kit.path("days")
     (home / "day=1").mkdir(parents=True, exist_ok=True)
@@ -260,9 +257,8 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, home, "--where", "day != 1")
 
 
-@trial(
-    FOLDERS, "labels in their order beside a condition", "`--labels l.csv --where ...`", REFUSED, "--key", ("estimate",)
-)
+@trial(FOLDERS, "labels in their order beside a condition", "`--labels l.csv --where ...`", REFUSED, "--key",
+    ("estimate",))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     kit.put("l.csv", {"label": kit.target()["label"]})
     return kit.estimate(None, None, "--labels", str(kit.path("l.csv")), "--where", "prob_cat > 0")

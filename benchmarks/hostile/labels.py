@@ -69,9 +69,8 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(kit.put(f"r.{form}", columns), None, clean=None)
 
 
-@trial(
-    LABELS, "probabilities under a name of one's own", "`score` beside yes and no", (WARNED, REFUSED), "score", FORMS
-)
+@trial(LABELS, "probabilities under a name of one's own", "`score` beside yes and no", (WARNED, REFUSED), "score",
+    FORMS)  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     files = []
     for which, columns in (("reference", kit.reference()), ("target", kit.target())):
@@ -133,18 +132,16 @@ _pairs("an empty input", '`"input": ""` in row 3', _rows({"input": ""}), ("row 3
 _pairs("a number as output", "5 in row 3", _rows({"output": 5}), ("row 3", "column output"))
 _pairs("an object as gold", '`{"x": 1}` in row 3', _rows({"gold": {"x": 1}}), ("row 3", "column gold"))
 _pairs("a conversation", '`{"messages": []}`', '{"messages": []}\n', "expected columns input, output and gold")
-_judged_outputs(
-    "thresholds on a file without gold", "no column gold", _JUDGED, ("dev.jsonl", "labelled outputs"), _JUDGED
-)
+_judged_outputs("thresholds on a file without gold", "no column gold", _JUDGED, ("dev.jsonl", "labelled outputs"),
+    _JUDGED)  # fmt: skip
 _judged_outputs(
     "thresholds on outputs that are all right", "dev whose output is gold", _JUDGED, "got 12 of 12 right",
     _rows(names=("input", None, "output"), judge="a").replace("}\n", ', "correct": 1}\n'))  # fmt: skip
 _judged_outputs(
     "an empty gold where thresholds are set", "a space in row 3", _JUDGED, ("dev.jsonl", "row 3", "column gold"),
     _rows({"gold": " "}, judge="a"))  # fmt: skip
-_judged_outputs(
-    "judges of another panel", "p_correct_b for p_correct_a", _JUDGED, "of the same judges", _rows(judge="b")
-)
+_judged_outputs("judges of another panel", "p_correct_b for p_correct_a", _JUDGED, "of the same judges",
+    _rows(judge="b"))  # fmt: skip
 _judged_outputs(
     "a probability of 1.5", "p_correct_a in row 3", _rows({"p_correct_a": 1.5}, judge="a"), ("row 3", "p_correct_a"),
     _rows(judge="a"))  # fmt: skip

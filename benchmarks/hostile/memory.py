@@ -51,9 +51,8 @@ _dict("a read-only array", "`setflags(write=False)`", SAME, (),
     lambda a: {**a, "probabilities": _read_only(a["probabilities"])})  # fmt: skip
 _dict("lists of lists", "plain Python", SAME, (),
     lambda a: {**a, "probabilities": a["probabilities"].tolist(), "label": a["label"].tolist()})  # fmt: skip
-_dict(
-    "tuples", "plain Python", SAME, (), lambda a: {**a, "probabilities": tuple(map(tuple, a["probabilities"].tolist()))}
-)
+_dict("tuples", "plain Python", SAME, (),
+    lambda a: {**a, "probabilities": tuple(map(tuple, a["probabilities"].tolist()))})  # fmt: skip
 _dict("objects that hold numbers", "`dtype=object`", (SAME, REFUSED), "probabilities",
     lambda a: {**a, "probabilities": a["probabilities"].astype(object)})  # fmt: skip
 _dict("complex numbers", "`complex128`", REFUSED, "probabilities",
@@ -70,9 +69,8 @@ _dict("rows of other lengths", "[[0.9, 0.1], [1.0]]", REFUSED, "probabilities",
     lambda a: {**a, "probabilities": [[0.9, 0.06, 0.04], [1.0]] * 120})  # fmt: skip
 _dict("arrays of other lengths", "239 labels for 240 rows", REFUSED, "label", lambda a: {**a, "label": a["label"][:-1]})
 _dict("nothing", "`{}`", REFUSED, (), lambda a: {})
-_dict(
-    "no rows", "shape (0, 3)", REFUSED, "row", lambda a: {"probabilities": np.zeros((0, 3)), "classes": list(CLASSES)}
-)
+_dict("no rows", "shape (0, 3)", REFUSED, "row",
+    lambda a: {"probabilities": np.zeros((0, 3)), "classes": list(CLASSES)})  # fmt: skip
 _dict("None for everything", "`{'probabilities': None}`", REFUSED, (), lambda a: {"probabilities": None})
 _dict("a name that is no field", "`{'probs': ...}`", REFUSED, "probs", lambda a: {"probs": a["probabilities"]})
 _dict("a number for the data", "`estimate(reference, 3)`", REFUSED, "int", lambda a: 3)
@@ -165,9 +163,8 @@ _frame("columns named by numbers", "`0, 1, 2`", REFUSED, (), lambda f: f.set_axi
 _frame("two levels of column names", "a MultiIndex", REFUSED, (),
     lambda f: f.set_axis(__import__("pandas").MultiIndex.from_product([["a"], f.columns]), axis=1),
     ("pandas",))  # fmt: skip
-_frame(
-    "labels as categories", "`category`", SAME, (), lambda f: f.assign(label=f.label.astype("category")), ("pandas",)
-)
+_frame("labels as categories", "`category`", SAME, (), lambda f: f.assign(label=f.label.astype("category")),
+    ("pandas",))  # fmt: skip
 _frame("nullable numbers with a null", "`Float64` with `<NA>` in row 7", REFUSED, ("row 7", "prob_dog"),
     lambda f: _holed(f), ("pandas",))  # fmt: skip
 _frame("cells of mixed types", "a text among numbers", REFUSED, "prob_dog",

@@ -135,9 +135,8 @@ trial(NAMES, "columns of classes in another order", "`prob_emu`, `prob_cat`, `pr
     lambda kit, form: _target(kit, form, kit.target("prob_emu", "label", "prob_cat", "prob_dog")))  # fmt: skip
 
 
-@trial(
-    NAMES, "both files in another order of classes", "the same permutation in reference and target", SAME, (), FORMATS
-)
+@trial(NAMES, "both files in another order of classes", "the same permutation in reference and target", SAME, (),
+    FORMATS)  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     order = ("prob_emu", "prob_cat", "prob_dog", "label")
     methods = ("ac", "atc", "bbse", "sld", "dis2", "cbpe")
@@ -205,9 +204,8 @@ def _(kit: Kit, form: str) -> Call:
     return kit.evaluate(kit.put(f"r.{form}", columns))
 
 
-@trial(
-    NAMES, "labels partly unknown in the reference", "null in every fourth `label`", (SAME, WARNED), "unknown", TABULAR
-)
+@trial(NAMES, "labels partly unknown in the reference", "null in every fourth `label`", (SAME, WARNED), "unknown",
+    TABULAR)  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     columns = kit.reference()
     some = {k: [x for i, x in enumerate(v) if i % 4] for k, v in columns.items()}
@@ -260,12 +258,11 @@ def _binary(kit: Kit, kind: Any) -> Columns:
 
 # ------------------------------------------------------------------------------------------------ panels
 
-PANELS = {
-    "feature": ("feature_", ("importance", "dis2"), ("prob_*", "label", "feature_*"), ("feature_speed", "feature_age")),
-    "member": ("member_", ("gde", "agreement"), ("member_*", "label", "prediction"), ("member_tiny", "member_large")),
-    "view": ("view_", ("smoothness",), ("view_*", "prediction", "label"), ("view_turn", "view_crop")),
-    "vote": ("vote_", ("votes",), ("vote_*", "correct"), ("vote_chloe", "vote_anna")),
-}
+PANELS = {"feature": ("feature_", ("importance", "dis2"), ("prob_*", "label", "feature_*"),
+    ("feature_speed", "feature_age")), "member": ("member_", ("gde", "agreement"), ("member_*", "label", "prediction"),
+    ("member_tiny", "member_large")), "view": ("view_", ("smoothness",), ("view_*", "prediction", "label"),
+    ("view_turn", "view_crop")), "vote": ("vote_", ("votes",), ("vote_*", "correct"),
+    ("vote_chloe", "vote_anna"))}  # fmt: skip
 
 
 def _panel(kind: str) -> None:
@@ -341,9 +338,8 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(target=kit.path("t.csv", text))
 
 
-@trial(
-    VALUES, "whole numbers that are no classes", "prices, and predictions a little off", REFUSED, "regression", TABULAR
-)
+@trial(VALUES, "whole numbers that are no classes", "prices, and predictions a little off", REFUSED, "regression",
+    TABULAR)  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     price = [1000 + 7 * (31 * i % 97) for i in range(200)]
     columns = {"label": price, "prediction": [p + 7 * (i % 3) for i, p in enumerate(price)]}

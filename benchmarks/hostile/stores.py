@@ -93,9 +93,8 @@ def _pipe(kit: Kit) -> Path:
     return path
 
 
-_bad(
-    "a damaged page at the end of a store", "its last 4,096 bytes", ("runs.sqlite", "damaged"), _cut_page, ("estimate",)
-)
+_bad("a damaged page at the end of a store", "its last 4,096 bytes", ("runs.sqlite", "damaged"), _cut_page,
+    ("estimate",))  # fmt: skip
 _bad("a pipe as a store", "`mkfifo runs.fifo`", ("runs.fifo", "a pipe or device"), _pipe)
 for _address in (
     "postgresql://me:half@whole@host/db",

@@ -44,9 +44,8 @@ _refused("an unknown engine", "`--engine rays`", "did you mean ray", "--engine",
 _refused("no worker", "`--workers 0`", "at least one worker", "--workers", "0")
 _refused("several workers of the engine local", "`--engine local --workers 3`", "one task after another", "--engine",
     "local", "--workers", "3")  # fmt: skip
-_refused(
-    "a Ray address that does not answer", f"`--engine ray:{LISTENS_NOT}`", LISTENS_NOT, "--engine", f"ray:{LISTENS_NOT}"
-)
+_refused("a Ray address that does not answer", f"`--engine ray:{LISTENS_NOT}`", LISTENS_NOT, "--engine",
+    f"ray:{LISTENS_NOT}")  # fmt: skip
 _refused("a Spark master that does not answer", f"`--engine spark:spark://{LISTENS_NOT}`", LISTENS_NOT, "--engine",
     f"spark:spark://{LISTENS_NOT}")  # fmt: skip
 _refused("a Connect server that does not answer", f"`--engine spark:sc://{LISTENS_NOT}`", LISTENS_NOT, "--engine",

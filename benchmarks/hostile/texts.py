@@ -92,9 +92,8 @@ _csv("no header line", "the first line is a row", REFUSED, "rename", lambda t: t
 _csv("the header line twice", "it stands again as row 1", REFUSED, "row 1", lambda t: _lines(t)[0] + "\n" + t)
 _csv("the header line again in the middle", "two files pasted together", REFUSED, "row 101",
     lambda t: "\n".join([*_lines(t)[:101], *_lines(t)]) + "\n")  # fmt: skip
-_csv(
-    "a cell too few", "row 7 has 3 cells", REFUSED, ("row 7", "cells"), _replace_line(7, lambda x: x.rsplit(",", 1)[0])
-)
+_csv("a cell too few", "row 7 has 3 cells", REFUSED, ("row 7", "cells"),
+    _replace_line(7, lambda x: x.rsplit(",", 1)[0]))  # fmt: skip
 _csv("a cell too many", "row 7 has 5 cells", REFUSED, ("row 7", "cells"), _replace_line(7, lambda x: x + ",1"))
 _csv("an open quote", 'row 7 begins with `"`', REFUSED, "row 7", _replace_line(7, lambda x: '"' + x))
 _csv("cut off in a row", "the last 20 bytes are missing", REFUSED, (), lambda t: t[:-20])
@@ -142,9 +141,8 @@ def _flipped(content: bytes, at: int) -> bytes:
     return bytes(out)
 
 
-@trial(
-    CSV, "a list written by Python", "`[0.9 0.06 0.04]` without commas", REFUSED, ("row 1", "probabilities"), ("csv",)
-)
+@trial(CSV, "a list written by Python", "`[0.9 0.06 0.04]` without commas", REFUSED, ("row 1", "probabilities"),
+    ("csv",))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     columns = as_lists(kit.target("prob_*"))
     columns["probabilities"] = [f"[{' '.join(map(str, row))}]" for row in columns["probabilities"]]
@@ -160,9 +158,17 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, None, "--labels", str(kit.path("labels.csv", "\n".join(lines) + "\n")), clean=clean)
 
 
-trial(CSV, "a short row far down", "row 200,001 has a cell less", REFUSED, "row 200001", ("csv",),
-    lambda kit, form: kit.estimate(target=kit.path("t.csv",
-        "prob_cat,prob_dog,prob_emu\n" + "0.5,0.3,0.2\n" * 200_000 + "0.5,0.5\n")))  # fmt: skip
+trial(
+    CSV,
+    "a short row far down",
+    "row 200,001 has a cell less",
+    REFUSED,
+    "row 200001",
+    ("csv",),
+    lambda kit, form: kit.estimate(
+        target=kit.path("t.csv", "prob_cat,prob_dog,prob_emu\n" + "0.5,0.3,0.2\n" * 200_000 + "0.5,0.5\n")
+    ),
+)
 
 
 def _jsonl(
@@ -170,12 +176,18 @@ def _jsonl(
 ) -> None:
     trial(JSONL, name, came, must, words, ("jsonl",),
         lambda kit, form: kit.estimate(target=kit.path(file, change(jsonl_text(kit.target()))),
-            close=close))  # fmt: skip
+        close=close))  # fmt: skip
 
 
-def _objects(text: str, change: Any) -> str:
-    """The lines with each object changed: `change(row number from 0, object)` gives the object or a text."""
-    made = [change(i, json.loads(line)) for i, line in enumerate(text.splitlines())]
+def _seventh(change: Any) -> Any:
+    """A change of the object of row 7."""
+    return lambda text: _objects(text, lambda i, o: change(o), 6)
+
+
+def _objects(text: str, change: Any, row: int | None = None) -> str:
+    """The lines with each object (or that of a row) changed: `change(row number from 0, object)`, object or text."""
+    objects = [json.loads(line) for line in text.splitlines()]
+    made = [change(i, one) if row in (None, i) else one for i, one in enumerate(objects)]
     return "".join((m if isinstance(m, str) else json.dumps(m)) + "\n" for m in made)
 
 
@@ -184,9 +196,9 @@ _jsonl("keys in another order on every line", "`label` first, then last", SAME, 
 _jsonl("keys that nobody knows", "`comment` on some lines", SAME, (),
     lambda t: _objects(t, lambda i, o: {**o, **({"comment": {"by": ["x", i]}} if i % 3 == 0 else {})}))  # fmt: skip
 _jsonl("a key twice in one object", '`{"prob_cat": 0.9, ..., "prob_cat": 0.1}`', REFUSED, ("row 7", "prob_cat"),
-    lambda t: _objects(t, lambda i, o: o if i != 6 else json.dumps(o)[:-1] + ', "prob_cat": 0.1}'))  # fmt: skip
+    _seventh(lambda o: json.dumps(o)[:-1] + ', "prob_cat": 0.1}'))  # fmt: skip
 _jsonl("a label twice in one object", '`{"label": "cat", ..., "label": "dog"}`', REFUSED, ("row 7", "label"),
-    lambda t: _objects(t, lambda i, o: o if i != 6 else json.dumps(o)[:-1] + ', "label": "dog"}'))  # fmt: skip
+    _seventh(lambda o: json.dumps(o)[:-1] + ', "label": "dog"}'))  # fmt: skip
 _jsonl("a key that is missing on one line", "no `prob_dog` in row 7", REFUSED, ("row 7", "prob_dog"),
     lambda t: _objects(t, lambda i, o: {k: v for k, v in o.items() if i != 6 or k != "prob_dog"}))  # fmt: skip
 _jsonl("blank lines between rows", "an empty line after each", SAME, (), lambda t: t.replace("\n", "\n\n"))
@@ -197,14 +209,12 @@ _jsonl("a JSON array", "`[{...}, {...}]`", REFUSED, "JSON array", lambda t: "[" 
 _jsonl("one object over many lines", "indented JSON", REFUSED, (),
     lambda t: json.dumps(json.loads(t.splitlines()[0]), indent=2))  # fmt: skip
 _jsonl("commas at the ends of lines", "`{...},`", REFUSED, "row 1", lambda t: t.replace("}\n", "},\n"))
-_jsonl("a line that is no object", "`3` in row 7", REFUSED, "row 7",
-    lambda t: _objects(t, lambda i, o: o if i != 6 else "3"))  # fmt: skip
-_jsonl("a line cut off", "row 7 ends early", REFUSED, "row 7",
-    lambda t: _objects(t, lambda i, o: o if i != 6 else json.dumps(o)[:20]))  # fmt: skip
+_jsonl("a line that is no object", "`3` in row 7", REFUSED, "row 7", _seventh(lambda o: "3"))
+_jsonl("a line cut off", "row 7 ends early", REFUSED, "row 7", _seventh(lambda o: json.dumps(o)[:20]))
 _jsonl("cut off at the end", "the last 20 bytes are missing", REFUSED, "row 240", lambda t: t[:-20])
 _jsonl("two objects on a line", "`{...} {...}`", (REFUSED, SAME), (), lambda t: t.replace("}\n{", "} {", 1))
 _jsonl("numbers that JSON does not know", "`NaN`", REFUSED, "row 7",
-    lambda t: _objects(t, lambda i, o: {**o, "prob_cat": float("nan")} if i == 6 else o))  # fmt: skip
+    _seventh(lambda o: {**o, "prob_cat": float("nan")}))  # fmt: skip
 _jsonl("single quotes", "`{'prob_cat': 0.9}`", REFUSED, "row 1", lambda t: t.replace('"', "'"))
 _jsonl(
     "deep nesting",
@@ -216,13 +226,11 @@ _jsonl(
         lambda i, o: o if i != 6 else json.dumps({**o, "prob_cat": 0})[:-1] + ', "x": ' + "[" * 5000 + "]" * 5000 + "}",
     ),
 )
-_jsonl("a number of 400 digits", "`1000...`", REFUSED, "row 7",
-    lambda t: _objects(t, lambda i, o: {**o, "prob_cat": 10**400} if i == 6 else o))  # fmt: skip
+_jsonl("a number of 400 digits", "`1000...`", REFUSED, "row 7", _seventh(lambda o: {**o, "prob_cat": 10**400}))
 _jsonl("true in a column of numbers", "`true` for every probability of one class", REFUSED, "prob_cat",
     lambda t: _objects(t, lambda i, o: {**o, "prob_cat": True, "prob_dog": 0, "prob_emu": 0}))  # fmt: skip
-_jsonl(
-    "bytes that are no text", "0xe9 in a label", REFUSED, "UTF-8", lambda t: t.encode().replace(b"emu", b"\xe9mu", 1)
-)
+_jsonl("bytes that are no text", "0xe9 in a label", REFUSED, "UTF-8",
+    lambda t: t.encode().replace(b"emu", b"\xe9mu", 1))  # fmt: skip
 _jsonl("half a surrogate pair", '`"\\ud800"` as a label', REFUSED, (), lambda t: _objects(t,
     lambda i, o: json.dumps(o).replace(f'"{o["label"]}"}}', '"\\ud800"}') if i == 6 else o))  # fmt: skip
 _jsonl("escaped letters in keys", '`"prob_\\u0063at"`', SAME, (), lambda t: t.replace('"prob_cat"', '"prob_\\u0063at"'))
