@@ -19,18 +19,7 @@ LACKS = (InputError, MissingExtraError, WorkError)
 
 
 def check_all(needs: Iterable[tuple[str, Callable[[], Any]]]) -> None:
-    """Do every check, each with a name of who needs it; what several of them raise is said in one line.
-
-    Where one thing alone is missing its own error is raised. Otherwise `WorkError` where a hub or the work failed, else
-    `InputError`; needs with the same error share an entry.
-
-    >>> def absent(name):
-    ...     raise InputError("a data file", got="no such file", file=name)
-    >>> check_all([("A", lambda: absent("x")), ("B", lambda: absent("x")), ("C", lambda: absent("y"))])
-    Traceback (most recent call last):
-    oodometer.errors.InputError: expected all that the run needs, got 2 things missing: (1) A, B: x: expected a data
-     file, got no such file (2) C: y: expected a data file, got no such file
-    """
+    """Do every check, each with a name of who needs it; what several of them raise is said in one line."""
     found: dict[str, tuple[Exception, dict[str, None]]] = {}
     for name, check in needs:
         try:
@@ -93,20 +82,9 @@ class Workspace:
 
 @dataclass(frozen=True)
 class Step:
-    """A piece of work.
-
-    Parameters
-    ----------
-    name : short, unique in the recipe.
-    about : what is being done, for the progress bar.
-    files : names of the files it leaves.
-    work : does it; gets the workspace and a function to report (done, total) to.
-    settings : all that the files depend on, ready for JSON.
-    needs : names of the steps whose files it reads; it is done again when they are.
-    weight : about how many seconds it takes; only the bar depends on it.
-    always : whether it is done in every run, as a step is that reads whatever an earlier run left; no other needs it.
-    checks : what must be there, such as a pretrained model, by its name; each raises where it is not. Those of all
-        steps that are left are done before the first of them begins.
+    """A piece of work: ``name`` and ``about`` (for the bar), the ``files`` that ``work`` leaves, ``settings`` that they
+    depend on, the steps that it ``needs``, its ``weight`` in seconds, whether it is done ``always``, and ``checks`` of
+    what must be there, by name, which are done before any step begins.
     """
 
     name: str
@@ -136,11 +114,8 @@ class StepRun:
 
 
 class Recipe(ABC):
-    """A paper that can be reproduced.
-
-    ``name`` is what `oodometer reproduce` takes, ``citation`` the BibTeX key, ``scales`` the sizes it comes in, the
-    usual one first. A recipe compares models with one another, or does one thing on several tasks, each by itself: the
-    one names `models`, the other `tasks`.
+    """A paper that can be reproduced: ``name`` for the command, ``citation`` (BibTeX key), ``scales``, the usual one
+    first. It compares models or does one thing on several tasks: the one names `models`, the other `tasks`.
     """
 
     name: ClassVar[str]

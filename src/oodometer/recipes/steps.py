@@ -33,17 +33,8 @@ def run_steps(
     workers: Workers | None = None,
     kept: Kept | None = None,
 ) -> list[StepRun]:
-    """Do the steps that are not done yet; interrupted, the next run goes on behind the last one finished.
-
-    What the steps left to do need is looked for first, and all that is missing is said in one line (see `check_all`).
-    With ``workers`` steps whose needs are met are done side by side; those that are done in every run stay in this
-    process. ``kept`` is told of each step that is done.
-
-    >>> import tempfile
-    >>> place = Workspace(Path(tempfile.mkdtemp()))
-    >>> step = Step("count", "counting", ("n.json",), lambda w, progress: w.write_json("n.json", 3))
-    >>> [run.kept for _ in range(2) for run in run_steps([step], place)]
-    [False, True]
+    """Do the steps that are not done yet, with ``workers`` side by side; interrupted, the next run goes on behind the
+    last one finished. What is missing is said before, in one line; ``kept`` is told of each step that is done.
     """
     names = [step.name for step in steps]
     if len(set(names)) < len(names):
@@ -149,13 +140,7 @@ def fingerprints(steps: Sequence[Step]) -> dict[str, str]:
 
 
 def _chains(steps: Sequence[Step]) -> dict[str, float]:
-    """Weight of each step and of the heaviest chain of steps that wait for it.
-
-    >>> leave = lambda workspace, progress: None
-    >>> both = [Step("a", "", (), leave), Step("b", "", (), leave, needs=("a",), weight=5)]
-    >>> _chains(both)
-    {'a': 6.0, 'b': 5.0}
-    """
+    """Weight of each step and of the heaviest chain of steps that wait for it."""
     weights = {step.name: float(step.weight) for step in steps}
     chains = dict(weights)
     for step in reversed(steps):  # whoever needs a step stands behind it
@@ -223,12 +208,8 @@ class Workers:
 
 
 def usual_workers() -> int:
-    """One for each core, at most 8; on a GPU at most 4.
-
-    Unlike threads, processes do not wait for each other on cores that others keep busy.
-
-    >>> 1 <= usual_workers() <= 8
-    True
+    """One for each core, at most 8; on a GPU at most 4. Unlike threads, processes do not wait for each other on busy
+    cores.
     """
     from ..models.torch.library import choose_device
 
@@ -238,11 +219,8 @@ def usual_workers() -> int:
 @final
 @dataclass(frozen=True)
 class Task:
-    """Does a step, by its name, on a worker, and remembers it in the folder.
-
-    A step is held by a lock of the system, which ends with its process: what a killed run has left running on a cluster
-    finishes its step, and the next run waits for it. ``marks`` are the `fingerprints` of the sender's steps, by which a
-    worker knows that its own are the same; ``gpu``: a task takes a GPU, where there is one.
+    """Does a step on a worker, under a lock that ends with its process, and remembers it in the folder. By ``marks``,
+    the `fingerprints` of the sender's steps, a worker knows that its own are the same.
     """
 
     origin: Origin

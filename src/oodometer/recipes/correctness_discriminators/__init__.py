@@ -135,9 +135,8 @@ class CorrectnessDiscriminators(Recipe):
         return tuple(run.name for task in self.lineup(scale) for run in (task, *replicates_of(task)))
 
     def steps(self, scale: str, only: Sequence[str]) -> list[Step]:
-        """Every task by itself, then the tables over all that are finished; with ``only`` no other tasks.
-
-        Trainings from other seeds are done where they are named.
+        """Every task (with ``only`` those named, trainings from other seeds too), then the tables over all that are
+        finished.
         """
         torch()  # a missing extra is said before anything is read
         lineup = self.lineup(scale)

@@ -42,19 +42,9 @@ def trainings(result: Mapping[str, Any], task: str) -> list[Mapping[str, Any]]:
 
 
 def pooled(several: Sequence[Any]) -> Any:
-    """One of several structures of the same form: numbers with an interval become their mean, with an interval.
-
-    With m trainings, standard errors s_i of the rows and a standard deviation d between trainings, the standard error
-    is sqrt(mean(s_i^2) + d^2 / m): the rows are the same in every training, so their part does not shrink. True and
-    false become what most say, false where as many do. Rows are matched by method or number of judges. All else is
-    taken from the first, and so is what only the first has.
-
-    >>> one = {"value": 0.4, "lower": 0.3, "upper": 0.5, "level": 0.95}
-    >>> found = pooled([one, {**one, "value": 0.6, "lower": 0.5, "upper": 0.7}])
-    >>> found["value"], round(found["lower"], 3)
-    (0.5, 0.28)
-    >>> pooled([{"inside": True, "rows": 7}, {"inside": False, "rows": 7}])
-    {'inside': False, 'rows': 7}
+    """One of several structures of the same form: numbers with an interval become their mean with standard error
+    sqrt(mean(s_i^2) + d^2 / m), of m trainings with errors s_i and spread d; true and false what most say; all else is
+    of the first.
     """
     first = several[0]
     if len(several) == 1:
@@ -92,10 +82,8 @@ _BESIDE = {"half": "at_half", "mixed": "mixed"}  # where what differs from the t
 
 
 def sets_of(result: Mapping[str, Any], domain: str | None = None, at: str = "thresholds") -> list[dict[str, Any]]:
-    """The test sets of all finished tasks, each with its task, its rows by method, and the width of the oracle.
-
-    ``at`` is the procedure: who votes, and from which P(Correct) on. Where a task was trained from several seeds, the
-    numbers are means over them. Sets without that procedure are left out.
+    """The test sets of finished tasks (means over trainings), with rows by method and the oracle's width, for one
+    procedure ``at``.
     """
     out = []
     for key, task in result["tasks"].items():
@@ -120,11 +108,7 @@ def sets_of(result: Mapping[str, Any], domain: str | None = None, at: str = "thr
 
 
 def claims_of(result: Mapping[str, Any]) -> list[Claim]:
-    """Every claim that the finished tasks let one check, in the paper's order, for each procedure.
-
-    A claim on "most" data sets is one on more than half of at least three of them; each is tested on its rows, and
-    where there are several trainings on these as well.
-    """
+    """Every claim that the finished tasks let one check, in the paper's order, for each procedure."""
     rows: list[Row] = []
     for at, words in PROCEDURES.items():
         every, away = sets_of(result, at=at), sets_of(result, "out", at)
@@ -291,11 +275,8 @@ def _metric(result: Mapping[str, Any]) -> Iterator[Row]:
 
 
 class Faring(NamedTuple):
-    """How one procedure fared on the later trainings; errors and widths are shares, ``nearer`` counts data sets.
-
-    ``inside`` and ``looks`` count data sets of each training, all and in distribution. ``beside`` has for each
-    baseline its error, on how many of ``away`` data sets (those out of distribution) the mean of the bounds was
-    nearer, and the p-value of the paired test over these; without such sets ``error`` is None and ``beside`` empty.
+    """How one procedure fared on the later trainings; ``beside`` has for each baseline its error, on how many of the
+    ``away`` sets the mean of the bounds was nearer, and the p-value over these; without such sets ``error`` is None.
     """
 
     procedure: str
@@ -310,10 +291,8 @@ class Faring(NamedTuple):
 
 
 def farings(result: Mapping[str, Any]) -> list[Faring]:
-    """Each procedure on the later trainings, as if the first one of every task had not been done; empty without any.
-
-    Truth inside or not is counted for each training. Errors are means over the trainings of a data set before they
-    are paired: trainings on the same rows are not independent, so that the test is over data sets.
+    """Each procedure on the later trainings, as if the first of every task had not been done; errors are means over
+    trainings before they are paired, since trainings on the same rows are not independent.
     """
     tasks, others, single, rows = {}, {}, list[dict[str, Any]](), []
     for name in result["tasks"]:
@@ -374,10 +353,8 @@ def choice_results(result: Mapping[str, Any]) -> list[ChoiceResult]:
 
 
 def left_out(result: Mapping[str, Any]) -> tuple[ChoiceResult, dict[str, str]] | None:
-    """What a choice made on the other tasks would have given on each task, and which choice it was.
-
-    Chosen is the narrowest of those with the truth inside on at least `ENOUGH` of the other tasks' sets, or the
-    most often right one where none is. None with fewer than three tasks.
+    """What a choice made on the other tasks would have given on each task, and which: the narrowest with the truth
+    inside on `ENOUGH` of their sets, else the most often right one. None with fewer than three tasks.
     """
     rows, used, chosen = _choices(result), [], {}
     tasks = list(dict.fromkeys(row["task"] for row in rows))

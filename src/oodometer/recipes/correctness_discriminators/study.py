@@ -49,11 +49,8 @@ def read_judged(folder: Path, name: str) -> Predictions:
 
 @final
 class TaskData:
-    """Training, development and test sets of a task.
-
-    Rows whose input or output has more than ``config.longest`` words are left out of every set, and counted. Then
-    rows are drawn, as many of each type as can be. With ``config.rare`` rare words of the inputs become signatures,
-    known words being those of the training set that was kept.
+    """Training, development and test sets of a task, without rows of more than ``config.longest`` words, then drawn by
+    type; rare words become signatures with ``config.rare``.
     """
 
     def __init__(self, task: Task) -> None:
@@ -102,13 +99,7 @@ class TaskData:
         return composed(close_brackets, squeeze) if self.task.brackets else squeeze
 
     def seen(self, inputs: Sequence[str], outputs: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Pairs as the judges read them: as they are, or with ``config.aligned`` each word beside its tag.
-
-        >>> from .tasks import tasks_of
-        >>> data = TaskData(next(task for task in tasks_of("small") if task.config.aligned))
-        >>> data.seen(["The dog barks"], ["DET NOUN"])
-        (['The dog barks'], ['The DET dog NOUN barks ~'])
-        """
+        """Pairs as the judges read them: as they are, or with ``config.aligned`` each word beside its tag."""
         if not self.config.aligned:
             return list(inputs), list(outputs)
         pairs = (zip_longest(i.split(), o.split(), fillvalue="~") for i, o in zip(inputs, outputs, strict=True))
@@ -139,9 +130,8 @@ PARTS = ("train", "dev")
 
 
 def train_half(data: TaskData, workspace: Workspace, progress: Progress, *, fold: int) -> None:
-    """Train a parser on all of the training set but a fold; it is written to ``halves/fold-<fold>``.
-
-    A sentence that stands in the training set twice is in one fold.
+    """Train a parser on all of the training set but a fold: ``halves/fold-<fold>``; a sentence that stands twice is in
+    one fold.
     """
     rows = np.flatnonzero(_folds(data, data.train.inputs) != fold)
     judge = judging.LikelihoodDiscriminator(new_parser(data, data.config.seed + SEEDS + fold))
@@ -231,10 +221,7 @@ def read_pairs(folder: Path, part: str, of: str = "examples") -> Predictions:
 
 
 def pretrain_judges(data: TaskData, workspace: Workspace, progress: Progress) -> None:
-    """Let an encoder learn the gold pairs before judges start from it, and write it to ``pretrained``.
-
-    All seeds of a task share it, as the paper's judges share one pretrained model.
-    """
+    """Let an encoder learn the gold pairs before judges start from it: ``pretrained``, shared by all seeds."""
     config, pairs = data.config, data.seen(data.train.inputs, data.train.targets)
     training = TrainingConfig(**{**(config.pretraining or {}), "seed": config.data_seed})
     how: dict[str, Any] = {"config": config.judge["config"], "training": training, "progress": progress}
@@ -263,9 +250,8 @@ def train_judge(data: TaskData, workspace: Workspace, progress: Progress, *, pla
 
 
 def ask(data: TaskData, name: str, workspace: Workspace, progress: Progress) -> None:
-    """Parse a set, let the panel vote on the outputs, and write the predictions file.
-
-    The votes are those of the trained judges; what the parsers of halves say stands beside it.
+    """Parse a set, let the panel vote, write the predictions file; what the parsers of halves say stands beside the
+    votes.
     """
     config, parser, rows = data.config, EncoderDecoder.load(workspace / "parser"), data.set(name)
     judges = judging.Panel(
@@ -322,11 +308,8 @@ def _of_all(record: Predictions) -> Array:
 
 @final
 class JudgeThresholds:
-    """The thresholds of judges and of other voters, set on the labelled outputs of the development set.
-
-    ``reference`` are these outputs with what is said of them. ``thresholds`` are those of the judges, of the parsers of
-    halves where there are some, and, last, of the parser's confidence (ATC); None where all outputs are right or none
-    is, and all voters keep one half.
+    """Thresholds of judges, of parsers of halves, and of the parser's confidence (ATC), set on the labelled outputs of
+    the development set; None where all or none of them are right, and all voters keep one half.
     """
 
     def __init__(self, reference: Predictions, level: float) -> None:
@@ -342,9 +325,8 @@ class JudgeThresholds:
         return replace(record, votes=(p >= self.thresholds.values[: len(p), None]).astype(np.int8), _cache={})
 
     def mixed(self, record: Predictions) -> Predictions | None:
-        """The record with the votes of judges, parsers of halves and confidence, each from its own threshold on.
-
-        None where there are no parsers of halves.
+        """The record with votes of judges, parsers of halves and confidence, each from its own threshold; None without
+        such parsers.
         """
         if not len(said_of_parsers(record)):
             return None
@@ -359,11 +341,8 @@ class JudgeThresholds:
         return (*record.names["judge"], *_parsers(record), "confidence")
 
     def choices(self, record: Predictions) -> list[dict[str, Any]]:
-        """Lower and upper bound under every choice, beside the truth.
-
-        A choice is who votes (the judges alone, with confidence, with the parsers of halves), from which P on they
-        accept ("half", "thresholds", or "slack": the strict thresholds for the lower bound and the lenient ones for the
-        upper), and how many must agree, from all down to just more than half.
+        """Lower and upper bound beside the truth under every choice: who votes, from which P on ("half", "thresholds",
+        or "slack": strict ones for the lower bound, lenient ones for the upper), and how many must agree.
         """
         p, right = said_of(record), float(record.verdicts.mean())
         accepted = [("judges", "half", p >= judging.HALF, p >= judging.HALF)]
@@ -402,13 +381,8 @@ _SHORT = ("rows", "judges", "gold", "methods", "inside", "width", "bounds", "sub
 def study_task(
     data: TaskData, workspace: Workspace, steps: Sequence[str], more: Sequence[str], progress: Progress
 ) -> None:
-    """Judge the votes on every test set; writes ``result.json``, which holds no text of the data.
-
-    The judges accept from their thresholds on, which the development set gives; what they say at one half, as in the
-    paper, stands beside it (``at_half``), what they say together with confidence and parsers of halves, of which one
-    may disagree (``mixed``), and the bounds under each choice of voters and thresholds (``choices``).
-
-    ``steps`` are those whose times are told, ``more`` names its further parts (pseudo-labels, another metric).
+    """Judge the votes on every test set: ``result.json``, without any text of the data, with the procedures of the
+    paper beside.
     """
     task, folder = data.task, workspace.folder
     reference, sets = read_judged(folder, "dev"), {}
@@ -513,13 +487,9 @@ METRICS = {"token_f1": judging.token_f1}
 
 
 def learn_metric(data: TaskData, workspace: Workspace, progress: Progress) -> None:
-    """Train one discriminator of a metric, compare its mean on every test set with the truth: ``metric.json``.
-
-    It learns from the pairs of the panel: gold outputs have the metric 1, a checkpoint's mistakes what they share with
-    gold. Of gold outputs only so many are taken, drawn, that their share is the parser's accuracy on the development
-    set: outputs are to be like those that will be judged, or the mean is too high. Two numbers stand beside the
-    judge's mean: the true mean, and the mean on the development set, which is what one would answer without any
-    estimate.
+    """Train one discriminator of a metric and compare its mean on every test set with the truth: ``metric.json``. Of
+    gold outputs only so many are taken that their share is the parser's accuracy on the development set, or the mean is
+    too high.
     """
     verdicts, config, name = read_judged(workspace.folder, "dev").verdicts, data.config, data.task.metric
     accuracy = float((verdicts[verdicts >= 0] > 0).mean())
@@ -578,12 +548,7 @@ def _gap(values: Array) -> Interval:
 
 
 def halves(types: Array, seed: int) -> tuple[Array, Array]:
-    """Positions of the rows that may be learnt from and of those that judge the outcome, every type cut in two.
-
-    >>> learn, judge = halves(np.array(["a"] * 4 + ["b"] * 2), seed=0)
-    >>> len(learn), len(judge), sorted([*learn.tolist(), *judge.tolist()])
-    (3, 3, [0, 1, 2, 3, 4, 5])
-    """
+    """Rows that may be learnt from, and rows that judge the outcome, every type cut in two."""
     order = np.random.default_rng(seed).permutation(len(types))
     codes = np.unique(types, return_inverse=True)[1][order]
     by_type = np.argsort(codes, kind="stable")
@@ -594,12 +559,8 @@ def halves(types: Array, seed: int) -> tuple[Array, Array]:
 
 
 def self_train(data: TaskData, workspace: Workspace, progress: Progress) -> None:
-    """Train the parser again on training set and accepted outputs; writes ``self_training.json``.
-
-    The test set is cut in two, type by type. Of one half the outputs that all judges accept become training pairs; its
-    truth is used only to measure how pure they are. The other half, and the other test sets, say whether the new parser
-    is better than the old one. Both are trained by the same plan from the same seed, for the same number of passes. How
-    much two trainings differ for no reason is seen from the other seeds of the task.
+    """Train the parser again, on training set and accepted outputs of one half of a test set: ``self_training.json``.
+    The other half and the other sets say whether it is better than the old one, by the same plan from the same seed.
     """
     config, name, folder = data.config, data.task.pseudo_labels, workspace / "self_trained"
     assert name is not None

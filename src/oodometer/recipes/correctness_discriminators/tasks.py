@@ -55,16 +55,8 @@ Load = Callable[[], Dataset]
 @final
 @dataclass(frozen=True)
 class TestSet:
-    """A labelled test set of a task.
-
-    Parameters
-    ----------
-    name : in files, such as ``gen``.
-    title : in tables, such as ``COGS``.
-    domain : "in" or "out" of the training distribution.
-    load : reads it.
-    paper : the paper's name of the same data; None where the paper has it not, or has other data.
-    resembles : the paper's name of the data in whose place it stands.
+    """A labelled test set: ``name`` in files, ``title`` in tables, ``domain`` "in" or "out", ``load`` reads it,
+    ``paper`` is the paper's name of the same data, ``resembles`` that of the data in whose place it stands.
     """
 
     name: str
@@ -78,20 +70,9 @@ class TestSet:
 @final
 @dataclass(frozen=True)
 class Task:
-    """A sequence task with its data.
-
-    Parameters
-    ----------
-    name, title : in commands and in tables.
-    family : "semantic", "tagging" or "parsing": the paper's Tables 2, 3 and 4.
-    train, dev : read the training and the development set (in distribution).
-    tests : the test sets.
-    config : how large the run is.
-    brackets : whether missing brackets are closed before outputs are compared.
-    pseudo_labels : the test set whose accepted outputs are learnt from in one round of self-training; None for none.
-    metric : "token_f1" where a discriminator of that metric is trained as well.
-    weight : about how many minutes all steps take; only the bar depends on it.
-    replicate_of : name of the task that this is another training of; None for the first one.
+    """A sequence task: ``family`` is "semantic", "tagging" or "parsing" (the paper's Tables 2 to 4); ``brackets``:
+    missing ones are closed; ``pseudo_labels``: the set learnt from in self-training; ``metric``: of a further
+    discriminator; ``weight`` in minutes.
     """
 
     name: str
@@ -126,12 +107,8 @@ def _task(
 
 
 def tasks_of(scale: str) -> tuple[Task, ...]:
-    """The tasks of a scale, in the order of the paper's tables; `UsageError` for an unknown scale.
-
-    Small: data at hand, models from scratch. Paper: T5-base, the paper's data by path or hub.
-
-    >>> [task.name for task in tasks_of("small")]
-    ['cogs', 'amr', 'pos-cogs', 'pos-ud', 'pos-wsj', 'syn-gum']
+    """The tasks of a scale in the paper's order. Small: data at hand, models from scratch. Paper: T5-base, data by path
+    or hub.
     """
     if scale not in _SIZES:
         raise UsageError(f"unknown scale {scale!r}; expected small or paper")
@@ -188,11 +165,7 @@ def tasks_of(scale: str) -> tuple[Task, ...]:
 
 
 def replicates_of(task: Task) -> tuple[Task, ...]:
-    """The task trained again from other seeds, on the same rows; a judge of another metric is trained once.
-
-    >>> [one.name for one in replicates_of(tasks_of("small")[0])]
-    ['cogs-seed-1', 'cogs-seed-2']
-    """
+    """The task trained again from other seeds, on the same rows; a judge of another metric is trained once."""
     return tuple(
         replace(
             task,
@@ -207,11 +180,7 @@ def replicates_of(task: Task) -> tuple[Task, ...]:
 
 
 def located(made: Mapping[str, Any]) -> dict[str, Any]:
-    """What a model is made of, its ``source`` a folder where the model lies beside the data.
-
-    >>> located({"source": "owner/no-such-model", "kind": "generative"})
-    {'source': 'owner/no-such-model', 'kind': 'generative'}
-    """
+    """What a model is made of, its ``source`` a folder where the model lies beside the data."""
     out = dict(made)
     if "source" in out:
         out["source"] = beside_the_data(str(out["source"]))
@@ -219,13 +188,7 @@ def located(made: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def pretrained_of(task: Task, step: str) -> dict[str, Callable[[], Any]]:
-    """A check for the pretrained model that a step of the task starts from, by the model's name; none from scratch.
-
-    >>> from .tasks import tasks_of
-    >>> amr = next(task for task in tasks_of("paper") if task.metric is not None)
-    >>> [list(pretrained_of(amr, step)) for step in ("parser", "judge-0", "ask-dev", "metric")]
-    [['t5-base'], ['t5-base'], [], ['roberta-base']]
-    """
+    """A check for the pretrained model that a step of the task starts from, by the model's name; none from scratch."""
     config = task.config
     models = {"parser": config.parser, "self-training": config.parser, "half": config.parser, "judge": config.judge}
     models |= {"metric": config.metric_judge}

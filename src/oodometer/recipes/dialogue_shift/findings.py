@@ -94,9 +94,8 @@ class _Tests:
         return self._above(f"{group}_steps", list(steps.values()), -1.0, "steps", shift=_SHIFTS[group], steps=text)
 
     def between_methods(self) -> Iterator[Row]:
-        """The ensemble is best in accuracy and Brier score (3), temperature scaling and dropout in ECE (4, 5).
-
-        Known words cost less than unknown ones (6), really short contexts less than deleted turns (7).
+        """The ensemble is best in accuracy and Brier (3), temperature and dropout in ECE (4, 5); known words, short
+        contexts (6, 7).
         """
         for metric, sign, others in (
             ("accuracy", 1.0, ("vanilla", "dropout")),

@@ -88,20 +88,12 @@ class Condition:
 
     @property
     def name(self) -> str:
-        """Such as ``uw-0.3`` or ``ic-1``.
-
-        >>> Condition("ic", "1/6", "1/6").name, Condition("source", "dev").name
-        ('ic-1', 'dev')
-        """
+        """Such as ``uw-0.3`` or ``ic-1``."""
         return self.label if self.group == "source" else f"{self.group}-{self.label.partition('/')[0]}"
 
 
 def conditions_of(config: RunConfig) -> tuple[Condition, ...]:
-    """All conditions, in the order of the tables.
-
-    >>> [one.name for one in conditions_of(RunConfig(ratios=(0.1,), deleted=(0, 5), lengths=(1,), importance=(5,)))]
-    ['dev', 'test', 'uw-0.1', 'kw-0.1', 'importance-5', 'ic-0', 'ic-5', 'sr-1']
-    """
+    """All conditions, in the order of the tables."""
     ratios = [f"{ratio:g}" for ratio in config.ratios]
     gone = [f"{turn}/{config.turns}" for turn in config.deleted]
     severities = {"uw": ratios, "kw": ratios, "importance": config.importance, "ic": gone, "sr": config.lengths}
@@ -168,9 +160,8 @@ class RunData:
         return find_text_shift(_SHIFTS[group], dialogues=True)(**options)
 
     def shifted(self, condition: Condition, importance: Importance | None = None) -> dict[str, Any]:
-        """Rows that could be shifted, their contexts after it, words and exchanged words; ready for JSON.
-
-        The draws depend on the row in the whole split, so that they are nested over severities.
+        """Rows that could be shifted, with contexts and counts of words, for JSON; draws depend on the row, so they are
+        nested.
         """
         inputs, rows, group = self.base(condition).inputs, self.asked(condition), condition.group
         shift = None
@@ -367,11 +358,9 @@ class Bootstrap:
         return seen, np.stack([np.abs(weights @ part.astype(np.float32)).sum(-1) for part in parts], axis=1) / rows
 
     def apart(self, *terms: Term) -> dict[str, Any]:
-        """A sum of metrics, each with its sign, averaged over models: its value, its error, and the share ``above`` 0.
-
-        The share is that of the replicates turned over (2 * seen - drawn, the basic bootstrap), those at 0 counted
-        half: a calibration error is too large in a sample, and by as much again in a sample of it. ``by_model`` where
-        all terms have as many models.
+        """A sum of metrics averaged over models: its value, its error, and the share ``above`` 0 of the basic
+        bootstrap's replicates (2 * seen - drawn): a calibration error is too large in a sample, and by as much again in
+        a sample of it.
         """
         metrics = [(sign, *self.metric(answers, metric)) for sign, answers, metric in terms]
         drawn = np.sum([sign * each.mean(1) for sign, _, each in metrics], axis=0)
@@ -515,9 +504,8 @@ class Study:
                     yield f"{first}-{second}/{condition.name}/{metric}", [(1.0, left, metric), (-1.0, right, metric)]
 
     def _controls(self) -> Iterator[tuple[str, list[Term]]]:
-        """Known words less unknown ones at the same ratio; the fall over deleted turns less that over short contexts.
-
-        Words on the instances that both kept; and the middle fifth by importance less the least one.
+        """Known words less unknown ones; the fall over deleted turns less that over short contexts; the middle fifth
+        less the least.
         """
         others = {condition.label: condition for condition in self.group("kw")}
         for unknown in self.group("uw"):

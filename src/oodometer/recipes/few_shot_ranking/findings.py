@@ -65,11 +65,7 @@ class FewShotAccuracies:
 
 
 def percent(values: Sequence[float]) -> str:
-    """Mean and standard deviation in percent.
-
-    >>> percent([0.5, 0.75]), percent([0.5]), percent([])
-    ('62.5 ± 17.7', '50.0', '-')
-    """
+    """Mean and standard deviation in percent."""
     if not values:
         return "-"
     return f"{100 * (sum(values) / len(values)):.1f}" + (f" ± {100 * stdev(values):.1f}" if len(values) > 1 else "")

@@ -65,20 +65,9 @@ _DOSES: Mapping[str, Mapping[str, int]] = {
 @final
 @dataclass(frozen=True)
 class Plan:
-    """How a model comes about.
-
-    Parameters
-    ----------
-    name : unique among the models of a seed, in letters, digits and hyphens: that of its folder.
-    label : as the tables have it.
-    family : where its in-domain data come from.
-    network : what it starts from, a name among the config's.
-    shares : target set -> its share of the training rows.
-    steps : training steps on in-domain data with those shares; 0: the network is asked as it is.
-    start : name of the model that it goes on from; empty where it starts from its network.
-    further : steps from there, of pure target data or of a mixture with in-domain data.
-    mixture : share of target rows in those steps; below 1 they are trained as the steps before them were.
-    inoculated : whether it belongs to the suite of inoculated models, or stands for another architecture.
+    """How a model comes about: from its ``network`` by ``steps`` on in-domain data with ``shares`` of target sets, or
+    on from the model ``start`` by ``further`` steps on a ``mixture`` with so large a share of target rows.
+    ``inoculated`` or of another architecture.
     """
 
     name: str
@@ -100,11 +89,7 @@ class Plan:
 @final
 @dataclass(frozen=True)
 class Suite:
-    """A set of target data with the models that are ranked on it.
-
-    ``factors`` are the registered names of those that the paper tries there, the one made for the set first;
-    ``feature`` says whether the data mark a word, without which a window factor counts as absent.
-    """
+    """A set of target data: its ``factors``, those made for it (``own``), and whether its data mark a word."""
 
     name: str
     family: str
@@ -125,11 +110,7 @@ SUITES = (
 
 
 def suites_of(family: str) -> tuple[Suite, ...]:
-    """The suites that the models of a family are ranked on.
-
-    >>> [one.name for one in suites_of("nli")]
-    ['SUB', 'CON']
-    """
+    """The suites that the models of a family are ranked on."""
     return tuple(suite for suite in SUITES if suite.family == family)
 
 

@@ -45,10 +45,8 @@ _HANS = {"SUB": "subsequence", "CON": "constituent"}
 @final
 @dataclass(frozen=True)
 class Rows:
-    """The rows out of domain that a suite is judged on; the first ``pool`` of them are explained.
-
-    ``features`` are the places of the marked words among those of `Words`, one a row of the pool; None where none is.
-    ``counts`` says how many rows there were and why some are not here.
+    """The rows out of domain that a suite is judged on; the first ``pool`` are explained, ``features`` are the places
+    of their marked words.
     """
 
     data: Dataset
@@ -64,10 +62,7 @@ class Rows:
 @final
 @dataclass(frozen=True)
 class _Source:
-    """The data of a family: in-domain rows to train and to judge on, and target data by name for a seed.
-
-    Rows out of domain are by the name of the suite, those that a seed leaves or all; marks are starts of words by id.
-    """
+    """The data of a family: in-domain rows, target data by name for a seed, rows out of domain, marks by id."""
 
     train: Dataset
     test: Dataset
@@ -160,11 +155,7 @@ def _even(data: Dataset) -> Dataset:
 
 
 def record_of(positive: Array, label: Array | None) -> Predictions:
-    """Probabilities of the positive class, shape (row,), as a record of two classes.
-
-    >>> record_of(np.array([0.75]), np.array([1])).probabilities.tolist()
-    [[0.25, 0.75]]
-    """
+    """Probabilities of the positive class, shape (row,), as a record of two classes."""
     fields = {} if label is None else {"label": label}
     return Predictions.from_probabilities(np.stack([1 - positive, positive], axis=1), **fields)
 
@@ -175,11 +166,7 @@ def accuracies(positive: Array, label: Array) -> Array:
 
 
 def balanced(positive: Array, label: Array) -> Array:
-    """Mean of the accuracies on both classes, shape (model,); on those that there are.
-
-    >>> balanced(np.array([[0.9, 0.9, 0.9, 0.1]]), np.array([1, 1, 1, 1])).tolist()
-    [0.75]
-    """
+    """Mean of the accuracies on both classes, shape (model,); on those that there are."""
     right = (positive > 0.5) == label
     return np.asarray(np.mean([right[:, label == value].mean(axis=1) for value in np.unique(label)], axis=0))
 
@@ -209,11 +196,7 @@ def check(config: RunConfig, data: RunData) -> None:
 
 
 def cut_folder(network: Mapping[str, Any]) -> str:
-    """The folder of the first layers of MiniLM that a network starts from; empty where it starts from something else.
-
-    >>> cut_folder({"source": "minilm:3"}), cut_folder({"config": {}})
-    ('encoders/minilm-3', '')
-    """
+    """The folder of the first layers of MiniLM that a network starts from; else empty."""
     name, _, layers = str(network.get("source", "")).partition(":")
     return f"encoders/minilm-{layers}" if name == "minilm" and layers else ""
 
@@ -306,10 +289,8 @@ _NUMBERS = ("separator", "probability", "base", "fit")
 
 
 def explain(data: RunData, plan: Plan, suite: Suite, method: str, seed: int, place: Place) -> None:
-    """What each word of the pool adds to the positive class of a model; one NPZ file.
-
-    Of two classes the attributions of one are those of the other with the opposite sign, so that the predicted class
-    needs no call of its own, and a model with three classes is explained as the two-class one that it is used as.
+    """What each word of the pool adds to the positive class of a model; of two classes the other has the opposite
+    signs.
     """
     use_threads()
     workspace, config, words = place.workspace, data.config, data.rows(suite, seed).words()
@@ -373,10 +354,8 @@ def learnt_weights(suites: Sequence[Evaluation]) -> dict[str, LearntWeights]:
 
 @final
 class Evaluation:
-    """What the models of a suite said, and what each method makes of it.
-
-    ``plans`` are the models, ``probabilities`` of the positive class, shape (model, row), of all rows out of domain;
-    the first ``pool`` rows are the population that examples are drawn from.
+    """What the models of a suite said, shape (model, row), and what each method makes of it; the first ``pool`` rows
+    are drawn from.
     """
 
     def __init__(self, workspace: Workspace, data: RunData, suite: Suite, seed: int, plans: Sequence[Plan]) -> None:
@@ -396,10 +375,7 @@ class Evaluation:
                 self._factors[method][:, :, [word.feature is None for word in words]] = np.nan
 
     def groups(self) -> Iterator[tuple[str, list[int]]]:
-        """Name and models of each comparison; those whose models are all equally good are left out.
-
-        Models of one network that saw more or less of the target data; one model a network; and those of Table 4.
-        """
+        """Name and models of each comparison (inoculated, one a network, Table 4); without those all alike."""
         others = [i for i, plan in enumerate(self.plans) if not plan.inoculated]
         groups = {"inoculated": [i for i, plan in enumerate(self.plans) if plan.inoculated]}
         if others:
@@ -412,11 +388,8 @@ class Evaluation:
                 yield name, models
 
     def methods(self, models: Sequence[int]) -> dict[str, ranking.Method]:
-        """Every method for some of the models; a factor enters as minus its value.
-
-        The pool is all rows out of domain without their labels, the reference of the estimators the in-domain rows. In
-        the combined rankings labels come first and the rest is worth less than one of them: "all" is prediction-powered
-        accuracy, agreement with the other models, CONF-GT and the factor made for the set, by LIME and by SHAP.
+        """Every method for some of the models; a factor enters as minus its value. In the combined rankings labels come
+        first and the rest is worth less than one of them.
         """
         labelled = ranking.suite_of(
             {str(i): record_of(self.probabilities[i, : self.pool], self.label[: self.pool]) for i in models}
@@ -444,9 +417,8 @@ class Evaluation:
         return ranking.draw_rows(self.pool, draws=config.draws, size=min(config.size, self.pool), seed=self.seed)
 
     def rows(self, weights: LearntWeights | None = None) -> Iterator[dict[str, Any]]:
-        """A row for each group of models; the inoculated ones are also ranked by ``weights`` learnt elsewhere.
-
-        The protocol runs over the pool, with the accuracy on all rows as truth.
+        """A row for each group of models, over the pool; the inoculated ones are also ranked by ``weights`` learnt
+        elsewhere.
         """
         for group, models in self.groups():
             methods, labels = self.methods(models), [self.plans[i].label for i in models]

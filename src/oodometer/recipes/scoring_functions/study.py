@@ -126,9 +126,8 @@ class RunData:
             yield name, data.inputs, np.asarray(data.targets)
 
     def dominoes(self, part: str, correlation: float, *, randomized: bool = False) -> Dataset:
-        """MNIST above CIFAR-10: ``train``, ``validation``, or ``target``, whose lower half is shifted.
-
-        That is STL10 where it is, else the held images, each under one of the corruptions in turn.
+        """MNIST above CIFAR-10: ``train``, ``validation``, or ``target``, whose lower half is STL10, or held images
+        corrupted.
         """
         config, seed, below = self.config.dominoes, self.config.seed, self.parts["validation"]
         if part == "train":
@@ -177,11 +176,7 @@ def ask_all(
     features: bool = False,
     seed: int = 0,
 ) -> None:
-    """Ask the network of every folder about every set; an NPZ file each.
-
-    ``bases``: how many of the models see ``views`` copies of each image too, the same copies for all of them.
-    ``features``: whether what the last layers read is kept.
-    """
+    """Ask the networks about every set; an NPZ file each. ``bases`` of them see ``views`` copies of each image too."""
     use_threads()
     models: list[Classifier] = [load_model(place.workspace.folder / folder) for folder in folders]
     for done, (name, images, label) in enumerate(targets, 1):
@@ -216,10 +211,7 @@ def scores_of(answers: Answers, base: int) -> dict[str, Array]:
 
 @final
 class Errors:
-    """Thresholds of every score of every model, the exact one and that of the grid, and what they err by on a set.
-
-    ``validation`` are the answers for the images of the thresholds.
-    """
+    """Thresholds of every score of every model, exact and on the grid, and what they err by on a set."""
 
     def __init__(self, validation: Answers, grid: int) -> None:
         self.models, self._grid = len(validation["probabilities"]), grid
@@ -266,10 +258,7 @@ def _with_mean(answers: Answers) -> tuple[Array, Array]:
 def agreement_of_subsets(
     validation: Answers, targets: Sequence[Answers], sizes: Sequence[int], draws: int, seed: int
 ) -> dict[int, Array]:
-    """Mean absolute error of agreement over the targets, for ensembles of each size: shape (model, draw).
-
-    An ensemble of r models is the judged one and r - 1 others, drawn ``draws`` times; all of them make one ensemble.
-    """
+    """Mean absolute error of agreement over the targets by size of the ensemble, shape (model, draw)."""
     rng, sets = np.random.default_rng(seed), [validation, *targets]
     classes = [study["probabilities"].argmax(-1) for study in sets]
     models = len(classes[0])
@@ -295,11 +284,7 @@ VARIANTS = ("ma", "ma-diverse")
 
 
 def groups_of(names: Iterable[str]) -> dict[str, list[str]]:
-    """Sets by kind of shift: each natural one by itself, corruptions by severity.
-
-    >>> groups_of(["cifar10.1", "fog-1", "snow-1", "fog-5"])
-    {'cifar10.1': ['cifar10.1'], 'severity 1': ['fog-1', 'snow-1'], 'severity 5': ['fog-5']}
-    """
+    """Sets by kind of shift: each natural one by itself, corruptions by severity."""
     groups: dict[str, list[str]] = {}
     for name in names:
         severity = name.rpartition("-")[2]
@@ -528,9 +513,8 @@ def study_estimators(
 
 
 def published_agreement() -> dict[str, Any] | None:
-    """Error of agreement on CIFAR-10.1 for each published model, thresholds from the CIFAR-10 test set.
-
-    Read from ``outputs/cifar10_1_predictions.npz`` in the folder OODOMETER_DATA; None where it is not there.
+    """Error of agreement on CIFAR-10.1 for each published model (outputs/), thresholds from CIFAR-10; None without
+    them.
     """
     folder = data_folder()
     path = None if folder is None else folder / "outputs/cifar10_1_predictions.npz"

@@ -30,13 +30,7 @@ Result = Mapping[str, Any]
 
 
 def kendall_tau(first: Sequence[str], second: Sequence[str]) -> float:
-    """tau = (pairs in the same order - pairs in the other) / pairs, of two orders of the same names without ties.
-
-    Source: Kendall (1938).
-
-    >>> kendall_tau("abc", "abc"), kendall_tau("abc", "cba")
-    (1.0, -1.0)
-    """
+    """tau = (pairs in the same order - pairs in the other) / pairs, of two orders of the same names (Kendall, 1938)."""
     from scipy.stats import kendalltau
 
     return float(kendalltau(range(len(first)), [second.index(name) for name in first]).statistic)
@@ -87,10 +81,8 @@ class Replicates:
 
 @dataclass(frozen=True)
 class Parting:
-    """Two models that AUC and DiSCA order differently on a set.
-
-    auc, disca : the model that each prefers. share : of the replicates in which they part so. covered : coverage at
-    risk of the two models. look : whether it is higher for DiSCA's model.
+    """Two models that AUC and DiSCA order differently on a set: which each prefers, the share of replicates, coverage
+    at risk of both.
     """
 
     name: str
@@ -113,9 +105,8 @@ class Parting:
 
 
 def partings(result: Result) -> list[Parting]:
-    """Every pair that AUC and DiSCA order differently, the firmest first.
-
-    With whom coverage at risk sides is tested in the replicates of both models.
+    """Every pair that AUC and DiSCA order differently, the firmest first; coverage at risk is tested in the replicates
+    of both.
     """
     models, replicates, out = {model["name"]: model for model in result["models"]}, Replicates(result), []
     for disagreement in result["disagreements"]:
@@ -138,10 +129,8 @@ def beyond(shares: Sequence[float]) -> str:
 
 
 def claims_of(result: Result) -> list[Claim]:
-    """Every claim that the models at hand let one check, in the paper's order.
-
-    That some order of two models occurs is tested on every pair in which it could: the share of bootstrap replicates
-    that show it is a p-value, corrected for the number of pairs. That one certain order is right needs all its pairs.
+    """Every claim that the models at hand let one check, in the paper's order; that some order occurs is tested on
+    every pair.
     """
     models, rows = {model["name"]: model for model in result["models"]}, []
     if all(model[name]["disca"] is not None for model in models.values() for name in SETS):
@@ -188,11 +177,7 @@ def power_at(result: Result, case: str, name: str, effect: float) -> Mapping[str
 
 
 def case_claims(result: Result) -> list[Claim]:
-    """A claim for each case that it occurs; one that is not seen is undecided, with the power of the search.
-
-    Looked at is each pair of models for the tail, which `compare` sees in sets, each model for the other cases, on
-    both sets.
-    """
+    """A claim for each case that it occurs; one that is not seen is undecided, with the power of the search."""
     rows, replicates, many = [], Replicates(result), len(result["models"])
     for case, number in CASES.items():
         if case == "tail":

@@ -20,11 +20,8 @@ from ..kit.sources import check_pretrained, packaged_minilm, sizes_of, source_of
 @final
 @dataclass(frozen=True)
 class RunConfig:
-    """How large a run is.
-
-    train_rows, test_rows : IMDb texts (None for all), as many of each class. encoder_rows : training texts of the
-    encoders that start from MiniLM. dimensions : of the word vectors that are trained here. word2vec_epochs,
-    glove_epochs, scratch_epochs : passes. trained_vectors : whether word vectors are trained here or downloaded.
+    """How large a run is: IMDb texts, training texts of the encoders from MiniLM, dimensions and passes of word
+    vectors.
     """
 
     train_rows: int | None = None
@@ -55,19 +52,8 @@ _KINDS: dict[str, Callable[..., Classifier]] = {
 @final
 @dataclass(frozen=True)
 class Entry:
-    """A model of the line-up.
-
-    Parameters
-    ----------
-    name : what it is.
-    stands_for : the paper's model in whose place it stands; the same name where it is that model.
-    kind : kind of classifier.
-    family : "words" or "transformer".
-    options : arguments of its constructor; ``source`` may be ``minilm``.
-    vectors : "word2vec", "glove" or None.
-    training : how it is trained; None where the kind needs none.
-    rows : training texts, None for all.
-    weight : about how many seconds training and prediction take.
+    """A model of the line-up: the paper's model that it ``stands_for``, its kind, family, options, vectors, training,
+    rows and seconds.
     """
 
     name: str
@@ -129,11 +115,7 @@ VECTORS: Mapping[str, tuple[tuple[str, ...], str]] = {
 
 
 def vectors_source(kind: str) -> str:
-    """Path of the downloaded vectors where they stand among the data, else their place on the hub.
-
-    >>> vectors_source("glove").endswith("glove.840B.300d.zip")
-    True
-    """
+    """Path of the downloaded vectors where they stand among the data, else their place on the hub."""
     files, hub = VECTORS[kind]
     folder: Path | None = data_folder()
     for name in files if folder is not None else ():
@@ -151,11 +133,7 @@ def check_vectors(kind: str) -> None:
 
 
 def pretrained_of(entry: Entry) -> dict[str, Callable[[], Any]]:
-    """A check for the pretrained network that a model starts from, by its name; none for the others.
-
-    >>> [list(pretrained_of(one)) for one in lineup("paper", RUN_CONFIGS["paper"])][-2:]
-    [['google-bert/bert-large-uncased'], ['FacebookAI/roberta-large']]
-    """
+    """A check for the pretrained network that a model starts from, by its name; none for the others."""
     source = entry.options.get("source")
     if source is None:
         return {}

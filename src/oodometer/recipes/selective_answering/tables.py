@@ -56,12 +56,9 @@ def _falling(right: Array, rows: Array) -> Array:
 def search_of(
     models: Sequence[Mapping[str, Any]], sets: Sequence[str], seed: int, progress: Progress | None = None
 ) -> dict[str, Any]:
-    """p-values of cases 2 to 6 for each model and set, and the power of the search for each case and set.
-
-    ``observed``: the size of each case in the curve, and the share of 2,000 curves of chance, itself counted in, that
-    reach it; 1 where the size is not large enough to be called a case. ``power``: the share of simulated sets of rows
-    in which `compare` would see the case if a model's accuracy were inverted as `inverted` does it, the mean and that
-    of each model, and the ``rise`` of the true curve, on average (for "often" the number of its rises).
+    """p-values of cases 2 to 6 for each model and set, from 2,000 curves of chance (``observed``), and how often
+    `compare` would see a case that is truly there by an inversion of each size (``power``), with the ``rise`` of the
+    true curve.
     """
     observed, power, total, done = [], [], len(sets) * (1 + len(CASES) * len(EFFECTS)), 0
     for name in sets:
@@ -98,15 +95,8 @@ def _curves(rows: Array, accuracy: Array, many: int, rng: np.random.Generator) -
 
 
 def inverted(case: str, rows: Array, accuracy: Array, effect: float) -> Array:
-    """Accuracies of the steps of coverage with a true inversion of a size, where the case is looked for, (step,).
-
-    start, strong: the first tenth of the rows is less accurate by ``effect`` than the tenth that follows; middle: so is
-    the tenth from 20 to 30 % coverage; end: the last tenth is more accurate by ``effect`` than all rows before it, or
-    without errors where that is less; often: in the surer half every second step is less accurate than the next one.
-
-    >>> flat = inverted("start", np.full(100, 10), np.full(100, 0.9), 0.2)
-    >>> flat[[0, 9, 10]].round(3).tolist()
-    [0.7, 0.7, 0.9]
+    """Accuracies of the steps of coverage with a true inversion of a size where the case is looked for: the first
+    tenth, that from 20 % on, the last one, or every second step of the surer half.
     """
     out = np.array(accuracy, dtype=np.float64)
     if case in ("start", "strong", "middle"):
@@ -124,10 +114,8 @@ def inverted(case: str, rows: Array, accuracy: Array, effect: float) -> Array:
 
 
 def power_of(case: str, rows: Array, accuracy: Array, effect: float, seed: int, samples: int) -> tuple[float, float]:
-    """How often a case is seen that is there, and how large it truly is.
-
-    A case of one model is seen as `FailureCases` sees it: beyond every one of 200 curves of chance, whose accuracy is
-    fitted to each simulated set of rows anew.
+    """How often a case is seen that is there, beyond each of 200 curves of chance fitted anew, and how large it truly
+    is.
     """
     rng, seen = generator(seed, f"{case} {effect:g}"), 0
     if case == "tail":
@@ -176,11 +164,8 @@ _OPTIONS = ("tolerance", "weights", "grid", "steps", "risk", "coverage")
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of replicates on one set; all arrays of shape (model, model), the first model against the second.
-
-    better : metric -> the first has more of it, ties by half. parted : two metrics -> by the one the first model is
-    ahead, by the other the second. tail : the first has the higher AUC, the second the higher accuracy over the first
-    fifth of coverage. tail_seen : whether that is so in the sample, by half a point.
+    """Shares of replicates on one set, the first model against the second: ``better`` by metric, ``parted`` by two
+    metrics, ``tail``: more AUC, less accuracy over the first fifth; ``tail_seen`` in the sample.
     """
 
     models: Sequence[str]
@@ -201,10 +186,7 @@ class Shares:
 def shares_of(
     workspace: Workspace, models: Sequence[str], name: str, settings: Mapping[str, Any], progress: Progress
 ) -> Shares:
-    """All shares of the models on a set, from their predictions files; every replicate draws the same rows for all.
-
-    ``settings`` are those of the comparison: the options of the metrics, and the seed.
-    """
+    """All shares of the models on a set, from their predictions files; every replicate draws the same rows for all."""
     records = [read_predictions(workspace.folder / f"predictions/{model}.{name}.parquet") for model in models]
     confidences = [np.asarray(record.probabilities).max(axis=1) for record in records]
     verdicts = [record.verdicts for record in records]
