@@ -101,6 +101,18 @@ def blocks(rows: int, classes: int, scale: float, shifted: bool) -> Iterator[tup
         yield probabilities, draw_labels(rng, probabilities if truth is None else truth)
 
 
+def row_groups(rows: int, classes: int, scale: float, shifted: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The same, in pieces of about a row group of a file each."""
+    waiting: list[tuple[np.ndarray, np.ndarray]] = []
+    held = done = 0
+    for probabilities, label in blocks(rows, classes, scale, shifted):
+        waiting.append((probabilities, label))
+        held, done = held + len(label), done + len(label)
+        if held >= ROW_GROUP or done == rows:
+            yield np.concatenate([one[0] for one in waiting]), np.concatenate([one[1] for one in waiting])
+            waiting, held = [], 0
+
+
 def as_list_column(probabilities: np.ndarray) -> pa.Array:
     """The array as a list<float> column, without a copy."""
     rows, classes = probabilities.shape
@@ -133,30 +145,23 @@ def write_sample(folder: Path, name: str, size: Size, scale: float) -> dict[str,
     rows = size.target if shifted else size.reference
     layouts = {name: narrow_table} | ({f"{name}_wide": wide_table} if size.wide else {})
     writers: dict[str, pq.ParquetWriter] = {}
-    waiting: list[tuple[np.ndarray, np.ndarray]] = []
     kept: list[tuple[np.ndarray, np.ndarray]] = []
-    correct, confidence, done = 0, 0.0, 0
-    for probabilities, label in blocks(rows, size.classes, scale, shifted):
+    correct, confidence = 0, 0.0
+    for probabilities, label in row_groups(rows, size.classes, scale, shifted):
         correct += int((probabilities.argmax(axis=1) == label).sum())
         confidence += float(probabilities.max(axis=1).sum(dtype=np.float64))
-        done += len(label)
-        waiting.append((probabilities, label))
+        labels = None if shifted else label
         if size.arrays:
             kept.append((probabilities, label))
-        if sum(len(part[1]) for part in waiting) < ROW_GROUP and done < rows:
-            continue
-        together = np.concatenate([part[0] for part in waiting])
-        labels = None if shifted else np.concatenate([part[1] for part in waiting])
-        waiting.clear()
         for layout, build in layouts.items():
-            table = build(together, labels)
+            table = build(probabilities, labels)
             if layout not in writers:
                 writers[layout] = pq.ParquetWriter(folder / f"{layout}.parquet", table.schema)
             writers[layout].write_table(table, row_group_size=ROW_GROUP)
     for writer in writers.values():
         writer.close()
     if size.csv:
-        write_csv(folder / f"{name}.csv", together, labels)
+        write_csv(folder / f"{name}.csv", probabilities, labels)
     if size.arrays:
         arrays = {"probabilities": np.concatenate([part[0] for part in kept])}
         if not shifted:

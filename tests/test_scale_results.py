@@ -12,8 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # benchmarks is no part of the package
 
-from benchmarks.scale.paper import on_paper
-from benchmarks.scale.tables import rate, to_markdown, with_tables
+from benchmarks.scale.tables import on_paper, rate, to_markdown, with_tables
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"

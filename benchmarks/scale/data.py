@@ -10,10 +10,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow.parquet as pq
 
 from .. import data
+from ..kit import bench_dir
 
 CLASSES = 10
 REFERENCE_ROWS = 100_000
@@ -21,8 +21,8 @@ SMALL_FILE = 10_000
 
 
 def home() -> Path:
-    """Where the files lie, `benchmarks.data.bench_dir` / scale."""
-    place = data.bench_dir() / f"scale-v{data.VERSION}"
+    """Where the files lie, `bench_dir` / scale."""
+    place = bench_dir() / f"scale-v{data.VERSION}"
     place.mkdir(parents=True, exist_ok=True)
     return place
 
@@ -57,19 +57,11 @@ def _made(name: str, rows: int, *, shifted: bool, labelled: bool) -> Path:
         return path
     part = path.with_suffix(f".{os.getpid()}.part")
     writer: Any = None
-    waiting: list[tuple[Any, Any]] = []
-    held = done = 0
     try:
-        for probabilities, label in data.blocks(rows, CLASSES, data.find_scale(CLASSES), shifted):
-            waiting.append((probabilities, label))
-            held, done = held + len(label), done + len(label)
-            if held < data.ROW_GROUP and done < rows:
-                continue
-            truth = np.concatenate([one[1] for one in waiting]) if labelled else None
-            table = data.narrow_table(np.concatenate([one[0] for one in waiting]), truth)
+        for probabilities, label in data.row_groups(rows, CLASSES, data.find_scale(CLASSES), shifted):
+            table = data.narrow_table(probabilities, label if labelled else None)
             writer = writer or pq.ParquetWriter(part, table.schema)
             writer.write_table(table, row_group_size=data.ROW_GROUP)
-            waiting, held = [], 0
         writer.close()
         part.rename(path)
     finally:

@@ -17,23 +17,24 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from ..kit import RESULTS, ROOT, save
 from . import data
-from .processes import measured
 from .tables import to_markdown, with_tables
 
-RESULTS = Path(__file__).resolve().parent.parent / "results"
-ROOT = RESULTS.parent.parent
 PAGE = ROOT / "docs" / "scale.md"
 FIVE = ("source", "ac", "doc", "atc", "cbpe")
 SCANS = ("stream", "threads", "table")
 ENGINES = ("local", "processes", "ray", "spark")
 FILES = 2000  # of the folder whose heads are opened
 MILLION = 1_000_000
+PAUSE = 0.1  # seconds between two looks at the sizes of processes
 
 Measured = dict[str, Any]
 
@@ -63,8 +64,7 @@ def main() -> None:
             "classes": data.CLASSES, "cores": os.cpu_count(), "python": platform.python_version(),
             "machine": platform.machine(), "versions": packages}, "rounds": rounds}  # fmt: skip
         out = RESULTS if given.only is None else work.parent
-        (out / "scale.json").write_text(json.dumps(result, indent=1) + "\n")
-        (out / "scale.md").write_text(to_markdown(result))
+        save(out / "scale", result, to_markdown)
         if given.only is None:
             PAGE.write_text(with_tables(PAGE.read_text(), result))
         print(out / "scale.md")
@@ -120,6 +120,69 @@ def _oodometer(verb: str, *rest: Any) -> Measured:
 
 
 def _program(name: str, *words: Any) -> Measured:
-    found = measured([sys.executable, "-m", f"benchmarks.scale.{name}", *map(str, words)],
+    found = measured([sys.executable, "-m", "benchmarks.scale.sides", name, *map(str, words)],
         {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))})  # fmt: skip
     return {**found, **found.pop("said")}
+
+
+def measured(command: Sequence[str], environment: dict[str, str] | None = None) -> dict[str, Any]:
+    """Run a command: seconds on the clock, processor seconds, peaks in MB (10^6 bytes), and its last line as JSON.
+
+    ``peak_mb`` is the command's own process, ``worker_mb`` the largest other Python process below it (without Java).
+    """
+    settings = {**os.environ, **(environment or {})}
+    settings.pop("PYTHONDONTWRITEBYTECODE", None)  # compiled modules are kept, as where a package is installed
+    start = time.perf_counter()
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=settings)
+    peaks: dict[int, float] = {}
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(PAUSE):
+            # processes that a process started, and those that they started
+            parents: dict[int, list[int]] = {}
+            for place in Path("/proc").iterdir():
+                if place.name.isdecimal():
+                    try:
+                        parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+                    except (OSError, ValueError, IndexError):
+                        continue
+                    parents.setdefault(parent, []).append(int(place.name))
+            out, waiting = [], [child.pid]
+            while waiting:
+                found = parents.get(waiting.pop(), [])
+                out += found
+                waiting += found
+            for pid in [child.pid, *out]:
+                peaks[pid] = max(peaks.get(pid, 0.0), _peak_mb(pid))
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    out, err = child.communicate()
+    seconds = time.perf_counter() - start
+    over.set()
+    watcher.join()
+    if child.returncode not in (0, 3):
+        raise RuntimeError(f"{' '.join(command)} ended with {child.returncode}: {err.strip()[-500:]}")
+    own = peaks.pop(child.pid, 0.0)
+    return {"seconds": seconds, "peak_mb": own, "worker_mb": max(peaks.values(), default=0.0), "said": _last(out)}
+
+
+def _last(out: str) -> Any:
+    try:
+        return json.loads(out)
+    except ValueError:
+        return json.loads(out.strip().splitlines()[-1])
+
+
+def _peak_mb(pid: int) -> float:
+    """VmHWM of a Python process; 0 for one that is gone, or another program."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0.0
+    lines = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+    name = lines.get("Name", "").strip()
+    if not name.startswith(("python", "ray::", "oodometer")) or "VmHWM" not in lines:
+        return 0.0
+    return int(lines["VmHWM"].split()[0]) * 1024 / 1e6
