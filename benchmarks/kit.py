@@ -9,12 +9,15 @@ import argparse
 import json
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +50,6 @@ def machine() -> Result:
         pass
     return {"cpu": model or platform.processor(), "cores": os.cpu_count(), "system": platform.system(),
         "python": platform.python_version(), "load_at_start": os.getloadavg()[0]}  # fmt: skip
-
-
-# ------------------------------------------------------------------------------------------ results
 
 
 def as_json(result: Mapping[str, Any]) -> str:
@@ -116,9 +116,6 @@ def command(
     return int(given.check and not all(one["holds"] for one in result.get("limits", ())))
 
 
-# ------------------------------------------------------------------------------------------ Markdown
-
-
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], align: str = "lr") -> list[str]:
     """A table and a blank line; ``align`` of the columns, the last letter for all that follow."""
     marks = {"l": "---|", "r": "---:|"}
@@ -133,13 +130,40 @@ def joined(lines: Sequence[str]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def renewed(text: str, begin: str, end: str, block: Callable[[str], Sequence[str]]) -> str:
+    """A text whose blocks, between `<!-- BEGIN: name -->` and `<!-- END -->`, are made again."""
+
+    def again(match: re.Match[str]) -> str:
+        lines = "\n".join(block(match[1])).strip("\n")
+        return f"<!-- {begin}: {match[1]} -->\n\n{lines}\n\n<!-- {end} -->"
+
+    return re.sub(rf"<!-- {begin}: (\w+) -->.*?<!-- {end} -->", again, text, flags=re.DOTALL)
+
+
 def promises(limits: Sequence[Mapping[str, Any]]) -> list[str]:
     """A table of promises, what was measured, and whether they hold."""
     rows = [[one["limit"], f"{one['value']:.3g}", "yes" if one["holds"] else "NO"] for one in limits]
     return ["## Promises", "", *table(["promise", "measured", "holds"], rows, "l")]
 
 
-# ------------------------------------------------------------------------------------------ clocks
+def spawned(work: Callable[[Any], Any], jobs: Sequence[Any], workers: int) -> Iterator[tuple[Any, Any, str]]:
+    """Each job with what ``work`` makes of it, or why it failed, as they are done; counted on standard error.
+
+    One process a core: more threads would stand in one another's way. Spawned, so that numerical libraries start with
+    one thread.
+    """
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
+    start = time.perf_counter()
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(work, job): job for job in jobs}
+        for done, future in enumerate(as_completed(waiting), 1):
+            if done % 20 == 0 or done == len(jobs):
+                seconds = time.perf_counter() - start
+                print(f"{done} of {len(jobs)}, {seconds:.0f} s", file=sys.stderr, flush=True)
+            error = future.exception()
+            why = f"{waiting[future]}: {type(error).__name__}: {error}" if error else ""
+            yield waiting[future], None if error else future.result(), why
 
 
 def in_turns(sides: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, list[Any]]:

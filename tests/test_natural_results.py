@@ -26,8 +26,8 @@ def committed() -> list[Shift]:
 
 def test_the_tables_are_those_of_the_cases(committed: list[Shift], tmp_path: Path) -> None:
     command = tables.read_shifts(RESULTS / "natural.json")[1]
-    made = tables.write_results(committed, tmp_path, command)
-    for path in made:
+    tables.write_results(committed, tmp_path, command)
+    for path in tmp_path.iterdir():
         assert path.read_text(encoding="utf-8") == (RESULTS / path.name).read_text(encoding="utf-8")
     guide = tables.GUIDE.read_text(encoding="utf-8")
     assert tables.renewed(guide, committed) == guide

@@ -32,7 +32,8 @@ def case(bed: str, truth: float, head: Triple, said: dict[str, float], trust: st
 
 
 def test_committed_page_comes_from_the_committed_cases(tmp_path: Path) -> None:
-    for path in tables.write_results(CASES, tmp_path):
+    tables.write_results(CASES, tmp_path)
+    for path in tmp_path.iterdir():
         assert path.read_text(encoding="utf-8") == (RESULTS / path.name).read_text(encoding="utf-8"), path.name
 
 

@@ -126,9 +126,6 @@ _config("several values for one, in a file", "level = [0.9]", "[estimate]\nlevel
 _config("no TOML", "level =", "[estimate]\nlevel =\n", "TOML")
 
 
-# ------------------------------------------------------------------------------------------------ joins
-
-
 def _joined(kit: Kit, labels: dict[str, list[Any]], form: str = "csv", **call: Any) -> Call:
     """`estimate` with labels in a file of their own; its answer is that of the labels in the right order."""
     with_id = ("id", "prob_*")
@@ -204,9 +201,6 @@ def _(kit: Kit, form: str) -> Call:
     columns = kit.target("prob_*", "time")
     columns["time"][6] = "yesterday"
     return kit.estimate(None, kit.put(f"t.{form}", columns), "--every", "7d")
-
-
-# ------------------------------------------------------------------------------------------------ outputs
 
 
 def _unchanged(*paths: Path) -> Any:

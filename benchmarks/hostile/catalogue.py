@@ -132,9 +132,6 @@ def _clean(call: Call) -> Outcome | None:
     return _KNOWN[key]
 
 
-# -------------------------------------------------------------------------------------------------- tables
-
-
 def markdown(rows: Iterable[Row]) -> str:
     """The table of the guide, one for each group."""
     out = []

@@ -40,9 +40,6 @@ def clean_columns(layout: str, which: str) -> Columns:
     return as_lists(held) if layout == "lists" else held
 
 
-# ------------------------------------------------------------------------------------------------- bytes
-
-
 def flip(content: bytearray, rng: Generator, at: int) -> None:
     content[at] ^= 1 << int(rng.integers(8))
 
@@ -103,9 +100,6 @@ def damaged(content: bytes, rng: Generator) -> tuple[bytes, str]:
         act(out, rng, int(rng.integers(*span)) if span[0] < span[1] else 0)
         names.append(act.__name__)
     return bytes(out), "+".join(names)
-
-
-# --------------------------------------------------------------------------------------------- structure
 
 
 def shuffled_columns(c: Columns, rng: Generator) -> Columns:

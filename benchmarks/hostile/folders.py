@@ -117,9 +117,6 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, home, "--json", str(home / "answer.json"))
 
 
-# ------------------------------------------------------------------------------------------ links
-
-
 def _heard(*words: str) -> Any:
     def check(found: Outcome) -> str | None:
         lines = found.stderr.strip().splitlines()
@@ -207,9 +204,6 @@ _in_run_folder("a link in the place of a state", "to a file elsewhere", REFUSED,
     lambda run, parts, mine: _linked(parts[0], mine))  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------------ conditions on rows
-
-
 def _where(name: str, condition: str, words: Any) -> None:
     trial(FOLDERS, name, f'`--where "{condition}"`', REFUSED, words, FORMS,
         lambda kit, form: kit.estimate(None, _in_two(kit, form), "--where", condition))  # fmt: skip
@@ -264,9 +258,6 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, None, "--labels", str(kit.path("l.csv")), "--where", "prob_cat > 0")
 
 
-# ------------------------------------------------------------------------------------------ run folders
-
-
 def _run(name: str, came: str, words: Any, fill: Any) -> None:
     @trial(FOLDERS, name, came, REFUSED, words, ("estimate",))
     def _(kit: Kit, form: str) -> Call:
@@ -294,9 +285,6 @@ _run("a folder with other files as run folder", "`thesis.tex` in it", "holds oth
     lambda home: (home / "thesis.tex").write_text("mine"))  # fmt: skip
 trial(FOLDERS, "a file as run folder", "`--run-folder answer.txt`", REFUSED, "--run-folder", ("estimate",),
     lambda kit, form: kit.estimate(None, None, "--run-folder", str(kit.path("answer.txt", "42"))))  # fmt: skip
-
-
-# ------------------------------------------------------------------------------------------ runs of other commands
 
 
 VERBS = ("evaluate", "diagnose", "audit", "backtest", "compare", "fit")

@@ -155,9 +155,6 @@ def _end(case: Case, outcome: str, detail: str) -> Case:
     return case
 
 
-# ----------------------------------------------------------------------------------------------- workers
-
-
 def _work(seed: int, numbers: range, at: Any, since: Any, out: Any, keep: str) -> None:
     """Take the numbers one after another; `at` and `since` let the parent see a hang."""
     import warnings
@@ -244,9 +241,6 @@ def fuzz(files: int, seed: int, workers: int = 2, first: int = 0) -> tuple[list[
         if sys.stderr.isatty():
             print(f"\r{len(cases)} of {files}", end="", file=sys.stderr)
     return sorted(cases, key=lambda c: c["number"]), keep / "found", time.perf_counter() - start
-
-
-# ------------------------------------------------------------------------------------------------ tables
 
 
 def page(cases: list[dict[str, Any]], seed: int) -> str:

@@ -209,9 +209,6 @@ def _quantised(p: Any, torch: Any) -> Any:
         return torch.quantize_per_tensor(p.float(), 0.01, 0, torch.quint8)
 
 
-# ----------------------------------------------------------------------------------------------- options
-
-
 def _option(name: str, came: str, words: Any = (), must: Any = REFUSED, **options: Any) -> None:
     trial(OPTIONS, name, came, must, words, ("library",),
         lambda kit, form: Call(kit.library(**options), Call(kit.library())))  # fmt: skip

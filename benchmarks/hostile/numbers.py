@@ -256,8 +256,6 @@ def _binary(kit: Kit, kind: Any) -> Columns:
         "label": [kind(v != "cat") for v in columns["label"]]}  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------------------ panels
-
 PANELS = {"feature": ("feature_", ("importance", "dis2"), ("prob_*", "label", "feature_*"),
     ("feature_speed", "feature_age")), "member": ("member_", ("gde", "agreement"), ("member_*", "label", "prediction"),
     ("member_tiny", "member_large")), "view": ("view_", ("smoothness",), ("view_*", "prediction", "label"),

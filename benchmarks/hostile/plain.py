@@ -215,9 +215,6 @@ def _number(value: Any) -> float:
     return number
 
 
-# ------------------------------------------------------------------------------- set against the program's record
-
-
 def differs(plain: Plain, record: Any) -> str:
     """Where the program's record says something else than the file, or nothing."""
     if record.rows != plain.rows:

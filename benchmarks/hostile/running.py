@@ -155,9 +155,6 @@ def _told(code: int, out: str, err: str, arguments: list[str]) -> Outcome:
     return found
 
 
-# ------------------------------------------------------------------------------------------------ judging
-
-
 def warnings_of(answer: Any) -> list[str]:
     """The warnings that an answer carries, those of its trust among them."""
     return [str(w) for w in (answer or {}).get("warnings", ())]

@@ -94,9 +94,6 @@ _plugin("a plugin that leaves", "`raise SystemExit` in `fit`", DONE, fit="raise 
 _plugin("a plugin that prints", "`print('hello')` in `fit`", DONE, fit="print('guest says hello')", asked=True)
 
 
-# ---------------------------------------------------------------------------------------- signals, terminals
-
-
 def _signal(name: str, came: str, which: str, code: int) -> None:
     @trial(SIGNALLED, name, came, STOPPED, (), ("process",))
     def _(kit: Kit, form: str) -> Call:
@@ -145,8 +142,6 @@ def _(kit: Kit, form: str) -> Call:
     return Call(["estimate", *files, "--backtest", "none", "--method", "ac", "--method", "bbse", "--by", "group"],
         process=True, terminal=True, check=check)  # fmt: skip
 
-
-# -------------------------------------------------------------------------------------------------- bombs
 
 LIMIT = 1800  # MB of address space for a bomb's process: enough for the libraries, not for what it unpacks to
 
@@ -239,9 +234,6 @@ def _(kit: Kit, form: str) -> Call:
         return None if found.answer and page.exists() else "a result is not there"
 
     return kit.estimate(None, None, "--report", str(page), clean=None, process=True, memory=4000, check=there)
-
-
-# -------------------------------------------------------------------------------------------------- cache
 
 
 def _cache(name: str, came: str, change: Any) -> None:

@@ -56,9 +56,6 @@ class Asked:
     chances: tuple[float | None, ...]
 
 
-# ------------------------------------------------------------------------------------------ measuring
-
-
 def large() -> Iterator[Asked]:
     """The parts that `benchmarks.natural.alarms` has asked."""
     kept = json.loads((RESULTS / "alarms.json").read_text(encoding="utf-8"))["parts"]
@@ -123,9 +120,6 @@ def ask(
         chances = tuple(None for _ in DROPS)
         middle = (i.value, i.lower, i.upper)
         yield Asked(group, series, found.reference["accuracy"], truth, middle, fell.changed, chances)
-
-
-# ------------------------------------------------------------------------------------------ judging
 
 
 def fails(part: Asked, drop: float, place: int, rule: str) -> bool:

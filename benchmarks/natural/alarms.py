@@ -69,9 +69,6 @@ class AskedPart:
         return cls(**{**plain, "signs": ShiftSigns(**plain["signs"])})
 
 
-# ------------------------------------------------------------------------------------------ measuring
-
-
 def ask(series: str, source: str, group: str, tables: tuple[Any, Any, np.ndarray], rows: int) -> list[AskedPart]:
     """The whole target and its parts; ``tables`` are reference, target and which target rows are right."""
     import oodometer
@@ -172,9 +169,6 @@ def measured() -> list[AskedPart]:
             if i % 50 == 0:
                 print(f"{i} of {len(jobs)} series, {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
     return [part for parts in done.values() for part in parts]
-
-
-# ------------------------------------------------------------------------------------------ judging
 
 
 @cache

@@ -27,8 +27,6 @@ from benchmarks.natural.tables import LEVEL, Shift, read_shifts, unseen_falls
 from oodometer.headline.headline import Evidence
 from oodometer.headline.natural_shifts import NaturalShifts, spanning, standard_error, trust_of, verdict_of
 
-__all__ = ["fit_prior", "left_out", "main", "source_of"]
-
 PACKAGED = ROOT / "src" / "oodometer" / "headline" / "natural_shifts.json"
 LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99)
 GATE = 0.2  # of what class shares leave unexplained, where half of the rule is believed
@@ -167,9 +165,6 @@ def packaged(shifts: Sequence[Shift], date: str) -> NaturalShifts:
     about = {"made_by": "python -m benchmarks.natural.prior", "date": date, "cases": len(shifts), "sources": sources}
     about["unseen_falls"] = unseen_falls(shifts)
     return replace(fit_prior(shifts), reach=reach_of(left_out(shifts)), about=about, verdicts=verdicts_of(shifts))
-
-
-# ------------------------------------------------------------------------------------------ what must hold
 
 
 def figures(shifts: Sequence[Shift], before: Sequence[Shift]) -> dict[str, tuple[float, str, bool]]:

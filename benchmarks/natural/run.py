@@ -9,30 +9,25 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import tarfile
 import tempfile
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from itertools import zip_longest
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks import kit
 from benchmarks.kit import RESULTS, data_folder
 from benchmarks.natural.prior import left_out
-from benchmarks.natural.tables import LEVEL, Shift, read_shifts, renew_guide, write_results
+from benchmarks.natural.tables import GUIDE, LEVEL, Shift, read_shifts, renewed, write_results
 from benchmarks.quality.tables import Case
 from oodometer.headline.headline import Evidence
 from oodometer.headline.natural_shifts import doubt_of, signs_of_result
-
-__all__ = ["chosen", "main", "measure", "measure_cases", "unpack", "work_folder"]
 
 SEED = 0
 MIXED = {"same": 4, "small-target": 4}  # beds that mix all sources: so many times the cases of another bed
@@ -40,8 +35,7 @@ MIXED = {"same": 4, "small-target": 4}  # beds that mix all sources: so many tim
 
 def work_folder() -> Path:
     """Where cases are unpacked and what is done so far is kept."""
-    named = os.environ.get("OODOMETER_BENCH_DIR")
-    return (Path(named) if named else Path(tempfile.gettempdir()) / "oodometer-bench") / "natural"
+    return kit.bench_dir() / "natural"
 
 
 def unpack(folder: Path) -> Path:
@@ -119,24 +113,14 @@ def measure_cases(
     done = dict(_read(kept, read))
     left = [case for case in cases if (case.parent.name, case.name) not in done]
     failed: list[str] = []
-    start = time.perf_counter()
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = "1"  # one process a core: more threads would stand in one another's way
-    # spawned, so that the numerical libraries start with one thread
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool, kept.open("a") as file:
-        waiting = {pool.submit(work, case): case for case in left}
-        for count, future in enumerate(as_completed(waiting), 1):
-            case = waiting[future]
-            if error := future.exception():
-                failed.append(f"{case}: {type(error).__name__}: {error}")
-            else:
-                found = future.result()
-                done[case.parent.name, case.name] = found
-                file.write(json.dumps({"key": [case.parent.name, case.name], "found": write(found)}) + "\n")
-                file.flush()
-            if count % 20 == 0 or count == len(left):
-                told = f"{count} of {len(left)} cases, {time.perf_counter() - start:.0f} s"
-                print(told, file=sys.stderr, flush=True)
+    with kept.open("a") as file:
+        for case, found, why in kit.spawned(work, left, workers):
+            if why:
+                failed.append(why)
+                continue
+            done[case.parent.name, case.name] = found
+            file.write(json.dumps({"key": [case.parent.name, case.name], "found": write(found)}) + "\n")
+            file.flush()
     wanted = [(case.parent.name, case.name) for case in cases]
     return [done[key] for key in wanted if key in done], failed
 
@@ -162,7 +146,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for natural.json and natural.md")
     options = parser.parse_args(arguments)
-    options.out.mkdir(parents=True, exist_ok=True)
     failed: list[str] = []
     command = "python -m benchmarks.natural" + ("" if options.most is None else f" --most {options.most}")
     if options.tables:
@@ -174,10 +157,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             (folder / "done.jsonl").unlink(missing_ok=True)
         shifts, failed = measure_all(chosen(unpack(folder), options.most), folder, options.workers)
     shifts = left_out(shifts)
-    for path in write_results(sorted(shifts, key=lambda s: s.key), options.out, command):
-        print(path)
+    write_results(sorted(shifts, key=lambda s: s.key), options.out, command)
     if options.out == RESULTS:
-        print(renew_guide(shifts))
+        GUIDE.write_text(renewed(GUIDE.read_text(encoding="utf-8"), read_shifts(RESULTS / "natural.json")[0]))
     for failure in failed:
         print(f"failed and left out: {failure}", file=sys.stderr)
     return int(bool(failed))

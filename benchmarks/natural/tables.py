@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean
@@ -13,10 +12,9 @@ from typing import Any
 import oodometer
 from benchmarks import kit
 from benchmarks.kit import ROOT
-from benchmarks.quality.tables import HEADLINE, KINDS, LEVEL, TRUSTS, Case, Triple
+from benchmarks.quality.beds import BEDS
+from benchmarks.quality.tables import HEADLINE, KINDS, LEVEL, TRUSTS, Case, Summary, Triple, error_cell
 from oodometer.headline.natural_shifts import ShiftSigns
-
-__all__ = ["LEVEL", "Shift", "read_shifts", "renew_guide", "renewed", "write_results"]
 
 GUIDE = ROOT / "docs" / "which_estimator_when.md"
 DIGITS = 5
@@ -99,20 +97,19 @@ class Shift:
             (still[0], still[1], still[2]), (half[0], half[1], half[2]))  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------------ figures
+def of(shifts: Sequence[Shift]) -> Summary:
+    """Errors, coverage and width of the cases."""
+    return Summary(BEDS[0], tuple(s.case for s in shifts))
 
 
 def error(shifts: Sequence[Shift], method: str = HEADLINE) -> float | None:
     """Mean absolute error in points of a method that answered in all cases; None of any other."""
-    found = [s.case.error(method) for s in shifts]
-    return None if not found or None in found else mean(e for e in found if e is not None)
+    return of(shifts).headline if method == HEADLINE else of(shifts).errors.get(method)
 
 
 def methods(shifts: Sequence[Shift]) -> dict[str, float]:
     """The error of every method that answered in all cases, best first."""
-    names = dict.fromkeys(m for s in shifts for m in s.case.estimates)
-    found = {m: e for m in names if (e := error(shifts, m)) is not None}
-    return dict(sorted(found.items(), key=lambda item: item[1]))
+    return of(shifts).errors
 
 
 def groups(shifts: Sequence[Shift]) -> dict[str, list[Shift]]:
@@ -124,13 +121,9 @@ def groups(shifts: Sequence[Shift]) -> dict[str, list[Shift]]:
 
 def intervals(shifts: Sequence[Shift]) -> list[str]:
     """Cells: coverage, truth below and above, misses by more than three points, mean width."""
-    width = mean(100 * (s.case.headline[2] - s.case.headline[1]) for s in shifts)
-    shares = (mean(s.case.holds() for s in shifts), mean(s.below > 1e-7 for s in shifts),
+    shares = (of(shifts).coverage, mean(s.below > 1e-7 for s in shifts),
               mean(s.above > 1e-7 for s in shifts), mean(s.far for s in shifts))  # fmt: skip
-    return [*(f"{share:.0%}" for share in shares), f"{width:.1f}"]
-
-
-# ------------------------------------------------------------------------------------------ tables
+    return [*(f"{share:.0%}" for share in shares), f"{of(shifts).width:.1f}"]
 
 
 def error_table(shifts: Sequence[Shift]) -> list[str]:
@@ -191,16 +184,10 @@ def method_table(shifts: Sequence[Shift]) -> list[str]:
     """Methods down, groups across; the best of a group is bold, `-` where a case got no answer."""
     found = {name: methods(few) for name, few in groups(shifts).items()}
     names = dict.fromkeys(m for s in shifts for m in s.case.estimates)
-    rows = [[m, *(_cell(errors, m) for errors in found.values())]
+    rows = [[m, *(error_cell(errors, m) for errors in found.values())]
             for m in names if any(m in errors for errors in found.values())]  # fmt: skip
     rows.append([HEADLINE, *(f"{error(few):.2f}" for few in groups(shifts).values())])
     return kit.table(["method", *found], rows)
-
-
-def _cell(errors: dict[str, float], method: str) -> str:
-    if method not in errors:
-        return "-"
-    return f"**{errors[method]:.2f}**" if method == next(iter(errors)) else f"{errors[method]:.2f}"
 
 
 def bed_table(shifts: Sequence[Shift]) -> list[str]:
@@ -221,16 +208,14 @@ TITLES = {"errors": "The headline beside single methods", "intervals": "The head
     "beds": "Every bed"}  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------------ files
-
-
-def page(shifts: Sequence[Shift], command: str) -> Iterator[str]:
+def page(result: kit.Result) -> str:
     """The whole of natural.md."""
-    yield "# Natural shifts"
-    yield ""
-    yield f"Made by `{command}`; every case is in `natural.json`."
-    yield ""
-    yield (
+    shifts = [Shift.from_dict(one) for one in result["cases"]]
+    lines = [
+        "# Natural shifts",
+        "",
+        f"Made by `{result['command']}`; every case is in `natural.json`.",
+        "",
         f"{len(shifts)} cases in {len({s.case.bed for s in shifts})} beds: ordinary models trained on one natural group"
         " of a public data set and asked on another (a later year, another airport, another kind of people, another"
         " product); nothing was re-weighted or noised on purpose. Every case goes through `oodometer.estimate` with its"
@@ -240,27 +225,19 @@ def page(shifts: Sequence[Shift], command: str) -> Iterator[str]:
         " accuracy, means over cases. The best fixed method is the one with the smallest error over"
         " all natural shifts with probabilities; the best in hindsight is chosen for each line by the truth,"
         " which no rule can know. A method has an error where it answered in every case. Cases that share a data set or"
-        " a reference are not independent."
-    )
-    yield ""
-    yield from ("| cases of | what they are |", "|---|---|")
-    yield from (f"| {name} | {about} |" for name, about in GROUPS.items())
-    yield ""
+        " a reference are not independent.",
+        "",
+        *kit.table(["cases of", "what they are"], list(GROUPS.items()), "l"),
+    ]
     for name, title in TITLES.items():
-        yield from (f"## {title}", "", *BLOCKS[name](shifts))
+        lines += [f"## {title}", "", *BLOCKS[name](shifts)]
+    return kit.joined(lines)
 
 
-def write_results(shifts: Sequence[Shift], folder: Path, command: str) -> tuple[Path, Path]:
+def write_results(shifts: Sequence[Shift], folder: Path, command: str) -> None:
     """Write natural.json, and natural.md from the digits that it keeps."""
-    plain = [s.to_dict() for s in shifts]
-    shifts = [Shift.from_dict(p) for p in plain]
-    data, table = folder / "natural.json", folder / "natural.md"
     head = {"command": command, "version": oodometer.__version__, "level": LEVEL}
-    rows = ",\n".join("    " + json.dumps(p) for p in plain)
-    parts = [*(f'  "{k}": {json.dumps(v)}' for k, v in head.items()), f'  "cases": [\n{rows}\n  ]']
-    data.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
-    table.write_text("\n".join(page(shifts, command)).rstrip() + "\n", encoding="utf-8")
-    return data, table
+    kit.save(folder / "natural", {**head, "cases": [s.to_dict() for s in shifts]}, page)
 
 
 def read_shifts(path: Path) -> tuple[list[Shift], str]:
@@ -270,17 +247,5 @@ def read_shifts(path: Path) -> tuple[list[Shift], str]:
 
 
 def renewed(text: str, shifts: Sequence[Shift]) -> str:
-    """A guide whose blocks, between `<!-- natural: name -->` and `<!-- /natural -->`, are made again."""
-
-    def block(match: re.Match[str]) -> str:
-        lines = "\n".join(BLOCKS[match[1]](shifts)).strip("\n")
-        return f"<!-- natural: {match[1]} -->\n\n{lines}\n\n<!-- /natural -->"
-
-    return re.sub(r"<!-- natural: (\w+) -->.*?<!-- /natural -->", block, text, flags=re.DOTALL)
-
-
-def renew_guide(shifts: Sequence[Shift]) -> Path:
-    """Put the tables into the guide again."""
-    text = GUIDE.read_text(encoding="utf-8")
-    GUIDE.write_text(renewed(text, [Shift.from_dict(s.to_dict()) for s in shifts]), encoding="utf-8")
-    return GUIDE
+    """A guide with its tables made again."""
+    return kit.renewed(text, "natural", "/natural", lambda name: BLOCKS[name](shifts))

@@ -17,8 +17,6 @@ from benchmarks.real.data import OUTPUTS, Floats, Ints, Models, Outputs, load_ci
 from benchmarks.real.shifts import redraw, subgroups
 from oodometer import Predictions
 
-__all__ = ["BEDS", "Bed", "Job", "Situation", "bed_of", "make_jobs"]
-
 FEW = 500  # rows of a small reference
 LEAST_ROWS = 100  # of a target; a draw that leaves fewer is made again
 FLIPPED = 0.1
@@ -110,9 +108,6 @@ def make_jobs(groups: Sequence[str] | None = None) -> list[Job]:
     return [job for job in jobs if groups is None or job.group in groups]
 
 
-# ------------------------------------------------------------------------------------------ classes of many models
-
-
 @cache
 def _models(name: str) -> tuple[Models, dict[str, Models]]:
     return (load_cifar if name == "cifar10.1" else load_imagenet)(data_folder())
@@ -127,9 +122,6 @@ def judged_model(name: str, model: int) -> Iterator[Situation]:
         yield Situation(
             name, f"{version}, {reference.names[model]}", record, target.record(model, labelled=False), truth
         )
-
-
-# ------------------------------------------------------------------------------------------ rows drawn again
 
 
 @cache
@@ -176,9 +168,6 @@ def one_class(label: Ints, rows: Ints, rng: np.random.Generator) -> Ints:
     own = label[rows] == rng.choice(present)
     others = rng.choice(rows[~own], size=min(int(own.sum()) // 9, int((~own).sum())), replace=False)
     return np.concatenate([rows[own], others])
-
-
-# ------------------------------------------------------------------------------------------ what outputs cannot show
 
 
 def redrawn_and_unseen(name: str, seed: int) -> Iterator[Situation]:
@@ -264,9 +253,6 @@ def tempered(logits: Floats, label: Ints, rows: Ints) -> Floats:
 def _logits(probabilities: Floats) -> Floats:
     out: Floats = np.log(np.maximum(probabilities, 1e-6))
     return out
-
-
-# ------------------------------------------------------------------------------------------ small models, trained here
 
 
 def turned_digits(seed: int) -> Iterator[Situation]:

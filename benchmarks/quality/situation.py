@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from oodometer import Predictions
 
-__all__ = ["Situation"]
-
 
 @dataclass(frozen=True)
 class Situation:

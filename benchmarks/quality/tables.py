@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
@@ -15,9 +14,6 @@ import oodometer
 from benchmarks import kit
 from benchmarks.kit import ROOT
 from benchmarks.quality.beds import BEDS, Bed, bed_of
-
-__all__ = ["GUIDE", "LEVEL", "Case", "Limit", "Triple", "limits", "read_cases", "renew_guide", "renewed",
-    "write_results"]  # fmt: skip
 
 LEVEL = 0.9
 GUIDE = ROOT / "docs" / "which_estimator_when.md"
@@ -76,9 +72,6 @@ class Case:
 
 def _rounded(three: Triple) -> list[float]:
     return [round(x, DIGITS) for x in three]
-
-
-# ------------------------------------------------------------------------------------------ figures
 
 
 @dataclass(frozen=True)
@@ -187,9 +180,6 @@ def limits(cases: Sequence[Case]) -> list[Limit]:
     return out
 
 
-# ------------------------------------------------------------------------------------------ tables
-
-
 def headline_table(cases: Sequence[Case]) -> list[str]:
     """A bed a line: the headline beside the best method in hindsight, its interval and its trust."""
     header = ["bed", "cases", "moved", "chance", "best method in hindsight", "its error", "headline", "ratio",
@@ -213,16 +203,16 @@ def method_table(cases: Sequence[Case], groups: Sequence[str]) -> list[str]:
         return []
     methods = list(dict.fromkeys(m for s in beds for m in s.cases[0].estimates))
     methods += [m for m in dict.fromkeys(m for s in beds for m in s.errors) if m not in methods]
-    rows = [[m, *(_cell(s, m) for s in beds)] for m in methods if any(m in s.errors for s in beds)]
+    rows = [[m, *(error_cell(s.errors, m) for s in beds)] for m in methods if any(m in s.errors for s in beds)]
     rows.append([HEADLINE, *(f"{s.headline:.2f}" for s in beds)])
     return kit.table(["method", *(s.bed.name for s in beds)], rows)
 
 
-def _cell(summary: Summary, method: str) -> str:
-    error = summary.errors.get(method)
-    if error is None:
+def error_cell(errors: dict[str, float], method: str) -> str:
+    """The error of a method, the best one bold; a dash where a case got no answer."""
+    if method not in errors:
         return "-"
-    return f"**{error:.2f}**" if method == summary.best[0] else f"{error:.2f}"
+    return f"**{errors[method]:.2f}**" if method == next(iter(errors)) else f"{errors[method]:.2f}"
 
 
 def fixed_table(cases: Sequence[Case]) -> list[str]:
@@ -300,41 +290,32 @@ TITLES = {"beds": "The beds", "limits": "Limits", "headline": "The headline besi
     "invisible": "Mean absolute error: what outputs cannot show"}  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------------ files
-
-
-def page(cases: Sequence[Case]) -> Iterator[str]:
+def page(result: kit.Result) -> str:
     """The whole of quality.md."""
-    yield "# Quality of the headline and of every method"
-    yield ""
-    yield "Made by `python -m benchmarks.quality`; every case is in `quality.json`."
-    yield ""
-    yield (
+    cases = [Case.from_dict(one) for one in result["cases"]]
+    lines = [
+        "# Quality of the headline and of every method",
+        "",
+        "Made by `python -m benchmarks.quality`; every case is in `quality.json`.",
+        "",
         f"Every target goes through `oodometer.estimate` with its defaults and level {LEVEL:.0%}. Errors, widths and"
         " `moved` (the distance of the target's accuracy from the reference's) are in points of accuracy; `chance` is"
         " the error that a target of so few rows leaves to one who knows the accuracy of its population. A method has"
         " an error in a bed if it answered in every case of it. The best method of a bed is chosen in hindsight, by the"
         " truth: no rule can know it. `ratio` is the headline's error over that method's. Cases that share a reference"
-        " are not independent."
-    )
-    yield ""
+        " are not independent.",
+        "",
+    ]
     for name, title in TITLES.items():
-        lines = BLOCKS[name](cases)
-        if lines:
-            yield from (f"## {title}", "", *lines)
+        block = BLOCKS[name](cases)
+        lines += [f"## {title}", "", *block] if block else []
+    return kit.joined(lines)
 
 
-def write_results(cases: Sequence[Case], folder: Path) -> tuple[Path, Path]:
+def write_results(cases: Sequence[Case], folder: Path) -> None:
     """Write quality.json, and quality.md from the digits that it keeps."""
-    plain = [c.to_dict() for c in cases]
-    cases = [Case.from_dict(p) for p in plain]
-    data, table = folder / "quality.json", folder / "quality.md"
     head = {"command": "python -m benchmarks.quality", "version": oodometer.__version__, "level": LEVEL}
-    rows = ",\n".join("    " + json.dumps(p) for p in plain)
-    parts = [*(f'  "{k}": {json.dumps(v)}' for k, v in head.items()), f'  "cases": [\n{rows}\n  ]']
-    data.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
-    table.write_text("\n".join(page(cases)).rstrip() + "\n", encoding="utf-8")
-    return data, table
+    kit.save(folder / "quality", {**head, "cases": [c.to_dict() for c in cases]}, page)
 
 
 def read_cases(path: Path) -> list[Case]:
@@ -343,17 +324,5 @@ def read_cases(path: Path) -> list[Case]:
 
 
 def renewed(text: str, cases: Sequence[Case]) -> str:
-    """A guide whose blocks, between `<!-- begin: name -->` and `<!-- end -->`, are made again."""
-
-    def block(match: re.Match[str]) -> str:
-        lines = "\n".join(BLOCKS[match[1]](cases)).strip("\n")
-        return f"<!-- begin: {match[1]} -->\n\n{lines}\n\n<!-- end -->"
-
-    return re.sub(r"<!-- begin: (\w+) -->.*?<!-- end -->", block, text, flags=re.DOTALL)
-
-
-def renew_guide(cases: Sequence[Case]) -> Path:
-    """Put the tables into the guide again."""
-    text = GUIDE.read_text(encoding="utf-8")
-    GUIDE.write_text(renewed(text, [Case.from_dict(c.to_dict()) for c in cases]), encoding="utf-8")
-    return GUIDE
+    """A guide with its tables made again."""
+    return kit.renewed(text, "begin", "end", lambda name: BLOCKS[name](cases))

@@ -16,8 +16,6 @@ from benchmarks.quality.situation import Situation
 from benchmarks.real.data import Ints
 from oodometer import Predictions
 
-__all__ = ["MODELS", "reviewed"]
-
 MODELS = ("bayes", "logistic", "bigrams", "topics")
 TRAINED = 12_500
 REFERENCE = 5_000

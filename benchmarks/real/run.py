@@ -18,7 +18,7 @@ from benchmarks.kit import RESULTS, data_folder
 from benchmarks.real.cases import Case, run_case
 from benchmarks.real.data import OUTPUTS, Models, load_cifar, load_imagenet, load_outputs
 from benchmarks.real.shifts import SHIFTS, draws
-from benchmarks.real.tables import write_results
+from benchmarks.real.tables import file_name, write_results
 
 AGREEMENT_METHODS = ("source", "gde", "gde-difference", "agreement")
 CONFIDENCE_METHODS = ("source", "ac", "doc", "atc", "atc-entropy", "threshold:margin", "threshold-classwise", "im",
@@ -78,11 +78,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for real_*.json and real_*.md")
     chosen = parser.parse_args(arguments)
     folder = data_folder()
-    chosen.out.mkdir(parents=True, exist_ok=True)
     for name in chosen.only or SETS:
         cases = list(with_progress(name, cases_of(name, folder)))
-        for path in write_results(name, cases, chosen.out):
-            print(path)
+        write_results(name, cases, chosen.out)
+        print(chosen.out / f"{file_name(name)}.md")
     return 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -12,8 +12,6 @@ import oodometer
 from benchmarks import kit
 
 from .cases import LEVEL, Case, Line, grouped, lines_of, median_rows
-
-__all__ = ["read_cases", "write_results"]
 
 # Mean absolute errors measured before this code existed, straight from the same files, in points.
 BEFORE = {("cifar10.1", "v6", "source"): 7.8, ("cifar10.1", "v6", "gde"): 2.8, ("imagenet-v2", "b-33", "source"): 11.9,
@@ -42,29 +40,28 @@ def file_name(name: str) -> str:
     return "real_" + name.replace(".", "_").replace("-", "_")
 
 
-def write_results(name: str, cases: Sequence[Case], folder: Path) -> tuple[Path, Path]:
-    """Write the JSON and the tables of one set; returns their paths."""
-    command = f"python -m benchmarks.real --only {name}"
-    cases = _as_written([c.to_dict() for c in cases])  # tables are made from the digits that the JSON keeps
-    beds = grouped(cases, lambda c: (c.set, c.shift))
-    head: dict[str, Any] = {"command": command, "version": oodometer.__version__, "level": LEVEL,
-                            "methods": list(cases[0].estimates)}  # fmt: skip
+def write_results(name: str, cases: Sequence[Case], folder: Path) -> None:
+    """Write the JSON and the tables of one set."""
+    few_of = grouped(cases, lambda c: (c.set, c.shift))
     summary = [
         {"set": s, "shift": shift, "rows": median_rows(few), "truth": round(mean(c.truth for c in few), 6),
          "moved": round(_moved(few), 6), "no_trust": round(_no_trust(few), 6),
          "methods": [line.to_dict() for line in lines_of(few)]}
-        for (s, shift), few in beds.items()
+        for (s, shift), few in few_of.items()
     ]  # fmt: skip
-    parts = [f'  "{k}": {json.dumps(v)}' for k, v in head.items()]
-    parts += [f'  "{key}": [\n{_rows(rows)}\n  ]' for key, rows in
-              (("summary", summary), ("cases", [c.to_dict() for c in cases]))]  # fmt: skip
-    data, table = folder / f"{file_name(name)}.json", folder / f"{file_name(name)}.md"
-    data.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
-    text = _probability_tables(cases) if name == "cleanlab" else _model_tables(name, cases)
-    top = [f"# {TITLES[name]}", "", f"Made by `{command}`; every case is in `{data.name}`.", "",
-           f"{SETUP[name]} {HOW_TO_READ}", ""]  # fmt: skip
-    table.write_text("\n".join([*top, *text]).rstrip() + "\n", encoding="utf-8")
-    return data, table
+    result = {"command": f"python -m benchmarks.real --only {name}", "version": oodometer.__version__, "level": LEVEL,
+        "methods": list(cases[0].estimates), "summary": summary, "cases": [c.to_dict() for c in cases]}  # fmt: skip
+    kit.save(folder / file_name(name), result, lambda plain: page(name, plain))
+
+
+def page(name: str, result: kit.Result) -> str:
+    """The tables of one set."""
+    cases = _as_written(result["cases"])
+    return kit.joined([
+        f"# {TITLES[name]}", "", f"Made by `{result['command']}`; every case is in `{file_name(name)}.json`.", "",
+        f"{SETUP[name]} {HOW_TO_READ}", "",
+        *(_probability_tables(cases) if name == "cleanlab" else _model_tables(name, cases)),
+    ])  # fmt: skip
 
 
 def read_cases(path: Path) -> list[Case]:
@@ -78,10 +75,6 @@ def _as_written(cases: Sequence[dict[str, Any]]) -> list[Case]:
              {m: (v[0], v[1], v[2]) for m, v in c["estimates"].items()})
         for c in cases
     ]  # fmt: skip
-
-
-def _rows(rows: Sequence[dict[str, Any]]) -> str:
-    return ",\n".join("    " + json.dumps(row) for row in rows)
 
 
 def _no_trust(cases: Sequence[Case]) -> float:
@@ -117,33 +110,20 @@ def _model_tables(name: str, cases: Sequence[Case]) -> Iterator[str]:
 
 
 def _probability_tables(cases: Sequence[Case]) -> Iterator[str]:
-    methods = list(cases[0].estimates)
-    beds = {key: lines_of(few) for key, few in grouped(cases, lambda c: (c.set, c.shift)).items()}
-    few_of = grouped(cases, lambda c: (c.set, c.shift))
-    pages: tuple[tuple[str, Callable[[Line], str]], ...] = (
-        ("Mean absolute error in points", lambda line: f"{line.mae:.2f}"),
-        ("Bias in points", lambda line: f"{line.bias:+.2f}"),
-        ("Coverage", lambda line: f"{line.coverage:.0%}"),
-        ("Mean width in points", lambda line: f"{line.width:.1f}"),
-    )
-    for title, cell in pages:
-        yield f"## {title}"
-        yield ""
-        rows = []
-        for (s, shift), lines in beds.items():
-            few = few_of[s, shift]
-            cells = [f"{median_rows(few):,}", f"{100 * _moved(few):.2f}", *(cell(line) for line in lines)]
-            rows.append([f"{s}, {shift}", *cells])
-        yield from kit.table(["set, shift", "rows", "moved", *methods], rows)
+    methods, few_of = list(cases[0].estimates), grouped(cases, lambda c: (c.set, c.shift))
+    for i, title in enumerate(
+        ("Mean absolute error in points", "Bias in points", "", "Coverage", "Mean width in points")
+    ):
+        if title:
+            rows = []
+            for (name, shift), few in few_of.items():
+                moved = [f"{median_rows(few):,}", f"{100 * _moved(few):.2f}"]
+                rows.append([f"{name}, {shift}", *moved, *(figures(line)[i] for line in lines_of(few))])
+            yield from (f"## {title}", "", *kit.table(["set, shift", "rows", "moved", *methods], rows))
     yield "`rows` is the median size of the target; `moved` is the mean absolute difference between target and"
-    yield "reference accuracy, in points."
-    yield ""
-    yield "## By shift, the four sets together"
-    yield ""
+    yield from ("reference accuracy, in points.", "", "## By shift, the four sets together", "")
     for shift, few in grouped(cases, lambda c: c.shift).items():
-        yield f"### {shift}"
-        yield ""
-        yield f"{len(few)} cases; the headline had trust `none` in {_no_trust(few):.0%} of them."
-        yield ""
+        none = f"{len(few)} cases; the headline had trust `none` in {_no_trust(few):.0%} of them."
         header = ["method", "MAE", "bias", "worst", "coverage", "width"]
-        yield from kit.table(header, [[line.method, *figures(line)] for line in lines_of(few)])
+        table = kit.table(header, [[line.method, *figures(line)] for line in lines_of(few)])
+        yield from (f"### {shift}", "", none, "", *table)

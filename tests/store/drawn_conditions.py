@@ -1,18 +1,14 @@
-"""Conditions of `--where` against `pandas.DataFrame.query`: the same rows in every format, or the program is wrong.
+"""Conditions of `--where` drawn at random, and which of them leave other rows than `pandas.DataFrame.query`.
 
 Conditions are drawn at random (numbers, texts, dates, times, truth values; `=`, `!=`, `<`, `in`, `and` in the ways that
 people write them) and asked of one table as CSV, JSONL, Parquet, Arrow and NPZ, as a frame in memory and as a folder of
 folders. pandas says which rows are right; no condition holds of an empty cell, which `query` is told by `notna`.
-
-    python -m benchmarks.conditions --conditions 300 --json benchmarks/results/conditions.json
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -150,36 +146,17 @@ def rows_of(data: Any, where: str | list[str]) -> list[int] | str:
         return f"{type(error).__name__}: {error}"
 
 
-def differing(conditions: int, forms: tuple[str, ...] = FORMS, rows: int = 200, seed: int = 0) -> dict[str, Any]:
-    """How many conditions leave other rows than pandas, form by form, and the first few of them."""
-    whole = frame(rows, seed)
-    counts: Counter[str] = Counter()
-    wrong, left = [], 0
+def differing(conditions: int, form: str, rows: int = 200, seed: int = 0) -> tuple[list[dict[str, Any]], int]:
+    """Conditions that leave other rows than pandas, in a form of the data; and how many leave any."""
+    left = 0
+    whole, wrong, rng = frame(rows, seed), [], np.random.default_rng((seed, FORMS.index(form)))
     with tempfile.TemporaryDirectory() as folder:
-        for form in forms:
-            rng = np.random.default_rng((seed, FORMS.index(form)))
-            data = written(whole, form, Path(folder, form))
-            for _ in range(conditions):
-                ours, theirs = draw(rng, form)
-                right = whole.query(theirs, engine="python", local_dict={"Timestamp": pd.Timestamp})["row"].tolist()
-                found = rows_of(data, ours)
-                left += len(right) > 0
-                counts[form] += found != right
-                if found != right:
-                    wrong.append({"form": form, "where": ours, "query": theirs, "rows": found, "right": right})
-    asked = conditions * len(forms)
-    return {"command": f"python -m benchmarks.conditions --conditions {conditions}", "rows": rows,
-        "conditions_a_form": conditions, "asked": asked, "leave_rows": left,
-        "differing": {form: counts[form] for form in forms}, "first": wrong[:5]}  # fmt: skip
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--conditions", type=int, default=300, help="conditions for each form")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", type=Path, default=None)
-    given = parser.parse_args()
-    text = json.dumps(differing(given.conditions, seed=given.seed), indent=1)
-    print(text)
-    if given.json is not None:
-        given.json.write_text(text + "\n")
+        data = written(whole, form, Path(folder, form))
+        for _ in range(conditions):
+            ours, theirs = draw(rng, form)
+            right = whole.query(theirs, engine="python", local_dict={"Timestamp": pd.Timestamp})["row"].tolist()
+            found = rows_of(data, ours)
+            left += len(right) > 0
+            if found != right:
+                wrong.append({"form": form, "where": ours, "query": theirs, "rows": found, "right": right})
+    return wrong, left
