@@ -15,14 +15,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # benchmarks is
 
 from benchmarks.kit import RESULTS
 from benchmarks.real import cases as cases_module
-from benchmarks.real import coverage, data, guide, run, shifts, tables
+from benchmarks.real import coverage, data, run
 from benchmarks.real.cases import Case
 
 SAME = 1e-6
 
 
 def committed(name: str) -> dict[tuple[str, str, str], Case]:
-    found = tables.read_cases(RESULTS / f"{tables.file_name(name)}.json")
+    found = cases_module.read_cases(RESULTS / f"{cases_module.file_name(name)}.json")
     return {(c.set, c.shift, c.name): c for c in found}
 
 
@@ -78,7 +78,7 @@ def test_imagenet_models_give_the_committed_numbers(imagenet: list[Case]) -> Non
 
 
 def test_probabilities_give_the_committed_numbers(probabilities: list[Case]) -> None:
-    assert len(probabilities) == len(data.OUTPUTS) * len(shifts.SHIFTS)
+    assert len(probabilities) == len(data.OUTPUTS) * len(data.SHIFTS)
     assert_same(probabilities, "cleanlab")
     assert_in_order(probabilities)
 
@@ -126,7 +126,7 @@ def test_first_draw_of_the_coverage_study(pool: str, data_dir: Path, monkeypatch
 def test_committed_tables_come_from_the_committed_cases(name: str, tmp_path: Path) -> None:
     cases = list(committed(name).values())
     assert_in_order(cases)
-    tables.write_results(name, cases, tmp_path)
+    cases_module.write_results(name, cases, tmp_path)
     for path in tmp_path.iterdir():
         before = (RESULTS / path.name).read_text(encoding="utf-8")
         if path.suffix == ".md":  # figures of the JSON were made from more digits
@@ -135,15 +135,15 @@ def test_committed_tables_come_from_the_committed_cases(name: str, tmp_path: Pat
 
 @pytest.mark.parametrize("name", run.SETS)
 def test_figures_measured_before_are_met(name: str) -> None:
-    for (of_set, shift, method), before in tables.BEFORE.items():
+    for (of_set, shift, method), before in cases_module.BEFORE.items():
         if of_set == name:
             cases = [c for c in committed(name).values() if c.shift == shift]
             assert 100 * mae(cases, method) == pytest.approx(before, abs=0.06)
 
 
 def test_the_guide_shows_the_committed_tables() -> None:
-    text = guide.GUIDE.read_text(encoding="utf-8")
-    assert guide.renewed(text) == text, "run `python -m benchmarks.real.guide`"
+    text = cases_module.GUIDE.read_text(encoding="utf-8")
+    assert cases_module.renewed(text) == text, "run `python -m benchmarks.real.cases`"
 
 
 def test_findings_of_the_guide() -> None:
@@ -165,7 +165,7 @@ def test_examples_of_the_benchmark() -> None:
 
 def test_redraw_takes_rows_once_and_follows_the_shares() -> None:
     group = np.repeat([0, 1, 3], [50, 30, 20])
-    rows = shifts.redraw(group, 0.5, np.random.default_rng(1))
+    rows = data.redraw(group, 0.5, np.random.default_rng(1))
     assert len(np.unique(rows)) == len(rows) > 0
     shares = np.random.default_rng(1).dirichlet(np.full(3, 0.5))
     assert np.bincount(group[rows], minlength=4)[[0, 1, 3]] / len(rows) == pytest.approx(shares, abs=0.05)
@@ -174,6 +174,6 @@ def test_redraw_takes_rows_once_and_follows_the_shares() -> None:
 def test_subgroups_find_separate_clusters() -> None:
     points = np.repeat(np.array([[0.9, 0.05, 0.05], [0.05, 0.9, 0.05], [0.05, 0.05, 0.9]]), 40, axis=0)
     noise = np.random.default_rng(0).uniform(0, 0.01, points.shape)
-    found = shifts.subgroups((points + noise) / (points + noise).sum(axis=1, keepdims=True), count=3)
+    found = data.subgroups((points + noise) / (points + noise).sum(axis=1, keepdims=True), count=3)
     assert [len(np.unique(found[i : i + 40])) for i in (0, 40, 80)] == [1, 1, 1]
     assert len(np.unique(found)) == 3

@@ -25,7 +25,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "bad_input.md"
 # Where the classes stand; the order is that of the table.
 ROOMS = (
     "numbers", "candidates", "texts", "binaries", "memory",
-    "calls", "folders", "stores", "tasks", "fitted", "labels", "harness_logs",
+    "calls", "folders", "stores", "labels",
     "world")  # fmt: skip
 BEGIN, END = "<!-- hostile: begin -->", "<!-- hostile: end -->"
 

@@ -154,11 +154,6 @@ def verdicts_of(shifts: Sequence[Shift]) -> tuple[tuple[float, str, int, float],
     return tuple(rows)
 
 
-def _reach(shift: Shift) -> float:
-    value, lower, upper = shift.case.headline
-    return max(value - lower, upper - value)
-
-
 def packaged(shifts: Sequence[Shift], date: str) -> NaturalShifts:
     """The prior of all cases, with what was measured of it with sources left out."""
     sources = sorted(set(map(source_of, shifts)))

@@ -20,8 +20,7 @@ import numpy as np
 import oodometer
 from benchmarks import kit
 from benchmarks.kit import data_folder
-from benchmarks.real.data import OUTPUTS, Floats, Ints, load_outputs
-from benchmarks.real.shifts import Shift, redraw
+from benchmarks.real.data import OUTPUTS, Floats, Ints, Shift, load_outputs, redraw
 from oodometer.audits.betting import betting_interval, sampled_game, sampled_mean, sizes
 from oodometer.audits.judge import confidence_pays, hypergeometric, ppi_plus_plus
 from oodometer.audits.proxy import Correctness

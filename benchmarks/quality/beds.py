@@ -10,11 +10,20 @@ from typing import Any
 import numpy as np
 
 from benchmarks.kit import data_folder
-from benchmarks.quality.situation import Situation
 from benchmarks.quality.texts import MODELS as TEXT_MODELS
-from benchmarks.quality.texts import reviewed
-from benchmarks.real.data import OUTPUTS, Floats, Ints, Models, Outputs, load_cifar, load_imagenet, load_outputs
-from benchmarks.real.shifts import redraw, subgroups
+from benchmarks.quality.texts import Situation, reviewed
+from benchmarks.real.data import (
+    OUTPUTS,
+    Floats,
+    Ints,
+    Models,
+    Outputs,
+    load_cifar,
+    load_imagenet,
+    load_outputs,
+    redraw,
+    subgroups,
+)
 from oodometer import Predictions
 
 FEW = 500  # rows of a small reference

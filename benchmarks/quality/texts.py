@@ -1,10 +1,11 @@
-"""Text beds: models of film reviews, trained here on IMDb, meet sentences of critics (SST-2, MR) and of buyers (CR)."""
+"""Text beds: models of film reviews, trained here on IMDb, meet sentences of critics (SST-2, MR) and buyers (CR)."""
 
 from __future__ import annotations
 
 import json
 import lzma
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -12,9 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.kit import data_folder
-from benchmarks.quality.situation import Situation
 from benchmarks.real.data import Ints
 from oodometer import Predictions
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A labelled reference, a target without labels, and the accuracy of the target's rows."""
+
+    bed: str
+    name: str
+    reference: Predictions
+    target: Predictions
+    truth: float
+
 
 MODELS = ("bayes", "logistic", "bigrams", "topics")
 TRAINED = 12_500

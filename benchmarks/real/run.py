@@ -15,10 +15,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))  # for `python benchmarks/real/run.py`
 
 from benchmarks.kit import RESULTS, data_folder
-from benchmarks.real.cases import Case, run_case
-from benchmarks.real.data import OUTPUTS, Models, load_cifar, load_imagenet, load_outputs
-from benchmarks.real.shifts import SHIFTS, draws
-from benchmarks.real.tables import file_name, write_results
+from benchmarks.real.cases import Case, file_name, run_case, write_results
+from benchmarks.real.data import OUTPUTS, SHIFTS, Models, draws, load_cifar, load_imagenet, load_outputs
 
 AGREEMENT_METHODS = ("source", "gde", "gde-difference", "agreement")
 CONFIDENCE_METHODS = ("source", "ac", "doc", "atc", "atc-entropy", "threshold:margin", "threshold-classwise", "im",
