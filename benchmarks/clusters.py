@@ -112,7 +112,6 @@ def falls(draws: int) -> Iterator[dict[str, object]]:
 
 
 def page(result: kit.Result) -> str:
-    """Both tables."""
     cells = []
     for one in result["cells"]:
         sides = (f"{100 * one[s]['coverage']:.1f} ({100 * one[s]['width']:.0f})" for s in SIDES)
@@ -152,7 +151,6 @@ def page(result: kit.Result) -> str:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """Intervals of clusters, and falls."""
     draws = given.before["draws"] if given.only_falls else given.draws
     found = given.before["cells"] if given.only_falls else list(cells(draws))
     moved = {"draws": given.falls, "settings": list(falls(given.falls))}

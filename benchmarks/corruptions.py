@@ -105,7 +105,6 @@ def judge(cases: list[kit.Result]) -> list[kit.Result]:
 
 
 def page(result: kit.Result) -> str:
-    """The results as Markdown."""
     about = result["machine"]
     named = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
     rows = []
@@ -130,7 +129,6 @@ def page(result: kit.Result) -> str:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """Every kind."""
     from importlib.metadata import version
 
     from oodometer.datasets import cifar10

@@ -177,7 +177,6 @@ def auc(draws: int, sizes: tuple[int, ...]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Run one of them and print its table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("estimators", "calibration", "macro", "auc"))
     parser.add_argument("--draws", type=int, default=100, help="draws a cell (source: 20 times as many)")

@@ -217,7 +217,6 @@ def _seconds(command: Sequence[str]) -> float:
 
 
 def page(found: kit.Result) -> str:
-    """The whole of deployed.md."""
     reference, truth = found["truth"][0], found["truth"][1:]
     rows = []
     for m in METRICS:
@@ -279,7 +278,6 @@ def page(found: kit.Result) -> str:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """Both sides."""
     if not given.peer and not given.values:
         raise SystemExit("name the python of an environment with nannyml: --peer VENV/bin/python")
     with tempfile.TemporaryDirectory() as folder:

@@ -148,7 +148,6 @@ def summary(cases: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 
 
 def page(result: kit.Result) -> str:
-    """The table of beds."""
     cases = result["cases"]
     heads = ["shifts", "cases", "error", "error, features", "width", "width, features", "holds", "holds, features",
         "trust high", "trust high, features", *(f"{m}: error without / with" for m in METHODS)]  # fmt: skip
@@ -170,7 +169,6 @@ def page(result: kit.Result) -> str:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """Deployed models, then natural shifts."""
     start, cases = time.perf_counter(), []
     with tempfile.TemporaryDirectory() as folder:
         os.environ["OODOMETER_CACHE"] = str(Path(folder) / "cache")

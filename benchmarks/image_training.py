@@ -133,7 +133,6 @@ def judge(runs: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def page(result: kit.Result) -> str:
-    """The results as Markdown."""
     rows = []
     for run in result["runs"].values():
         where = f"{run['on']}, {run['date']}, torch {run['torch']}"
@@ -156,7 +155,6 @@ def page(result: kit.Result) -> str:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """One device; what was measured on another stays."""
     runs = given.before.get("runs", {})
     runs[given.device] = {**compared(given.device, given.rounds), "date": time.strftime("%Y-%m-%d")}
     runs = {name: runs[name] for name in SIZES if name in runs}

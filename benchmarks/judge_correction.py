@@ -56,7 +56,6 @@ def cells(draws: int) -> Iterator[dict[str, Any]]:
 
 
 def page(result: kit.Result) -> str:
-    """Two tables, for rates that carry over and for rates that drift."""
     lines = [
         "# Votes of judges, as they are and corrected by their error rates on a labelled reference",
         "",
@@ -76,7 +75,6 @@ def page(result: kit.Result) -> str:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """Every setting."""
     return {"draws": given.draws, "level": LEVEL, "cells": list(cells(given.draws))}
 
 

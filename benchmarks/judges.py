@@ -108,7 +108,6 @@ def means(rows: list[dict[str, Any]], domain: str) -> dict[str, float]:
 
 
 def page(result: kit.Result) -> str:
-    """The result as Markdown."""
     rows = []
     for row in result["areas"]:
         where = [row["task"], f"{row['set']} ({row['domain']})", f"{100 * row['right']:.1f}"]
@@ -121,7 +120,6 @@ def page(result: kit.Result) -> str:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """Do what is not done yet of the tasks of a run."""
     rows: list[kit.Result] = []
     for task in (one for first in tasks_of("small") for one in (first, *replicates_of(first))):
         if not (given.RUN / task.name / "result.json").is_file() or task.name not in (given.task or [task.name]):

@@ -138,7 +138,6 @@ def whole(folder: Path, form: str) -> dict[str, float]:
 
 
 def main() -> None:
-    """Load what the job needs, then time it."""
     if sys.argv[1] == "whole":  # timed from outside, so nothing is imported for a stopwatch
         print(json.dumps(whole(Path(sys.argv[2]), sys.argv[3])))
         return

@@ -105,7 +105,6 @@ def figures(draws: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def page(plain: dict[str, Any]) -> str:
-    """The whole of metric_coverage.md."""
     by = {(f["shift"], f["rows"], f["metric"], f["answer"]): f for f in plain["figures"]}
     metrics = list(dict.fromkeys(f["metric"] for f in plain["figures"]))
     lines = ["# Coverage of metrics without labels under known shifts", "",
@@ -137,7 +136,6 @@ def _cells(cell: dict[str, Any], best: dict[str, Any] | None) -> list[str]:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """Draw and estimate."""
     start, draws = time.process_time(), []
     for draw in range(given.draws):
         draws += [measured(shift, rows, draw) for rows in given.rows for shift in SHIFTS]

@@ -152,7 +152,6 @@ JOBS: dict[str, Callable[[argparse.Namespace], Job]] = {
 
 
 def main() -> None:
-    """Prepare the job, then time it; whatever is not there yet is reported as pending."""
     args = probe.arguments(*JOBS)
     try:
         job = JOBS[args.job](args)

@@ -193,7 +193,6 @@ def judge(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def page(result: kit.Result) -> str:
-    """The result as Markdown."""
     rows = [
         [f"{case['case']}, {case['rows']:,} rows", side, f"{one['seconds']:.1f}", f"{one['rows_a_second']:.0f}",
          f"{one['ratio']:.2f}", f"{one['difference']:.1e}"]
@@ -214,7 +213,6 @@ def page(result: kit.Result) -> str:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """All cases."""
     from importlib.metadata import version
 
     with tempfile.TemporaryDirectory() as folder:

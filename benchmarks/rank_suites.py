@@ -221,7 +221,6 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def page(found: Mapping[str, Any]) -> str:
-    """The page."""
     rows = []
     for group, cells in found["orders"].items():
         row = [group, str(cells["suites"])]
@@ -303,7 +302,6 @@ def constants(every: list[Suite], draws: int) -> dict[str, Any]:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """All suites, or the constants of the prior; what was measured of the other stays."""
     every = list(suites(kit.data_folder()))[:: given.only or 1]
     if given.constants:
         return {**given.before, "constants": constants(every, given.draws)}

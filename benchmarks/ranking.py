@@ -136,7 +136,6 @@ def compared(home: Path, layers: int, rounds: int) -> kit.Result:
 
 
 def page(found: kit.Result) -> str:
-    """The result as Markdown."""
     first, rows = found["cases"][0], []
     for case in found["cases"]:
         for side, row in case["sides"].items():
@@ -160,7 +159,6 @@ def page(found: kit.Result) -> str:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """Both sizes."""
     with tempfile.TemporaryDirectory() as home:
         cases = [compared(Path(home) / str(layers), layers, given.rounds) for layers in LAYERS]
     return {"suite": "ranking", "rounds": given.rounds, "machine": kit.machine(), "date": time.strftime("%Y-%m-%d"),

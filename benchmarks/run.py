@@ -85,20 +85,18 @@ def plain(job: str, runs: int = 5) -> Side:
 
 
 def nannyml(*options: str, rounds: int = 99) -> Side:
-    return Side("benchmarks.peers.cbpe_nannyml", "cbpe", "nannyml", options, runs=1, rounds=rounds)
+    return Side("benchmarks.peers.jobs", "cbpe", "nannyml", options, runs=1, rounds=rounds)
 
 
 def command(*words: str, env: str = "", note: str = "") -> Side:
     return Side(command=words, env=env, note=note)
 
 
-NETCAL = Side("benchmarks.peers.ece_netcal", "ece", "netcal")
+NETCAL = Side("benchmarks.peers.jobs", "ece-netcal", "netcal")
 TORCHMETRICS, TORCHMETRICS_2 = (
-    Side("benchmarks.peers.ece_torchmetrics", "ece", "torchmetrics", threads=n) for n in (1, 2)
+    Side("benchmarks.peers.jobs", "ece-torchmetrics", "torchmetrics", threads=n) for n in (1, 2)
 )
-UNCERTAINTY, UNCERTAINTY_2 = (
-    Side("benchmarks.peers.aurc_torch_uncertainty", "aurc", "torch-uncertainty", threads=n) for n in (1, 2)
-)
+UNCERTAINTY, UNCERTAINTY_2 = (Side("benchmarks.peers.jobs", "aurc", "torch-uncertainty", threads=n) for n in (1, 2))
 FIVE = ("source", "ac", "doc", "atc", "cbpe")
 
 
@@ -326,7 +324,6 @@ def figure(cell: dict[str, float] | None, digits: int) -> str:
 
 
 def page(title: str, result: Result) -> str:
-    """The results as Markdown."""
     about = result["machine"]
     lines = [
         f"# {title}",
@@ -369,7 +366,6 @@ def say(text: str) -> None:
 
 
 def main() -> int:
-    """Run one suite; with --check the exit status tells whether every measured limit holds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("suite", choices=SUITES)
     parser.add_argument("--only", action="append", default=[], metavar="CASE",

@@ -91,7 +91,6 @@ def moves(seeds: list[dict[str, list[float]]]) -> dict[str, dict[str, float]]:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """Every case and number of rows, or one case."""
     os.environ["OODOMETER_CACHE"] = ""
     import oodometer
 
@@ -113,7 +112,6 @@ def measure(given: argparse.Namespace) -> kit.Result:
 
 
 def page(result: kit.Result) -> str:
-    """The result in Markdown."""
     rows = []
     for case in result["cases"]:
         where = [case["case"], " / ".join(f"{n:,}" for n in case["rows"])]

@@ -112,7 +112,6 @@ def compared(home: Path, job: str, rounds: int) -> kit.Result:
 
 
 def page(result: kit.Result) -> str:
-    """The results as Markdown."""
     about, rows = result["machine"], []
     for case in result["cases"]:
         rows.append([case["job"], *(f"{case['seconds'][side]:.1f} s" for side in SIDES),
@@ -137,7 +136,6 @@ def page(result: kit.Result) -> str:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """Both jobs."""
     about = kit.machine()
     with tempfile.TemporaryDirectory() as place:
         prepare(Path(place))

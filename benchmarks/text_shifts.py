@@ -111,7 +111,6 @@ def typed() -> kit.Result:
 
 
 def page(result: kit.Result) -> str:
-    """The results as Markdown."""
     lines = [
         "# Shifts of dialogues: counts beside the paper's",
         "",
@@ -141,7 +140,6 @@ def page(result: kit.Result) -> str:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """Counts, then seconds."""
     found, many = tables()
     about = {"suite": "text_shifts", "date": time.strftime("%Y-%m-%d"), "machine": kit.machine(), "contexts": many}
     return {**about, "tables": found, "typed": typed()}

@@ -61,7 +61,6 @@ def _write(path: Path, shift: float, labels: bool) -> None:
 
 
 def main() -> None:
-    """Print files and moves of both walks; with ``-v`` the files too."""
     with tempfile.TemporaryDirectory() as folder:
         reference, target = Path(folder) / "reference.csv", Path(folder) / "target.csv"
         _write(reference, 0, labels=True)

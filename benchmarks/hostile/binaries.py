@@ -36,7 +36,6 @@ def _put(path: Path, table: Any, **options: Any) -> Path:
 def _damaged(
     name: str, came: str, change: Any, words: Any = (), forms: Any = (*BOTH, "npz"), must: Any = REFUSED
 ) -> None:
-    """A class made from the bytes of a clean target."""
     group = "Damaged binary files"
 
     @trial(group, name, came, must, words, forms)
@@ -107,8 +106,6 @@ def _(kit: Kit, form: str) -> Call:
 
 
 def _typed(name: str, came: str, cast: Any, must: Any = SAME, words: Any = (), close: float = 1e-9) -> None:
-    """A class in which the table's columns have other types."""
-
     trial(PARQUET, name, came, must, words, BOTH,
         lambda kit, form: kit.estimate(target=_put(kit.path(f"t.{form}"), cast(_table(kit.target()))),
         methods=METHODS if close < 1e-8 else ("source", "ac", "atc", "bbse"), close=close))  # fmt: skip

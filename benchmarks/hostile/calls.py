@@ -57,8 +57,6 @@ trial(CALLS, "the same file twice", "the reference as the target", (WARNED,), "s
 
 
 def _measured(name: str, came: str, words: Any, *more: str) -> None:
-    """A call of `evaluate` for a binary model."""
-
     @trial(CALLS, name, came, REFUSED, words, ("evaluate",))
     def _(kit: Kit, form: str) -> Call:
         two = {"label": ["no", "yes"] * 60, "prediction": ["no", "yes", "yes"] * 40}
@@ -204,7 +202,6 @@ def _(kit: Kit, form: str) -> Call:
 
 
 def _unchanged(*paths: Path) -> Any:
-    """A check that these files have kept their bytes."""
     before = {path: path.read_bytes() for path in paths}
 
     def check(found: Outcome) -> str | None:

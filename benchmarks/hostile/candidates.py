@@ -24,8 +24,6 @@ def _asked(kit: Kit, form: str, target: Columns, clean: Columns | None = None) -
 
 
 def _bad(name: str, came: str, column: str, value: Any, words: str, forms: Sequence[str] = FORMATS) -> None:
-    """A class in which one cell of row 7 is another value."""
-
     @trial(GROUP, name, came, REFUSED, ("row 7", words), forms)
     def _(kit: Kit, form: str) -> Call:
         target = _target(kit)

@@ -80,7 +80,6 @@ def _begin(root: str) -> None:
 
 
 def _try(i: int) -> dict[str, Outcome]:
-    """One class in all its forms."""
     trial, root, found = TRIALS[i], Path.cwd(), {}
     for form in trial.forms:
         kit = Kit(root / f"{i}-{re.sub(r'[^a-z0-9]', '', form)}", root / "clean", quick=form != trial.forms[0])
@@ -160,7 +159,6 @@ def cells(row: Row) -> list[str]:
 
 
 def _cell(text: str, most: int = 400) -> str:
-    """A text that stays in its cell."""
     text = " ".join(re.sub(r"[\x00-\x1f\x7f]", "?", text).split())
     text = text[: most - 4] + " ..." if len(text) > most else text
     return text.replace("|", "\\|").replace("<", "&lt;")
@@ -201,8 +199,6 @@ def write_docs(rows: list[Row]) -> None:
 
 
 def main(words: list[str], docs: bool, json_file: str | None, workers: int = 2) -> int:
-    """Run the classes whose group or name contains the words; 0 where all do what they must."""
-
     def say(row: Row) -> None:
         for complaint in dict.fromkeys(row.faults.values()):
             forms = [form for form, said in row.faults.items() if said == complaint]

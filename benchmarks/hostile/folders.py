@@ -292,7 +292,6 @@ _HELD: list[Lock] = []  # until this process ends
 
 
 def _held(home: Path) -> Path:
-    """A folder in which somebody works: this process."""
     home.mkdir(exist_ok=True)
     lock = Lock(home / "lock", home)
     lock.__enter__()
@@ -301,7 +300,6 @@ def _held(home: Path) -> Path:
 
 
 def _words(kit: Kit, verb: str) -> list[str]:
-    """A command on the clean files."""
     reference, target = str(kit.clean("reference")), str(kit.clean("target"))
     few = kit.path("few.csv", "row,label\n0,cat\n7,dog\n21,emu\n")
     return {"evaluate": ["evaluate", reference], "diagnose": ["diagnose", reference, target],

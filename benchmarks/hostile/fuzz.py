@@ -101,7 +101,6 @@ def judge(case: Case, path: Path, folder: Path) -> Case:
 
 
 def _clean(case: Case, path: Path) -> Path:
-    """The clean file that the fuzzed one was made from."""
     clean = path.parent.parent / f"clean-{case.layout}-{path.stem}.parquet"
     return clean if clean.exists() else write(clean, clean_columns(case.layout, path.stem))
 
@@ -244,7 +243,6 @@ def fuzz(files: int, seed: int, workers: int = 2, first: int = 0) -> tuple[list[
 
 
 def page(cases: list[dict[str, Any]], seed: int) -> str:
-    """Counts by format and outcome, and by change and outcome, in Markdown."""
     outcomes = [*GOOD[:3], *sorted({c["outcome"] for c in cases} - set(GOOD))]
     out = [
         f"# {len(cases):,} fuzzed files",
@@ -263,7 +261,6 @@ def page(cases: list[dict[str, Any]], seed: int) -> str:
 
 
 def main(files: int, seed: int, workers: int, write_results: bool, first: int = 0) -> int:
-    """Fuzz, print the counts and the findings, write the results; 0 where nothing was found."""
     cases, found, seconds = fuzz(files, seed, workers, first)
     print(page(cases, seed))
     bad = [c for c in cases if c["outcome"] not in GOOD]

@@ -227,7 +227,6 @@ def run(times: int, seed: int, wanted: list[str] | None = None) -> list[dict[str
 
 
 def page(result: kit.Result) -> str:
-    """Counts by job in Markdown."""
     found = result["runs"]
     kinds = ["as an undisturbed run", *sorted({verdict(one) for one in found} - {"as an undisturbed run"})]
     out = [
@@ -251,7 +250,6 @@ def page(result: kit.Result) -> str:
 
 
 def main(times: int, seed: int, wanted: list[str] | None, write_results: bool) -> int:
-    """Kill, print, write the results; 0 where every resumed run was as an undisturbed one."""
     found = run(times, seed, wanted)
     result = {"times": times, "seed": seed, "runs": [{**one, "verdict": verdict(one)} for one in found]}
     print(kit.save(RESULTS / "hostile_kill", result, page) if write_results else page(result))

@@ -14,7 +14,6 @@ FORMS = ("csv", "jsonl", "parquet")
 
 
 def _holed(columns: Columns, name: str, word: Any) -> Columns:
-    """The columns with a word in every fifth cell of one of them."""
     return {**columns, name: [word if i % 5 == 0 else v for i, v in enumerate(columns[name])]}
 
 
@@ -153,7 +152,6 @@ Row = Mapping[str, Any]
 
 
 def _log(rows: Sequence[Row]) -> str:
-    """A samples file of lm-evaluation-harness."""
     lines = []
     for number, row in enumerate(rows):
         own = ("doc_id", "target", "arguments", "filtered_resps", "filter")
@@ -163,7 +161,6 @@ def _log(rows: Sequence[Row]) -> str:
 
 
 def _choices(scores: Sequence[Any], **more: Any) -> Row:
-    """A row of multiple choice."""
     asked = {f"gen_args_{i}": {"arg_0": "Q", "arg_1": f" o{i}"} for i in range(len(scores))}
     return {"filtered_resps": [[str(one), "False"] for one in scores], "arguments": asked, "filter": "none", **more}
 

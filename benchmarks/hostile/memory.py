@@ -15,8 +15,6 @@ OPTIONS = "Options in Python"
 
 
 def _dict(name: str, came: str, must: Any, words: Any, change: Any, *, close: float = 1e-9, group: str = PLAIN) -> None:
-    """A class made from the arrays of a clean target."""
-
     @trial(group, name, came, must, words, ("library",))
     def _(kit: Kit, form: str) -> Call:
         held = change(arrays(kit.target()))

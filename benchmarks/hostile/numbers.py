@@ -21,12 +21,10 @@ def _with(columns: Columns, name: str, row: int, value: Any) -> Columns:
 
 
 def _target(kit: Kit, form: str, columns: Columns, **call: Any) -> Call:
-    """The columns as a target of this format."""
     return kit.estimate(target=kit.put(f"t.{form}", columns), **call)
 
 
 def _bad_cell(name: str, came: str, value: Any, words: str | tuple[str, ...] = (), forms: Any = FORMATS) -> None:
-    """A class in which one probability of row 7 is another value."""
     said = (words,) if isinstance(words, str) else words
 
     trial(VALUES, name, came, REFUSED, ("row 7", *said), forms,

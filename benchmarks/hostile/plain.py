@@ -275,7 +275,6 @@ def _axis_differs(name: str, columns: dict[str, list[Any]], record: Any, classes
 
 
 def _name(value: Any) -> str:
-    """A class by its name, whatever its type."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, bool | np.bool_):

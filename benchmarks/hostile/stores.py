@@ -22,7 +22,6 @@ BOTH = ("estimate", "history")
 
 
 def _written(kit: Kit) -> Path:
-    """A store with one run."""
     path = kit.path("runs.sqlite")
     kit.library(store=path, job="shop", diagnosis=False)()
     return path
@@ -331,7 +330,6 @@ trial(GROUP, "another ending", "`fit --out model.pkl`", REFUSED, ".oodo", ("fit"
 
 
 def _array(descr: str, shape: int, content: bytes) -> bytes:
-    """The `.npy` file of an array, whatever its length."""
     kind = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape},), }}"
     return b"\x93NUMPY\x01\x00v\x00" + kind.ljust(117).encode() + b"\n" + content
 

@@ -26,8 +26,6 @@ def _lines(text: str) -> list[str]:
 
 
 def _replace_line(number: int, make: Any) -> Any:
-    """A change of one line (0 is the header)."""
-
     def change(text: str) -> str:
         lines = _lines(text)
         lines[number] = make(lines[number])
@@ -180,7 +178,6 @@ def _jsonl(
 
 
 def _seventh(change: Any) -> Any:
-    """A change of the object of row 7."""
     return lambda text: _objects(text, lambda i, o: change(o), 6)
 
 

@@ -147,7 +147,6 @@ LIMIT = 1800  # MB of address space for a bomb's process: enough for the librari
 
 
 def _bounded(found: Outcome) -> str | None:
-    """A check that a bound was met, not the end of memory."""
     words = ("MemoryError", "Unable to allocate", "out of memory", "malloc", "bad_alloc")
     return "memory ran out before a bound was met" if any(word in found.message for word in words) else None
 
@@ -260,7 +259,6 @@ def _cache(name: str, came: str, change: Any) -> None:
 
 
 def _digits(content: bytes) -> bytes:
-    """Every tenth digit behind a point one higher."""
     out = bytearray(content)
     found = [i for i in range(2, len(out)) if out[i - 2 : i - 1] == b"." and chr(out[i - 1]).isdigit()]
     for i in found[::10]:

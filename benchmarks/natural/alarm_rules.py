@@ -156,7 +156,6 @@ def table(parts: Sequence[Asked], group: str) -> list[str]:
 
 
 def page(result: kit.Result) -> str:
-    """The whole of alarms_rules.md."""
     parts = [*large(), *(Asked(**one) for one in result["parts"])]
     lines = [
         "# What an alarm is judged by",
@@ -176,7 +175,6 @@ def page(result: kit.Result) -> str:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """Small targets and months, numbers of six digits."""
     with tempfile.TemporaryDirectory() as folder:
         asked = [*small(Path(folder)), *months(Path(folder))]
     parts = []

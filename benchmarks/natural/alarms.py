@@ -231,7 +231,6 @@ def still_table(parts: Sequence[AskedPart]) -> list[str]:
 
 
 def page(result: kit.Result) -> str:
-    """The whole of alarms.md."""
     parts = [AskedPart.from_dict(one) for one in result["parts"]]
     whole = [p for p in parts if p.group == "natural"]
     lines = [
@@ -253,7 +252,6 @@ def page(result: kit.Result) -> str:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """All series, numbers of six digits."""
     parts = []
     for part in measured():
         plain = rounded(asdict(part))

@@ -156,7 +156,6 @@ def promises(groups: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def page(result: kit.Result) -> str:
-    """The whole of labels.md; `wrong` is a share of all cases."""
     held = [
         [one["figure"], one["found"], one["promise"], "yes" if one["holds"] else "**NO**"]
         for one in promises(result["groups"])
@@ -194,7 +193,6 @@ def page(result: kit.Result) -> str:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """Every case."""
     shifts, _ = read_shifts(RESULTS / "natural.json")
     tasks = [
         (one, [s for s in shifts if source_of(s) == one], fit_prior([s for s in shifts if source_of(s) != one]))

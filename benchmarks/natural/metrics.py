@@ -146,7 +146,6 @@ def _method_error(shifts: Sequence[Shift], method: str, scale: int) -> str:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """The cases, if they are not there yet."""
     folder = work_folder()
     folder.mkdir(parents=True, exist_ok=True)
     cases = [c for c in chosen(unpack(folder), given.most or None) if not c.parent.name.startswith("mvh-")]
@@ -158,7 +157,6 @@ def measure(given: argparse.Namespace) -> kit.Result:
 
 
 def page(result: kit.Result) -> str:
-    """The whole of natural_metrics.md."""
     return tables(_read(result["shifts"]), result["command"])[0]
 
 

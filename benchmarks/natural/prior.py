@@ -212,7 +212,6 @@ def score(shifts: Sequence[Shift]) -> float:
 
 
 def page(shifts: Sequence[Shift], before: Sequence[Shift], prior: NaturalShifts) -> str:
-    """The whole of prior.md."""
     held = [[name, f"{found:.3f}", asked, "yes" if good else "**NO**"]
             for name, (found, asked, good) in figures(shifts, before).items()]  # fmt: skip
     rows = []
@@ -253,7 +252,6 @@ def page(shifts: Sequence[Shift], before: Sequence[Shift], prior: NaturalShifts)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Fit, judge, write."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.natural.prior", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -66,7 +66,6 @@ def chosen(beds: Path, most: int | None) -> list[Path]:
 
 
 def measure(case: Path, cache: Path) -> Shift:
-    """What `oodometer.estimate` says with its defaults, beside the truth."""
     import oodometer
 
     truth = json.loads((case / "truth.json").read_text(encoding="utf-8"))
@@ -136,7 +135,6 @@ def _read(kept: Path, read: Callable[[Any], Any]) -> Iterator[tuple[tuple[str, s
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure what was asked for and write the tables."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.natural", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

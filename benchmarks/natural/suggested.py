@@ -121,7 +121,6 @@ def summary(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def page(result: kit.Result) -> str:
-    """The whole of suggested.md."""
     tenth, half, most = result["explained"]
     rows = [
         [c["cases of"], str(c["labels"]), c["design"], str(c["cases"]), f"{c['uneven']:.0%}", f"{c['coverage']:.1%}",
@@ -146,7 +145,6 @@ def page(result: kit.Result) -> str:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """Label the rows of a sample of cases in every way."""
     work_folder().mkdir(parents=True, exist_ok=True)
     beds = unpack(work_folder())
     shifts, _ = read_shifts(RESULTS / "natural.json")

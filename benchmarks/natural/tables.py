@@ -209,7 +209,6 @@ TITLES = {"errors": "The headline beside single methods", "intervals": "The head
 
 
 def page(result: kit.Result) -> str:
-    """The whole of natural.md."""
     shifts = [Shift.from_dict(one) for one in result["cases"]]
     lines = [
         "# Natural shifts",

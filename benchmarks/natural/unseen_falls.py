@@ -56,12 +56,10 @@ def measured(blur: float, down: float) -> list[dict[str, float]]:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """Both rules."""
     return {"before": measured(*BEFORE), "now": measured(*NOW), "fall": FALL, "level": LEVEL, "cases": CASES}
 
 
 def page(result: kit.Result) -> str:
-    """The result in Markdown."""
     rows = []
     for name, (blur, down) in (("before", BEFORE), ("now", NOW)):
         for row in result[name]:

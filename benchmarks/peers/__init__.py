@@ -1,1 +1,1 @@
-"""One file for each peer and job; every file is run inside that peer's own environment."""
+"""Jobs of peers, each run inside that peer's own environment."""

@@ -34,7 +34,7 @@ for peer in "$@"; do
             make_env netcal "import netcal.metrics" "torch==2.13.0 netcal==1.4.0" ;;
         torchmetrics)
             make_env torchmetrics "import torchmetrics" "torch==2.13.0 torchmetrics==1.9.0 numpy" ;;
-        torch-uncertainty) # without its dependencies: torchvision is not needed for its metrics, see aurc_torch_uncertainty.py
+        torch-uncertainty) # without its dependencies: torchvision is not needed for its metrics, see jobs.py
             make_env torch-uncertainty "import torchmetrics, matplotlib" \
                 "torch==2.13.0 torchmetrics==1.9.0 matplotlib numpy" "--no-deps torch-uncertainty==0.13.0" ;;
         *)

@@ -124,7 +124,6 @@ def of_set(task: tuple[str, Shift, int]) -> dict[str, Any]:
 
 
 def page(result: kit.Result) -> str:
-    """The tables in Markdown."""
     cells = result["cells"]
     lowest = min(c["coverage"][m] for c in cells for m in (*RANDOM, *SUGGESTED))
     bias = max(abs(c["suggested_bias"] / c["suggested_bias_error"]) for c in cells if c["suggested_bias_error"])
@@ -154,7 +153,6 @@ def page(result: kit.Result) -> str:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """Every set, shift and number of labels."""
     tasks = [(name, shift, n) for name in OUTPUTS for shift in SHIFTS for n in LABELS]
     with ProcessPoolExecutor(given.workers) as workers:
         cells = list(workers.map(of_set, tasks))

@@ -24,7 +24,6 @@ GROUPS = tuple(dict.fromkeys(job.group for job in make_jobs()))
 
 
 def measure(situation: Situation, cache: Path) -> Case:
-    """What `oodometer.estimate` says with its defaults, beside the truth."""
     import oodometer
 
     found = oodometer.estimate(situation.reference, situation.target, level=LEVEL, backtest=cache, workers=1)
@@ -52,7 +51,6 @@ def do_job(job: Job, cache: Path) -> list[Case]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure what was asked for, write the tables, and say which limits hold."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.quality", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

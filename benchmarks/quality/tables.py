@@ -291,7 +291,6 @@ TITLES = {"beds": "The beds", "limits": "Limits", "headline": "The headline besi
 
 
 def page(result: kit.Result) -> str:
-    """The whole of quality.md."""
     cases = [Case.from_dict(one) for one in result["cases"]]
     lines = [
         "# Quality of the headline and of every method",

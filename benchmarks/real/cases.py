@@ -155,7 +155,6 @@ def write_results(name: str, cases: Sequence[Case], folder: Path) -> None:
 
 
 def page(name: str, result: kit.Result) -> str:
-    """The tables of one set."""
     cases = _as_written(result["cases"])
     return kit.joined([
         f"# {TITLES[name]}", "", f"Made by `{result['command']}`; every case is in `{file_name(name)}.json`.", "",
@@ -233,12 +232,10 @@ GUIDE = ROOT / "docs" / "guides" / "real_input.md"
 
 
 def _cell(line: Line) -> str:
-    """Mean absolute error in points, and coverage."""
     return f"{line.mae:.2f} ({line.coverage:.0%})"
 
 
 def _across(cases: Sequence[Case], key: Callable[[Case], str]) -> list[str]:
-    """Methods down, groups of cases across."""
     columns = {name: {line.method: line for line in lines_of(few)} for name, few in grouped(cases, key).items()}
     methods = list(cases[0].estimates)
     return kit.table(["method", *columns], [[m, *(_cell(c[m]) for c in columns.values())] for m in methods])

@@ -73,7 +73,6 @@ def cell(task: tuple[str, int, int, int]) -> kit.Result:
 
 
 def page(result: kit.Result) -> str:
-    """For each pool, coverage of the drawn rows, of the pool, width and bias."""
     cells = result["cells"]
     error = math.sqrt(LEVEL * (1 - LEVEL) / cells[0]["repetitions"])
     low = LEVEL - 2 * error
@@ -111,7 +110,6 @@ def page(result: kit.Result) -> str:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """Every cell, on several processes."""
     tasks = [(pool, n_s, n_t, given.repetitions) for pool in POOLS for n_s in SIZES for n_t in SIZES]
     with ProcessPoolExecutor(given.workers) as workers:
         cells = list(workers.map(cell, tasks))

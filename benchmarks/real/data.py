@@ -134,7 +134,6 @@ def subgroups(probabilities: Floats, *, count: int = SUBGROUPS, seed: int = 0, r
 
 
 def _squares(points: Floats, centres: Floats) -> Floats:
-    """Squared distances, shape (sample, centre)."""
     return np.stack([np.square(points - c).sum(axis=1) for c in centres], axis=1)
 
 

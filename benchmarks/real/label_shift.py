@@ -145,7 +145,6 @@ def measured() -> list[Turned]:
 
 
 def page(result: kit.Result) -> str:
-    """The whole of label_shift.md."""
     cases = [Turned(**one) for one in result["cases"]]
     rows = []
     groups = [*dict.fromkeys(c.group for c in cases), "all"]
@@ -173,7 +172,6 @@ def page(result: kit.Result) -> str:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """Every case."""
     return {"cases": [asdict(one) for one in measured()]}
 
 

@@ -70,7 +70,6 @@ def with_progress(name: str, cases: Iterator[Case]) -> Iterator[Case]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure the sets that were asked for and write their JSON and tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.real", description=__doc__)
     parser.add_argument("--only", action="append", choices=SETS, help="measure this set alone (repeatable)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for real_*.json and real_*.md")

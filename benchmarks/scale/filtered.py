@@ -70,7 +70,6 @@ def measured(rounds: int, rows: int) -> dict[str, dict[str, float]]:
 
 
 def page(result: kit.Result) -> str:
-    """The table."""
     rows = []
     for name, one in result["cases"].items():
         numbers = (one[key] for key in ("seconds", "ratio", "processor", "processor_ratio"))
@@ -86,7 +85,6 @@ def page(result: kit.Result) -> str:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
-    """Every case."""
     return {"rounds": given.rounds, "rows": given.rows, "cases": measured(given.rounds, given.rows)}
 
 

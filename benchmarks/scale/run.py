@@ -40,7 +40,6 @@ Measured = dict[str, Any]
 
 
 def main() -> None:
-    """Measure, write the tables, and say where they are."""
     parser = argparse.ArgumentParser(description="Rows a second, memory and states at scale.")
     parser.add_argument("--rows", type=int, nargs="+", default=[1, 20, 100], help="millions of target rows")
     parser.add_argument("--rounds", type=int, default=5)
