@@ -36,7 +36,7 @@ _TRAIN, _ASK = 45.0, 30.0  # about how many seconds a step takes at the small sc
 
 
 def steps_of_condition(name: str, config: RunConfig, data: RunData) -> list[Step]:
-    """Two ensembles trained on clean or compromised data, asked and judged; the second with labels flipped by member."""
+    """Two ensembles trained on clean or compromised data, asked and judged; of the second, labels are flipped."""
     clean = name == "clean"
     epochs = config.training.epochs if clean else config.compromised_epochs
     members = {"ma": config.clean_members if clean else config.members, "ma-diverse": config.members}
