@@ -52,6 +52,8 @@ def test_without_parts_methods_come_first(made: dict[str, Any]) -> None:
     assert made["estimate"].to_frame("methods", library="pandas")["method"].tolist() == METHODS
     with pytest.raises(UsageError, match="has no table 'parts'; it has methods, headline, assumptions"):
         found.to_frame("parts")
+    with pytest.raises(UsageError, match="one of pandas, polars, pyarrow or None, got 'excel'"):
+        found.to_frame(library="excel")
 
 
 def test_further_metrics_are_rows_of_their_own(made: dict[str, Any]) -> None:

@@ -6,6 +6,11 @@ from typing import Any
 
 import pytest
 
+from oodometer.outputs.files import form_of, json_text
+from oodometer.outputs.frames import typed
+from oodometer.outputs.markdown import _plain
+from oodometer.outputs.notebook import render
+from oodometer.outputs.terminal import table_lines, wrapped
 from oodometer.reports import numbers as page
 from oodometer.reports.audit import next_command
 from oodometer.reports.charts.base import caption, spread, ticks, unique
@@ -23,7 +28,7 @@ from oodometer.results.estimation import alarm_text, number, worst_parts
 from oodometer.results.evaluation import agreement
 from oodometer.results.ranking import Evidence
 from oodometer.results.stressing import Spread
-from oodometer.results.view import cell, cells_of, interval_of, is_numbers, p_text, with_ends
+from oodometer.results.view import Table, View, cell, cells_of, interval_of, is_numbers, p_text, with_ends
 
 NAN = float("nan")
 HALF = {"value": 0.5, "lower": 0.25, "upper": 0.75}
@@ -132,6 +137,15 @@ AGE = ColumnChange("age", "number", 0.2, 0.1, 1e-9, True, GAP, "older").to_dict(
         (Evidence("max-diff", "factor", "", False, {"a": 0.4, "b": 0.1, "c": None}).order, ("b", "a")),
         ([Evidence("e", "factor", "", False, {"a": 0.4, "b": 0.1, "c": None}).agreement("abc"),
           Evidence("e", "estimate", "", True, {"a": 0.9, "b": 0.9}).agreement("ab")], [0.0, 0.5]),
+        (wrapped("  trust high: nine in ten are expected within 7 points", 40),
+         ["  trust high: nine in ten are expected", "    within 7 points"]),
+        (table_lines(["method", "accuracy"], [["atc", "94.5 %"], ["source", "5.3 %"]], 80),
+         ["method  accuracy", "atc       94.5 %", "source     5.3 %"]),
+        ([_plain("a|b <i> `x`"), json_text({"a": "\u202e"}), form_of("a.PDF")],
+         ["a\\|b \\<i\\> \\`x\\`", '{\n  "a": "\\u202e"\n}\n', "pdf"]),
+        ("<script>" in render(View("<script>", "1")), False),
+        ([str(x) for x in typed(Table(("start", "value", "alarm"), [{"start": "2026-01-05"}])).schema.types],
+         ["timestamp[s]", "double", "bool"]),
         (Spread.of([0.5, 0.7, 0.6]).to_dict(), {"mean": 0.6, "lowest": 0.5, "highest": 0.7, "runs": 3}),
     ],
 )  # fmt: skip

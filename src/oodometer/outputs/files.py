@@ -21,11 +21,7 @@ _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufe
 
 
 def json_text(result: Mapping[str, Any]) -> str:
-    r"""The mapping as JSON that nothing in it can steer a terminal with.
-
-    >>> json_text({"name": "a\u202e"})
-    '{\n  "name": "a\\u202e"\n}\n'
-    """
+    r"""The mapping as JSON that nothing in it can steer a terminal with."""
     text = dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return _UNSAFE.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
@@ -37,14 +33,7 @@ PAGES = {ending: form for ending, form in ENDINGS.items() if form in ("html", "p
 
 
 def form_of(path: str | os.PathLike[str], endings: Mapping[str, str] = ENDINGS) -> str:
-    """What a file is to hold, by its ending; a device such as /dev/null takes a page.
-
-    >>> form_of("a.PDF")
-    'pdf'
-    >>> form_of("a.xlsx")
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: cannot write a.xlsx: expected a name that ends in .csv, .parquet, ...
-    """
+    """What a file is to hold, by its ending; a device such as /dev/null takes a page."""
     file = Path(path)
     form = endings.get(file.suffix.lower())
     if form is not None:

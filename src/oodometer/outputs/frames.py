@@ -19,15 +19,7 @@ LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
 def frame_of(result: Any, what: str | None = None, library: str | None = None) -> Any:
-    """One table of a result as a frame; see `Shown.to_frame`.
-
-    >>> from oodometer.results.diagnosis import Diagnosis
-    >>> frame_of(Diagnosis("none", (), "nothing moved"), library="pyarrow").num_rows
-    0
-    >>> frame_of(Diagnosis("none", (), "nothing moved"), library="excel")
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: expected library to be one of pandas, polars, pyarrow or None, got 'excel'
-    """
+    """One table of a result as a frame; see `Shown.to_frame`."""
     if library is not None and library not in LIBRARIES:
         raise UsageError(f"expected library to be one of {', '.join(LIBRARIES)} or None, got {library!r}")
     name: Any = _at_hand() if library is None else library
@@ -69,15 +61,7 @@ _TYPE_OF = {name: kind for kind, names in _TYPES.items() for name in names.split
 
 
 def table_of(result: Any, what: str | None = None) -> Table:
-    """One table of a result; `UsageError` names those that there are.
-
-    >>> from oodometer.results.diagnosis import Diagnosis
-    >>> table_of(Diagnosis("none", (), "nothing moved")).columns[:3]
-    ('finding', 'says', 'statistic')
-    >>> table_of(Diagnosis("none", (), "nothing moved"), "parts")
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: a Diagnosis has no table 'parts'; it has findings
-    """
+    """One table of a result; `UsageError` names those that there are."""
     makers: dict[str, Maker] = result.frames()
     name = next(iter(makers), "numbers") if what is None else what
     if name not in makers:
@@ -86,49 +70,25 @@ def table_of(result: Any, what: str | None = None) -> Table:
 
 
 def typed(table: Table) -> pa.Table:
-    """The table with a type for each column, also where every cell of it is empty; NaN is an empty cell.
-
-    >>> typed(Table(("start", "value", "alarm"), [{"start": "2026-01-05", "value": 1, "alarm": None}])).schema.types
-    [TimestampType(timestamp[s]), DataType(double), DataType(bool)]
-    """
+    """The table with a type for each column, also where every cell of it is empty; NaN is an empty cell."""
     import pyarrow as pa
 
-    arrays = [_column(name, [_cell(row.get(name)) for row in table.rows]) for name in table.columns]
-    return pa.table(dict(zip(table.columns, arrays, strict=True)))
-
-
-def _cell(value: Any) -> Any:
-    value = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def _column(name: str, cells: list[Any]) -> Any:
-    import pyarrow as pa
-
-    kind = _TYPE_OF.get(name)
-    if kind == "real":
-        return pa.array(cells, pa.float64())
-    if kind == "whole":
-        return pa.array(cells, pa.int64())
-    if kind == "truth":
-        return pa.array(cells, pa.bool_())
-    if kind == "time":
-        times = _times(cells)
-        if times is None:
-            return _as_they_are(cells)
-        whole = all(time is None or time.microsecond == 0 for time in times)
-        return pa.array(times, pa.timestamp("s" if whole else "us"))
-    return _as_they_are(cells)
-
-
-def _as_they_are(cells: list[Any]) -> Any:
-    """Numbers where all are of one type, else texts."""
-    import pyarrow as pa
-
-    kinds = {type(cell) for cell in cells if cell is not None}
-    if len(kinds) == 1 and kinds <= {int, float, bool}:
-        return pa.array(cells)  # names of slices and classes keep the type that they have in the data
-    return pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
+    arrays = {}
+    for name in table.columns:
+        cells = [row.get(name) for row in table.rows]
+        cells = [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
+        cells = [None if isinstance(cell, float) and math.isnan(cell) else cell for cell in cells]
+        kind, times = _TYPE_OF.get(name), _times(cells) if _TYPE_OF.get(name) == "time" else None
+        if times is not None:
+            whole = all(time is None or time.microsecond == 0 for time in times)
+            arrays[name] = pa.array(times, pa.timestamp("s" if whole else "us"))
+        elif kind in ("real", "whole", "truth"):
+            arrays[name] = pa.array(cells, {"real": pa.float64(), "whole": pa.int64(), "truth": pa.bool_()}[kind])
+        elif len(kinds := {type(cell) for cell in cells if cell is not None}) == 1 and kinds <= {int, float, bool}:
+            arrays[name] = pa.array(cells)  # names of slices and classes keep the type that they have in the data
+        else:
+            arrays[name] = pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
+    return pa.table(arrays)
 
 
 def _times(cells: list[Any]) -> Any:

@@ -40,9 +40,5 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text as text, on one line.
-
-    >>> _plain("a|b <i> `x`")
-    'a\\\\|b \\\\<i\\\\> \\\\`x\\\\`'
-    """
+    """Text as text, on one line."""
     return _MARKS.sub(r"\\\1", " ".join(text.split()))

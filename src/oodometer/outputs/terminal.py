@@ -34,12 +34,7 @@ _TRUST = {"high": "\x1b[32m", "low": "\x1b[33m", "none": "\x1b[31m"}
 
 
 def text_of(result: Any) -> str:
-    """What a result shows at a prompt: as on a terminal, without colours.
-
-    >>> from oodometer.results.diagnosis import Diagnosis
-    >>> text_of(Diagnosis("none", (), "nothing moved")).splitlines()[:2]
-    ['Kind of shift: none', '  nothing moved']
-    """
+    """What a result shows at a prompt: as on a terminal, without colours."""
     return "\n".join(view_lines(result.view(), width()))
 
 
@@ -52,22 +47,16 @@ def view_lines(view: View, across: int, *, full: bool = False, colour: bool = Fa
     more = [f"[{', '.join(view.ends)}]" if view.ends else "", f"({made})" if made else ""]
     lines = _sentences([f"{view.title}: {'  '.join(filter(None, [view.number, *more]))}"], across)
     lines += _sentences([f"  {item}" for item in (*view.sentences, *(view.details if full else ()))], across)
-    for whole in view.grids:
-        grid = whole.shown(full)
-        if grid is not None and grid.rows:
+    for grid in filter(None, (whole.shown(full) for whole in view.grids)):
+        if grid.rows:
             rows = [[visible(cell) for cell in row] for row in grid.rows]
-            lines += [
-                "",
-                *([visible(grid.title)] if grid.title else []),
-                *table_lines([visible(name) for name in grid.columns], rows, across, bold=grid.bold, colour=colour),
-            ]
-        if grid is not None:
-            lines += _sentences(grid.notes, across)
+            lines += ["", visible(grid.title)] if grid.title else [""]
+            lines += table_lines([*map(visible, grid.columns)], rows, across, bold=grid.bold, colour=colour)
+        lines += _sentences(grid.notes, across)
     lines += _sentences(view.notes, across)
     lines += map(visible, view.alarms)  # unfolded: one line each, for a log
-    lines += _sentences(
-        [f"warning: {warning}" for warning in (view.warnings if full else view.warnings[:MOST_WARNINGS])], across
-    )
+    some = view.warnings if full else view.warnings[:MOST_WARNINGS]
+    lines += _sentences([f"warning: {warning}" for warning in some], across)
     lines += [f"Seed of folds, samples and draws: {view.seed}"] if view.seed or (full and view.seed is not None) else []
     lines += [f"What the words mean: {WORDS_PAGE}"] if full else []
     return list(map(_coloured, lines)) if colour else lines
@@ -104,29 +93,10 @@ def _coloured(text: str) -> str:
 
 
 def wrapped(line: str, across: int) -> list[str]:
-    """A sentence in lines of at most so many characters, the later ones set in by two more.
-
-    >>> wrapped("  trust high: nine in ten are expected within 7 points", 40)
-    ['  trust high: nine in ten are expected', '    within 7 points']
-    """
-    if len(line) <= across:
-        return [line]
+    """A sentence in lines of at most so many characters, the later ones set in by two more."""
     inset = line[: len(line) - len(line.lstrip())]
-    lines = textwrap.wrap(
-        _kept_together(line.strip()),
-        across,
-        initial_indent=inset,
-        subsequent_indent=f"{inset}  ",
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
-    return [item.replace(_NO_BREAK, " ") for item in lines]
-
-
-def _kept_together(text: str) -> str:
-    """A number and its sign of percent, and a short command in backticks, stay on one line."""
-    text = text.replace(" %", f"{_NO_BREAK}%")
-    return _COMMAND.sub(lambda result: result[0].replace(" ", _NO_BREAK), text)
+    look: dict[str, Any] = {"initial_indent": inset, "subsequent_indent": f"{inset}  ", "break_long_words": False}
+    return [line] if len(line) <= across else _folded(line.strip(), across, **look)
 
 
 def table_lines(
@@ -141,33 +111,31 @@ def table_lines(
 
     Long cells are folded between words. Where even that is too wide, the columns that do not fit follow below, beside
     the first column again.
-
-    >>> table_lines(["method", "accuracy"], [["atc", "94.5 %"], ["source", "5.3 %"]], 80)
-    ['method  accuracy', 'atc       94.5 %', 'source     5.3 %']
     """
     cells = [list(columns), *map(list, rows)]
     natural = [max(_cells(line[j]) for line in cells) for j in range(len(columns))]
     least = [_least(j, [line[j] for line in cells], natural[j]) for j in range(len(columns))]
-    out: list[str] = []
     # columns that stand beside each other, the first of all in each block
     blocks: list[list[int]] = [[0]]
-    room = across - least[0]
     for j in range(1, len(least)):
-        need = least[j] + len(_GAP)
-        if need > room and len(blocks[-1]) > 1:
+        if len(blocks[-1]) > 1 and sum(least[k] for k in blocks[-1]) + least[j] + len(_GAP) * len(blocks[-1]) > across:
             blocks.append([0])
-            room = across - least[0]
         blocks[-1].append(j)
-        room -= need
+    out: list[str] = []
     for block in blocks:
-        widths = _fitted([natural[j] for j in block], [least[j] for j in block], across)
+        # the widest column gives way until all of them fit
+        widths, spare = [natural[j] for j in block], across - len(_GAP) * (len(block) - 1)
+        while sum(widths) > spare:
+            free = [k for k, j in enumerate(block) if widths[k] > least[j]]
+            if not free:
+                break
+            widths[max(free, key=widths.__getitem__)] -= 1
         right = [j > 0 and is_numbers([row[j] for row in rows]) for j in block]
-        if out:
-            out.append("")
+        out += [""] if out else []
         for i, line in enumerate(cells):
-            heavy = [i == 0 or (i - 1, j) in bold for j in block]
             hues = [_hue(columns[j], line[j]) if i else "" for j in block]
-            styles = [h + (_BOLD if b else "") for h, b in zip(hues, heavy, strict=True)] if colour else None
+            heavy = [_BOLD if i == 0 or (i - 1, j) in bold else "" for j in block]
+            styles = [h + b if colour else "" for h, b in zip(hues, heavy, strict=True)]
             out += _row([line[j] for j in block], widths, right, styles)
     return out
 
@@ -185,37 +153,24 @@ def _least(index: int, cells: Sequence[str], natural: int) -> int:
     return min(natural, max(_LEAST, min(word, 2 * _LEAST)) if index else max(_LEAST, min(natural, 2 * _LEAST)))
 
 
-def _fitted(natural: Sequence[int], least: Sequence[int], across: int) -> list[int]:
-    """Widths of columns: the widest one gives way until all of them fit."""
-    widths = list(natural)
-    spare = across - len(_GAP) * (len(widths) - 1)
-    while sum(widths) > spare:
-        free = [j for j in range(len(widths)) if widths[j] > least[j]]
-        if not free:
-            break
-        widest = max(free, key=lambda j: widths[j])
-        widths[widest] -= 1
-    return widths
-
-
-def _row(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool], styles: Sequence[str] | None) -> list[str]:
-    folded = [_folded(cell, width) for cell, width in zip(cells, widths, strict=True)]
-    out = []
+def _row(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool], styles: Sequence[str]) -> list[str]:
+    folded, out = [_folded(cell, width) for cell, width in zip(cells, widths, strict=True)], []
     for k in range(max(map(len, folded))):
         line = []
-        for j, some in enumerate(folded):
+        for some, width, to_the_right, style in zip(folded, widths, right, styles, strict=True):
             text = some[k] if k < len(some) else ""
-            blank = " " * (widths[j] - _cells(text))
-            shown = f"{styles[j]}{text}{_PLAIN}" if styles is not None and styles[j] and text else text
-            line.append(blank + shown if right[j] else shown + blank)
+            blank, shown = " " * (width - _cells(text)), f"{style}{text}{_PLAIN}" if style and text else text
+            line.append(blank + shown if to_the_right else shown + blank)
         out.append(_GAP.join(line).rstrip())
     return out
 
 
-def _folded(cell: str, across: int) -> list[str]:
-    if _cells(cell) <= across:
-        return [cell]
-    lines = textwrap.wrap(_kept_together(cell), across, break_on_hyphens=False)
+def _folded(text: str, across: int, **look: Any) -> list[str]:
+    """Text in lines; a number and its sign of percent, and a short command in backticks, stay on one line."""
+    if not look and _cells(text) <= across:
+        return [text]
+    text = _COMMAND.sub(lambda result: result[0].replace(" ", _NO_BREAK), text.replace(" %", f"{_NO_BREAK}%"))
+    lines = textwrap.wrap(text, across, break_on_hyphens=False, **look)
     return [line.replace(_NO_BREAK, " ") for line in lines] or [""]
 
 
