@@ -21,8 +21,8 @@ from oodometer import audit
 from oodometer.audits.result import audit_view
 from oodometer.errors import MissingExtraError, WorkError, install_line
 from oodometer.reports import render, write_report
-from oodometer.reports.audit import next_command, power
 from oodometer.reports.charts.curves import expected, halving
+from oodometer.reports.sections import next_command, power
 from oodometer.testing import example_record
 
 LARGEST = 1_000_000

@@ -20,8 +20,8 @@ from oodometer import compare
 from oodometer.errors import MissingExtraError, WorkError, install_line
 from oodometer.reports import render, write_report
 from oodometer.reports.charts.models import colors, curve_rows, drawn, names, thin
-from oodometer.reports.comparison import JUDGES, badges, choices, disca_table, notes, pairs
 from oodometer.reports.numbers import percent
+from oodometer.reports.sections import JUDGES, badges, choices, disca_table, notes, pairs
 from oodometer.results.comparison import comparison_view, elsewhere, leader, may_answer, on_target
 from oodometer.results.values import rounded_up
 from oodometer.store import write_predictions

@@ -13,7 +13,8 @@ pytest.importorskip("vl_convert")
 from oodometer import evaluate as judge
 from oodometer.registry import names
 from oodometer.reports import render
-from oodometer.reports.evaluation import MEANINGS, meaning
+from oodometer.reports.charts.base import WORDS
+from oodometer.reports.sections import meaning
 
 SPACE = "\N{NO-BREAK SPACE}"
 
@@ -36,7 +37,7 @@ def test_every_metric_of_the_library_has_a_meaning() -> None:
 
     silent = [name for name in names("metric") if getattr(find("metric", name), "gives", "number") == "number"]
     assert silent
-    assert set(silent) <= set(MEANINGS)
+    assert set(silent) <= set(WORDS["metric_words"])
 
 
 def test_meanings_name_the_options() -> None:

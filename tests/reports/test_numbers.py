@@ -12,13 +12,11 @@ from oodometer.outputs.markdown import _plain
 from oodometer.outputs.notebook import render
 from oodometer.outputs.terminal import table_lines, wrapped
 from oodometer.reports import numbers as page
-from oodometer.reports.audit import next_command
 from oodometer.reports.charts.base import caption, spread, ticks, unique
 from oodometer.reports.charts.by_category import chosen_first, family_name
 from oodometer.reports.charts.curves import expected, halving, stress_title
 from oodometer.reports.charts.models import names, thin
-from oodometer.reports.evaluation import meaning
-from oodometer.reports.few_shot import _word
+from oodometer.reports.sections import _word, meaning, next_command
 from oodometer.results import values
 from oodometer.results.alarms import Fall, points_or_more
 from oodometer.results.backtest import by_family

@@ -15,7 +15,7 @@ pytest.importorskip("vl_convert")
 from oodometer import rank
 from oodometer.reports import render
 from oodometer.reports.charts.by_category import best_chances, shots
-from oodometer.reports.few_shot import drawn_examples, drawn_factors
+from oodometer.reports.sections import drawn_examples, drawn_factors
 
 SPACE = "\N{NO-BREAK SPACE}"
 EVIL = '<script>window.hit=1</script>" onmouseover="x'

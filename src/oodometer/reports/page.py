@@ -23,27 +23,9 @@ from ..results import Interval
 from ..results.view import WORDS_PAGE, View
 from ..store.atomic import refuse_clashes, write_atomic, write_result
 from ..version import __version__
+from . import numbers
 from .charts.base import WORDS, Figure
-from .numbers import (
-    DASH,
-    MISSING,
-    SPACE,
-    apart,
-    basename,
-    capital,
-    digits,
-    finite,
-    given,
-    measured,
-    number,
-    percent,
-    percent_range,
-    reference,
-    rows_text,
-    sentence,
-    short,
-    threshold,
-)
+from .numbers import DASH, MISSING, SPACE, capital, digits, finite, number, percent, percent_range, sentence, short
 from .pdf import pdf_of
 from .sections import SECTIONS, VIEWS
 
@@ -115,14 +97,14 @@ def _ends(interval: Mapping[str, Any], share: bool = False) -> str:
 
 
 FILTERS: dict[str, Any] = {
-    "apart": apart,
+    "apart": numbers.apart,
     "capital": capital,
-    "measured": measured,
+    "measured": numbers.measured,
     "sentence": sentence,
     "said": lambda text: capital(sentence(text)).replace(" %", f"{SPACE}%"),
-    "reference": reference,
+    "reference": numbers.reference,
     "short": short,
-    "basename": basename,
+    "basename": numbers.basename,
     "cell": lambda text, column: short(text, 400 if column else 60).replace(" %", f"{SPACE}%") if text else "",
     "pct": lambda value, decimals=1: _data(value, percent(value, decimals)),
     "pct_of": lambda interval: _data(interval.get("value"), percent(interval.get("value"), digits(interval))),
@@ -130,9 +112,9 @@ FILTERS: dict[str, Any] = {
     "num": lambda value, decimals=3: _data(value, number(value, decimals)),
     "num_range": _number_range,
     "ends": _ends,
-    "threshold": lambda value: _data(value, threshold(value)),
-    "given": lambda value: _data(value, given(value)),
-    "rows": lambda value: _data(value, rows_text(value)),
+    "threshold": lambda value: _data(value, numbers.threshold(value)),
+    "given": lambda value: _data(value, numbers.given(value)),
+    "rows": lambda value: _data(value, numbers.rows_text(value)),
 }
 """Filters of the templates, by name."""
 

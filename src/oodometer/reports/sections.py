@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..audits.result import audit_view
+from ..errors import UsageError
+from ..registry import find
 from ..results.alarms import WHEN
 from ..results.backtest import answered_families, backtest_view
-from ..results.comparison import comparison_view
+from ..results.comparison import comparison_view, elsewhere, leader
 from ..results.diagnosis import diagnosis_view
 from ..results.estimation import estimation_view
 from ..results.evaluation import evaluation_view, votes_grids
@@ -18,37 +21,28 @@ from ..results.prediction import prediction_view
 from ..results.ranking import ranking_view
 from ..results.shifting import shifting_view
 from ..results.stressing import stress_view
+from ..results.values import counted, listed
 from ..results.view import View
 from ..verbs.discriminate.judged import judged_view, trained_view
-from . import audit as audits
-from . import comparison, evaluation, few_shot
 from .charts import by_category, curves, models, over_time
-from .charts.base import Figure, Result
-from .charts.models import DOMAINS, domains
-from .numbers import best, reference
+from .charts.base import WORDS, Figure, Result
+from .charts.models import DOMAINS, METRICS, domains, names, part, rankings, score
+from .numbers import best, finite, given, number, percent, percent_range, points, reference, rows_text, short
 
-FEW_MODELS = 3  # as many have their bands in the large chart
-MOST_JOBS = 20
-MOST_ROWS = 200  # of a table of past parts or runs
+Drawn = list[Figure | None]
+
+# ------------------------------------------------------------------------------------------ estimate, demo, backtest
+
 ESTIMATE_CHARTS = (
     by_category.methods, by_category.votes, curves.risk_coverage, curves.reliability, curves.confidence,
     over_time.chunks, by_category.slices,
 )  # fmt: skip
-EVALUATE_CHARTS = (
-    curves.risk_coverage, by_category.votes, curves.vote_trade_off, curves.vote_subsets, curves.reliability,
-    by_category.per_class, by_category.slices,
-)  # fmt: skip
-Drawn = list[Figure | None]
 
 
 def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """Charts and names for the sections of an estimate."""
-    headline = best(result.get("headline"))
     estimates = by_category.with_headline(result)
     for item in estimates:
-        item["is_headline"] = bool(headline) and (
-            item["method"] == "headline" or by_category.is_headline(item, headline)
-        )
         item["reference"] = reference(str(item["citation"])) if item.get("citation") else None
     small = over_time.metric_chunks(result)
     return [*(chart(result) for chart in ESTIMATE_CHARTS), *small], {
@@ -81,33 +75,300 @@ def backtest(result: Result) -> tuple[Drawn, dict[str, Any]]:
     }
 
 
+# ------------------------------------------------------------------------------------------ audit
+
+DROPPED = ("--report", "--json", "--suggest", "--out", "--save")
+MORE = 20  # rows to suggest where the curve names no number
+
+
+def power(result: Result) -> str:
+    """Which accuracies so many labels would have noticed, so that nobody takes silence for proof."""
+    noticed = result.get("noticeable") or {}
+    below, above = finite(noticed.get("below")), finite(noticed.get("above"))
+    labels, share = finite(result.get("labels")), finite(noticed.get("power"))
+    if not labels or share is None:
+        return ""
+    often, many = f"{number(round(share * 10))} times in 10", counted(int(labels), "label")
+    ends = [f"below {percent(below)}"] if below is not None else []
+    ends += [f"above {percent(above)}"] if above is not None else []
+    if not ends:
+        return f"No accuracy at all would be refuted {often} by {many}: label more for a test that can."
+    return f"With {many} this test refutes {often} only where the truth lies {' or '.join(ends)}."
+
+
+def next_command(result: Result) -> dict[str, Any] | None:
+    """How many rows to label next and the command that draws them: this one again, with `--suggest`."""
+    argv = result.get("argv")
+    if result.get("suggested"):
+        return None
+    try:
+        words = [str(word) for word in argv] if isinstance(argv, list | tuple) else shlex.split(str(argv or ""))
+    except ValueError:
+        words = []
+    flags, skip = list[str](), False
+    for word in words:
+        if not skip and word.partition("=")[0] not in DROPPED:
+            flags.append(word)
+        skip = not skip and word in DROPPED
+    half, labels = curves.halving(result), int(finite(result.get("labels")) or 0)
+    rows = finite((result.get("target") or {}).get("rows")) or MORE
+    more = half - labels if half is not None else min(max(labels, MORE), int(rows) - labels)
+    line = shlex.join([*flags, "--suggest", str(more), "--out", "next.csv"]) if words else ""
+    return {"line": line, "more": more, "half": half is not None} if more > 0 else None
+
+
 def audit(result: Result) -> tuple[Drawn, dict[str, Any]]:
-    """The intervals from labels, the widths to come, and the verdict."""
-    return [by_category.audited(result), curves.widths(result)], audits.context(result)
+    """The intervals from labels, the widths to come, what the test sees, and what to label next."""
+    estimates, suggested = by_category.chosen_first(result), len(result.get("suggested") or [])
+    for item in estimates:
+        item["reference"] = reference(str(item["citation"])) if item.get("citation") else None
+    width = curves.expected(result, (finite(result.get("labels")) or 0) + suggested) if suggested else None
+    return [by_category.audited(result), curves.widths(result)], {
+        "audited": best(result.get("estimate")),
+        "claim": best(result.get("headline")),
+        "power": power(result),
+        "estimates": estimates,
+        "steps": curves.width_steps(result),
+        "next": next_command(result),
+        "next_width": "" if width is None else points(width),  # once the suggested rows are labelled, too
+    }
+
+
+# ------------------------------------------------------------------------------------------ evaluate
+
+MOST_CLASSES = 200  # in the table of classes
+MOST_CELLS = 15  # classes in the grid of confusions; beyond it the largest confusions are listed
+MOST_PAIRS = 20
+MOST_FILES = 3  # shown in full where several were evaluated
+EVALUATE_CHARTS = (
+    curves.risk_coverage, by_category.votes, curves.vote_trade_off, curves.vote_subsets, curves.reliability,
+    by_category.per_class, by_category.slices,
+)  # fmt: skip
+
+
+def meaning(name: str, result: Result) -> str:
+    """What a metric says, with the options it was read at."""
+    if name not in WORDS["metric_words"]:
+        return str(result.get("description") or "")
+    words = {"risk": "so many", "coverage": "part", "k": str(result.get("k", "few"))}
+    words |= {key: given(result[key]) for key in ("risk", "coverage") if finite(result.get(key)) is not None}
+    text: str = WORDS["metric_words"][name].format(**words)
+    return f"of class {short(result['positive'], 40)}: {text}" if result.get("positive") is not None else text
+
+
+def _confusion(result: Result) -> dict[str, Any] | None:
+    """A small grid with the share of each row, or the largest confusions where there are many classes."""
+    table = result.get("confusion") or {}
+    called, counts = [short(name) for name in table.get("classes") or []], table.get("counts") or []
+    if not called or len(counts) != len(called):
+        return None
+    shares = [[(count, count / (sum(row) or 1)) for count in row] for row in counts]
+    pairs = [
+        {"truth": called[i], "prediction": called[j], "count": count, "share": share}
+        for i, row in enumerate(shares)
+        for j, (count, share) in enumerate(row)
+        if i != j and count
+    ]
+    pairs.sort(key=lambda pair: -pair["count"])
+    title = "No confusions: every row is right"
+    if pairs:
+        worst = pairs[0]
+        title = f"Most common confusion: {short(worst['truth'], 40)} taken for {short(worst['prediction'], 40)}"
+        title += f", {rows_text(worst['count'])} ({percent(worst['share'])} of that class)"
+    if len(called) > MOST_CELLS:
+        caption = f"The {min(MOST_PAIRS, len(pairs))} largest confusions among {len(called)} classes."
+        return {"title": title, "caption": caption, "pairs": pairs[:MOST_PAIRS]}
+    caption = "Rows by true and predicted class. The stronger the colour, the larger the share of the true class."
+    return {"title": title, "caption": caption, "names": called, "grid": list(zip(called, shares, strict=True))}
 
 
 def evaluate(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """Charts and names for one labelled file, or for several one after another."""
-    files_ = by_category.best_files_first(result) if result.get("files") else [dict(result)]
+    files = by_category.best_files_first(result) if result.get("files") else [dict(result)]
     drawn: Drawn = [by_category.files(result)] if result.get("files") else []
     sheets = []
-    for index, item in enumerate(files_[: evaluation.MOST_FILES]):
-        item = evaluation.with_slices({**item, "command": "evaluate"})
-        mine = [
-            replace(figure, name=f"{figure.name}-{index}")
-            for chart in EVALUATE_CHARTS
-            if (figure := chart(item)) is not None
+    for index, item in enumerate(files[:MOST_FILES]):
+        metrics = item.get("metrics") or {}
+        # the accuracy of all rows, and of each slice, stands where an estimate has its headline
+        slices = [
+            {**each, "headline": (each.get("metrics") or {}).get("accuracy")} for each in item.get("slices") or []
         ]
-        drawn += mine
+        item |= {"command": "evaluate", "headline": metrics.get("accuracy"), "slices": slices}
+        mine = {made.name: made for chart in EVALUATE_CHARTS if (made := chart(item)) is not None}
+        figures = {name: replace(figure, name=f"{name}-{index}") for name, figure in mine.items()}
+        drawn += figures.values()
+        classes = by_category.worst_classes(item)[1][:MOST_CLASSES]
+        columns = dict.fromkeys(key for each in classes for key in each if key != "class")
         sheets.append(
             {
                 "result": item,
-                "figures": {figure.name.removesuffix(f"-{index}"): figure for figure in mine},
+                "figures": figures,
                 "votes": votes_grids(item),
-                **evaluation.context(item),
+                "view": evaluation_view(item),
+                "accuracy": best(metrics.get("accuracy")),
+                "meanings": [(name, meaning(name, metric)) for name, metric in metrics.items() if best(metric)],
+                "class_rows": classes,
+                "class_columns": [
+                    name
+                    for name in columns
+                    if any(finite(each.get(name)) is not None or best(each.get(name)) for each in classes)
+                ],
+                "confusion": _confusion(item),
+                "disca": best(metrics.get("disca")),
             }
         )
-    return drawn, {"sheets": sheets, "left": len(files_) - len(sheets)}
+    return drawn, {"sheets": sheets, "left": len(files) - len(sheets)}
+
+
+# ------------------------------------------------------------------------------------------ compare
+
+FEW_MODELS = 3  # as many have their bands in the large chart
+COLUMNS = {**METRICS, "brier": "Brier", "ece": "ECE"}
+KINDS = {
+    "auc_against_coverage_at_risk": ("answers more", "high"),
+    "tail": ("first rows", "high"),
+    "auc_against_disca": ("DiSCA", "low"),
+    "contested": ("DiSCA alone", "quiet"),
+}
+"""Findings about two models: words and style of the badge, the weightiest first."""
+OURS = {"didma": "mishra2022", "nidma": "mishra2022"}
+JUDGES = {"auc_coverage": "AUC", "disca": "DiSCA", "coverage_at_risk": "coverage at risk"}
+"""Metrics whose choice stands beside that of the thresholds."""
+
+
+def pairs(result: Result, domain: str) -> list[dict[str, Any]]:
+    """Findings about two models, each with its badge; those that DiSCA alone supports come last."""
+    out = []
+    by_name = {str(model.get("name")): model for model in result.get("models") or []}
+    for finding in result.get("findings") or []:
+        kind = str(finding.get("name"))
+        if finding.get("domain") != domain or kind not in KINDS:
+            continue
+        pair = [score(by_name.get(str(name)) or {}, domain, "coverage_at_risk") for name in finding.get("models") or []]
+        # contested: the model that AUC prefers also answers more at the accepted risk
+        if kind == "auc_against_disca" and len(pair) == 2 and all(pair) and pair[0]["value"] > pair[1]["value"]:
+            kind = "contested"
+        badge, style = KINDS[kind]
+        out.append({**finding, "kind": kind, "badge": badge, "style": style})
+    return sorted(out, key=lambda item: (list(KINDS).index(item["kind"]), -(finite(item.get("share")) or 0.0)))
+
+
+def disca_table(result: Result, domain: str) -> dict[str, Any] | None:
+    """DiSCA of each model at each tolerance, the best on top, in the form of the paper's Table 2."""
+    called, rows = names(result), list[dict[str, Any]]()
+    for model in result.get("models") or []:
+        disca = score(model, domain, "disca")
+        cells = [entry for each in disca.get("by_tolerance") or [] if (entry := best(each))]
+        for entry, later in zip(cells, [*cells[1:], {}], strict=False):
+            spared = later.get("never_below", True)
+            entry["style"] = "" if entry.get("never_below") else "edge" if spared else "below"
+        rows += [{"name": called[str(model.get("name"))], "cells": cells, "disca": disca}] if cells else []
+    if not rows:
+        return None
+    heads, chosen = (
+        [cell.get("tolerance") for cell in rows[0]["cells"]],
+        (result.get("settings") or {}).get("tolerance"),
+    )
+    rows.sort(key=lambda row: -row["disca"]["value"])
+    for at in range(len(heads)):
+        column = [row["cells"][at] for row in rows if len(row["cells"]) > at]
+        top = max(item["value"] for item in column)
+        for entry in column:
+            entry["top"] = entry["value"] == top
+    grids = list(rows[0]["disca"].get("by_grid") or {})
+    chosen = finite((result.get("settings") or {}).get("tolerance"))
+    return {"heads": heads, "rows": rows, "chosen": chosen, "grids": grids, "where": DOMAINS[domain]}
+
+
+def notes(result: Result) -> list[dict[str, Any]]:
+    """What each metric says and where it comes from; only metrics that this result has."""
+    settings, every = result.get("settings") or {}, result.get("models") or []
+    ranked = [name for name in COLUMNS if any(name in rankings(result, domain) for domain in DOMAINS)]
+    out: list[dict[str, Any]]
+    out = [{"name": COLUMNS[name], "key": name, "text": meaning(name, settings)} for name in ranked]
+    for name, text in WORDS["noted"].items():
+        if any(part(model, domain).get(name) for model in every for domain in DOMAINS):
+            out.append({"name": name.replace("_", " "), "key": name, "text": text})
+    for item in out:
+        try:
+            key = OURS.get(item["key"]) or str(find("metric", item["key"]).citation)
+            item["reference"] = reference(key)
+        except UsageError:  # this installation does not know it
+            item["reference"] = None
+    return out
+
+
+def choices(result: Result) -> str:
+    """Which model AUC, DiSCA and coverage at risk would choose, beside the one that may answer most."""
+    led, by_metric, called = leader(result), rankings(result), names(result)
+    first = None if led is None else str(led[0].get("name"))
+    chosen: dict[str, list[str]] = {}
+    for metric, name in JUDGES.items():
+        tops = [str(row.get("model")) for row in by_metric.get(metric) or [] if row.get("rank") == 1]
+        if tops:
+            chosen.setdefault(first if first in tops else tops[0], []).append(name)
+    if not chosen:
+        return ""
+    if len(chosen) == 1 and first not in chosen:
+        ((who, each),) = chosen.items()
+        text = f"{listed(each)} agree{'s' if len(each) == 1 else ''} on {called.get(who, who)}"
+        return f"{text}." if led is None else f"{text}, which may answer less at the accuracy that is required."
+    own = chosen.pop(first, []) if first is not None else []
+    if not chosen:
+        return f"{listed(own)} choose{'s' if len(own) == 1 else ''} the same model."
+    others = [f"{listed(each)} would choose {called.get(who, who)}" for who, each in chosen.items()]
+    text = f"{listed(own)} agree{'s' if len(own) == 1 else ''}; " if own else ""
+    return f"{text}{'; '.join(others)}."
+
+
+def badges(result: Result) -> list[dict[str, str]]:
+    """Badges of the headline: what the bound promises, what the threshold did elsewhere, who would choose another."""
+    led, out = leader(result), []
+    many, level = len(result.get("models") or []), finite(result.get("level"))
+    if led is not None:
+        model, at = led
+        text = "The bound holds for rows drawn like these, however few, although the threshold was looked for on them."
+        if many > 1 and level is not None:
+            text += f" It does not pay for having picked the best of {many} models: for that ask for the level "
+            text += f"{round(1 - (1 - level) / many, 6):g}."
+        kind = str(at.get("kind") or at["selective_accuracy"].get("kind") or "")
+        out.append({"badge": kind, "style": "", "text": text})
+        away = elsewhere(model, at.get("threshold"))
+        if finite(away.get("value")) is not None:
+            holds = away["value"] >= at["accuracy"]
+            text = f"Out of its domain the same threshold answers {percent(away['coverage'])}, and "
+            text += f"{percent(away['value'])} of that is right ({percent_range(away['lower'], away['upper'])}): "
+            text += "as required there too, but seen, not promised." if holds else "the promise does not carry over."
+            out.append({"badge": "elsewhere", "style": "quiet" if holds else "none-badge", "text": text})
+    if sentence := choices(result):
+        same = "would" not in sentence
+        out.append({"badge": "agreed" if same else "disputed", "style": "high" if same else "low", "text": sentence})
+    return out
+
+
+def cards(result: Result) -> list[dict[str, Any]]:
+    """The best model by each of four metrics: its value, and how often it is the best in replicates."""
+    risk = finite((result.get("settings") or {}).get("risk"))
+    titles = {"accuracy": "Most accurate on all rows", "auc_coverage": "Best by AUC", "disca": "Best by DiSCA"}
+    titles["coverage_at_risk"] = "Answers most" + ("" if risk is None else f" with {given(risk)} wrong")
+    by_metric, called, out = rankings(result), names(result), []
+    for metric, title in titles.items():
+        if rows := by_metric.get(metric):
+            ties = sum(row.get("rank") == 1 for row in rows) - 1
+            about = {"model": called.get(str(rows[0].get("model")), ""), "row": best(rows[0]), "ties": ties}
+            out.append({"title": title, **about, "share": metric in ("accuracy", "coverage_at_risk")})
+    return out
+
+
+def compared(result: Result) -> list[dict[str, Any]]:
+    """How the models were compared in each domain: on the same rows or apart, and why."""
+    out = []
+    for domain, words in DOMAINS.items():
+        if paired := (result.get("paired") or {}).get(domain):
+            rows = {finite((model.get(domain) or {}).get("rows")) for model in result.get("models") or []} - {None}
+            many = rows_text(rows.pop()) if len(rows) == 1 else "rows of each model's own number"
+            out.append({"domain": words, "paired": bool(paired.get("paired")), "why": paired.get("why"), "rows": many})
+    return out
 
 
 def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
@@ -124,19 +385,21 @@ def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
         *small,
     ]
     shown = {**result, "models": models.drawn(result)}
-    each = list(DOMAINS)
     return drawn, {
         "small": small,
         "styles": models.STYLES,
-        "badges": comparison.badges(result),
-        "cards": comparison.cards(result),
-        "compared": comparison.compared(result),
+        "badges": badges(result),
+        "cards": cards(result),
+        "compared": compared(result),
         "left": len(result.get("models") or []) - len(shown["models"]),
-        "findings": {name: comparison.pairs(result, name) for name in each},
-        "disca": [table for name in each if (table := comparison.disca_table(shown, name))],
-        "notes": comparison.notes(result),
+        "findings": {name: pairs(result, name) for name in DOMAINS},
+        "disca": [table for name in DOMAINS if (table := disca_table(shown, name))],
+        "notes": notes(result),
         "domains": DOMAINS,
     }
+
+
+# ------------------------------------------------------------------------------------------ stress, rank
 
 
 def stress(result: Result) -> tuple[Drawn, dict[str, Any]]:
@@ -148,48 +411,107 @@ def stress(result: Result) -> tuple[Drawn, dict[str, Any]]:
     return [item for some in drawn for item in some], {"stress_kinds": pages}
 
 
+MOST_EXAMPLES = 20
+MOST_WORDS = 300  # of an example; longer ones would swell the page
+STRONGEST = 0.72  # opacity of the largest attribution: the ink on it stays readable
+
+
+def drawn_examples(result: Result) -> list[dict[str, Any]]:
+    """The first examples, each with a line for each model, in the order of the ranking."""
+    order = [str(item.get("model")) for item in result.get("ranking") or []]
+    factors = [name for name, _ in drawn_factors(result)]
+    out = []
+    for example in (result.get("examples") or [])[:MOST_EXAMPLES]:
+        every = example.get("models") or {}
+        numbers = [n for model in every.values() for n in (*(model.get("values") or ()), model.get("separator"))]
+        largest = max((abs(v) for n in numbers if (v := finite(n)) is not None), default=0.0)
+        lines = [_line(example, name, every[name], largest, factors) for name in order if name in every]
+        out.append({"id": example.get("id"), "label": example.get("label"), "lines": lines, "largest": largest})
+    return out
+
+
+def drawn_factors(result: Result) -> list[tuple[str, str]]:
+    """Factors that have words in any example: name, and the heuristic that they measure."""
+    seen = {
+        name
+        for example in result.get("examples") or []
+        for model in (example.get("models") or {}).values()
+        for name, factor in (model.get("factors") or {}).items()
+        if factor.get("words")
+    }
+    every = (result.get("attribution") or {}).get("factors") or []
+    return [(str(item["name"]), str(item.get("heuristic") or "")) for item in every if item.get("name") in seen]
+
+
+def _line(
+    example: Mapping[str, Any], name: str, result: Mapping[str, Any], largest: float, factors: Sequence[str]
+) -> dict[str, Any]:
+    """One model's line: for each part the pieces of its text in order, words with their shade."""
+    positions, values, measured = example.get("places") or [], result.get("values") or [], result.get("factors") or {}
+    marked = [set(measured.get(factor, {}).get("words") or []) for factor in factors]
+    parts = []
+    for number_of, text in enumerate(example.get("parts") or []):
+        pieces: list[dict[str, Any]] = []
+        end = 0
+        for index, ((mine, start, stop), value) in enumerate(zip(positions, values, strict=True)):
+            if mine != number_of:
+                continue
+            if len(pieces) == MOST_WORDS:
+                pieces.append({"gap": " … (cut here)"})
+                break
+            marks = " ".join(f"w{at}" for at, some in enumerate(marked) if index in some)
+            pieces.append({"gap": text[end:start], **_word(text[start:stop], value, largest), "marks": marks})
+            end = stop
+        else:
+            pieces.append({"gap": text[end:]})
+        parts.append(pieces)
+    separator, target = finite(result.get("separator")), result.get("target")
+    out: dict[str, Any] = {"model": name, "target": target, "probability": result.get("probability"), "parts": parts}
+    out |= {"separator": None if separator is None or len(parts) < 2 else _word("│", separator, largest)}
+    return out | {"right": target == example.get("label")}
+
+
+def _word(text: str, value: float, largest: float) -> dict[str, Any]:
+    """A word with its colour: for or against the class, and how strongly, of the largest in the example."""
+    shade = 0.0 if not largest else min(abs(value) / largest, 1) * STRONGEST
+    title = f"{text}: {value:+.3f}".replace(": -", ": \N{MINUS SIGN}")
+    return {"word": text, "side": "for" if value > 0 else "against", "shade": f"{shade:.3f}", "title": title}
+
+
 def rank(result: Result) -> tuple[Drawn, dict[str, Any]]:
-    """Chances and accuracies of the models, and the tables."""
-    return [by_category.best_chances(result), by_category.shots(result)], few_shot.context(result)
+    """Chances and accuracies of the models, and the words that they look at."""
+    more = {"examples": drawn_examples(result), "factors": drawn_factors(result)}
+    more |= {"examples_left": max(len(result.get("examples") or []) - MOST_EXAMPLES, 0)}
+    more |= {"attribution": result.get("attribution") or {}}
+    return [by_category.best_chances(result), by_category.shots(result)], more
+
+
+# ------------------------------------------------------------------------------------------ history
+
+MOST_JOBS = 20
+MOST_ROWS = 200  # of a table of past parts or runs
 
 
 def history(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """The newest estimates of each job along time, how they changed, and the tables."""
     jobs, drawn, pages = result.get("jobs") or [], list[Any](), list[Any]()
     for index, job in enumerate(item for item in jobs[:MOST_JOBS] if item.get("runs")):
-        large, small = over_time.newest(job, index), over_time.changes(job, index)
+        large, small, view = over_time.newest(job, index), over_time.changes(job, index), job_view(job)
         drawn += [large, *small]
-        view = job_view(job)
         grids = []
         for grid in view.grids:
             older = max(len(grid.rows) - MOST_ROWS, 0)
             marked = frozenset(i - older for i in grid.marked if i >= older)
             grids.append((replace(grid, rows=grid.rows[older:], marked=marked), older))
         left = sum(len(item.get("seen") or []) > 1 for item in over_time.shown_parts(job)) - len(small)
-        pages.append(
-            {
-                "name": job.get("job"),
-                "view": view,
-                "kind": over_time.cut_of(job),
-                "large": None if large is None else large.name,
-                "small": small,
-                "left": max(left, 0) if small else 0,
-                "grids": grids,
-            }
-        )
+        page = {"name": job.get("job"), "view": view, "kind": over_time.cut_of(job), "small": small, "grids": grids}
+        page |= {"large": None if large is None else large.name, "left": max(left, 0) if small else 0}
+        pages.append(page)
     return drawn, {"history_jobs": pages, "more_jobs": max(len(jobs) - MOST_JOBS, 0)}
 
 
 SECTIONS: dict[str, Callable[[Result], tuple[Drawn, dict[str, Any]]]] = {
-    "estimate": estimate,
-    "evaluate": evaluate,
-    "demo": demo,
-    "backtest": backtest,
-    "audit": audit,
-    "compare": compare,
-    "stress": stress,
-    "rank": rank,
-    "history": history,
+    section.__name__: section for section in (estimate, evaluate, demo, backtest, audit, compare, stress, rank, history)
 }
 """Charts and names for the template, by command."""
 

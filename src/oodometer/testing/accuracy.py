@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from math import isfinite
 from typing import Any, Literal
 
@@ -62,7 +62,18 @@ def assert_accuracy(
     True
     """
     __tracebackhide__ = True
-    _check(end, trust, metric, {"at_least": at_least, "drop_at_most": drop_at_most})
+    if end not in ("value", "lower", "upper"):
+        raise UsageError(f"expected end to be value, lower or upper, got {end!r}")
+    if trust is not None and trust not in _TRUST:
+        raise UsageError(f"expected trust to be none, low or high, got {trust!r}")
+    for name, share in (("at_least", at_least), ("drop_at_most", drop_at_most)):
+        value: Any = share
+        if share is not None and not (isinstance(value, (int, float)) and isfinite(share)):
+            raise UsageError(f"expected {name} to be a number such as 0.9, got {share!r}")
+        if share is not None and metric == "accuracy" and not 0 <= share <= 1:
+            raise UsageError(f"expected {name} to be a fraction from 0 to 1 such as 0.9, got {share!r}")
+    if at_least is None and drop_at_most is None:
+        raise UsageError("expected at_least=0.9 or drop_at_most=0.02: say what passes")
     if metric != "accuracy" and not isinstance(reference, Estimation):
         options.setdefault("metrics", (metric,))
     if isinstance(reference, Estimation):
@@ -78,29 +89,13 @@ def assert_accuracy(
     metric = canonical("metric", metric, metrics_of(result))
     limits = [] if at_least is None else [float(at_least)]
     if drop_at_most is not None:
-        truths = metrics_of(result)[metric].reference
-        if truths is None:
+        truth = metrics_of(result)[metric].reference if metric in metrics_of(result) else 0.0
+        if truth is None:
             raise UsageError(f"the {metric} of the reference is not known; give at_least")
-        limits.append(truths - float(drop_at_most))
-    limit = max(limits)
-    faults = _faults(result, metric, end, limit, trust)
-    if faults:
-        raise TooLow(_message(result, metric, limit, faults), result)
+        limits.append(truth - float(drop_at_most))
+    if message := _message(result, metric, end, max(limits), trust):
+        raise TooLow(message, result)
     return result
-
-
-def _check(end: str, trust: str | None, metric: str, limits: Mapping[str, Any]) -> None:
-    if end not in ("value", "lower", "upper"):
-        raise UsageError(f"expected end to be value, lower or upper, got {end!r}")
-    if trust is not None and trust not in _TRUST:
-        raise UsageError(f"expected trust to be none, low or high, got {trust!r}")
-    for name, share in limits.items():
-        if share is not None and not (isinstance(share, (int, float)) and isfinite(share)):
-            raise UsageError(f"expected {name} to be a number such as 0.9, got {share!r}")
-        if share is not None and metric == "accuracy" and not 0 <= share <= 1:
-            raise UsageError(f"expected {name} to be a fraction from 0 to 1 such as 0.9, got {share!r}")
-    if all(share is None for share in limits.values()):
-        raise UsageError("expected at_least=0.9 or drop_at_most=0.02: say what passes")
 
 
 def _headline(item: Estimation | Part, metric: str) -> Headline:
@@ -110,46 +105,33 @@ def _headline(item: Estimation | Part, metric: str) -> Headline:
     return made[metric].headline
 
 
-def _parts(result: Estimation) -> list[tuple[str, Part]]:
-    return [("chunk", part) for part in result.chunks] + [("slice", part) for part in result.slices]
-
-
-def _faults(result: Estimation, metric: str, end: End, limit: float, trust: str | None) -> list[str]:
-    """What is wrong, in a line each; the first is that of the whole."""
-    head, text = _headline(result, metric), _said(metric)
-    out = []
+def _message(result: Estimation, metric: str, end: End, limit: float, trust: str | None) -> str:
+    """What is wrong, in a line each, the whole first, and the number with its worst parts; "" where it holds."""
+    text: Callable[[float], str] = percent if metric == "accuracy" else number
+    head, reference = _headline(result, metric), metrics_of(result)[metric].reference
+    every = [("chunk", part) for part in result.chunks] + [("slice", part) for part in result.slices]
+    parts = [(title, part, _headline(part, metric)) for title, part in every]
+    lines = []
     if getattr(head, end) < limit:
-        short = "" if end == "value" else f"with its {end} end at {text(getattr(head, end))},"
-        out.append(f"{metric} is estimated at {text(head.value)}, {short} below {text(limit)}")
+        short = "" if end == "value" else f" with its {end} end at {text(getattr(head, end))},"
+        lines.append(f"{metric} is estimated at {text(head.value)},{short} below {text(limit)}")
     if trust is not None and _TRUST.index(head.trust) < _TRUST.index(trust):
-        out.append(f"trust in the estimate is {head.trust}, and {trust} is asked for")
-    low = [title for title, part in _parts(result) if getattr(_headline(part, metric), end) < limit]
+        lines.append(f"trust in the estimate is {head.trust}, and {trust} is asked for")
+    low = [title for title, _, item in parts if getattr(item, end) < limit]
     if low:
-        many = f"{len(low)} of {len(_parts(result))} {low[0] if len(set(low)) == 1 else 'part'}s"
-        out.append(f"{metric} is estimated too low, below {text(limit)}, in {many}")
-    return out
-
-
-def _said(metric: str) -> Callable[[float], str]:
-    """How a value of the metric is written: accuracies in percent."""
-    return percent if metric == "accuracy" else number
-
-
-def _message(result: Estimation, metric: str, limit: float, faults: Sequence[str]) -> str:
-    head, reference, text = _headline(result, metric), metrics_of(result)[metric].reference, _said(metric)
-    lines = [" ".join(fault.split()) for fault in faults]
+        many = f"{len(low)} of {len(parts)} {low[0] if len(set(low)) == 1 else 'part'}s"
+        lines.append(f"{metric} is estimated too low, below {text(limit)}, in {many}")
+    if not lines:
+        return ""
     ends = f"{text(head.lower)} to {text(head.upper)}, {percent(head.level, None)} {head.kind} interval"
     lines.append(f"  {metric}: {text(head.value)}, {ends}")
     lines.append(f"  trust {head.trust}: {head.why}" if head.why else f"  trust {head.trust}")
     if reference is not None:
         lines.append(f"  reference: {text(reference)} on {result.reference['rows']:,} rows")
-    worst = sorted(_parts(result), key=lambda item: _headline(item[1], metric).value)
-    if worst:
-        lines.append(f"  the lowest {min(len(worst), _MOST)} of {len(worst)} parts:")
-    for title, part in worst[:_MOST]:
-        item = _headline(part, metric)
+    worst = sorted(parts, key=lambda item: item[2].value)
+    lines += [f"  the lowest {min(len(worst), _MOST)} of {len(worst)} parts:"] if worst else []
+    for title, part, item in worst[:_MOST]:
         row = f"    {title} {part.name}: {text(item.value)} [{text(item.lower)}, {text(item.upper)}]"
-        alarm = f", {alarm_text(part.fell)}" if alarm_text(part.fell) == "ALARM" else ""
+        alarm = ", ALARM" if alarm_text(part.fell) == "ALARM" else ""
         lines.append(f"{row} on {part.rows:,} rows{alarm}")
-    lines += [f"  warning: {warning}" for warning in result.warnings]
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"  warning: {warning}" for warning in result.warnings)])

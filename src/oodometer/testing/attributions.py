@@ -1,10 +1,10 @@
-"""Attributions: the contract checks of attributions, of their factors, and of what any method says of itself."""
+"""Attributions and shifts: their contract checks, and those of the factors of attributions."""
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,49 +12,41 @@ import numpy as np
 from ..arrays import Array
 from ..attributions import Attribution, Model, WordAttributions, Words
 from ..attributions.factors import Factor
-from ..citations import BIBTEX
-from ..errors import InputError, UsageError
+from ..errors import UsageError
+from ..shifts import ImageShift, TextShift
+from ..shifts.text import Dropped
+from .methods import check_said, refuses
 
 _PAIRS = (
     ("Unless the good men drew a map, the tall judge was sleeping.", "The tall men drew a good map."),
     ("The judge thought that the old king was singing.", "the old king was singing"),
 )
 _SINGLE = ("The tall man drew the big map while he was singing.", "Some waiter ate and the young guest was sleeping.")
+_TEXTS: tuple[Any, ...] = (
+    "a good film, and not dull",
+    ("the old film was seen", "a scene was bad"),
+    Words(("was it good?", "it was great"), 2),
+)
 
 
 def check_factor(make: Callable[[], Factor]) -> None:
     """Check a factor: what it says of itself, that it gives a finite number or None, changes nothing, scales with the
     attributions and says None where its words are absent.
 
-    Parameters
-    ----------
-    make :
-        Makes one: its class, as a rule.
-
-    Raises `AssertionError` with the name of the rule that was broken.
+    ``make`` makes one: its class, as a rule. Raises `AssertionError` with the name of the rule that was broken.
 
     >>> from oodometer.attributions.factors import MaxDiff
     >>> check_factor(MaxDiff)
     """
     factor = make()
-    # what a factor says of itself
-    sentence = " ".join((inspect.getdoc(type(factor)) or "").split())
-    assert factor.name == factor.name.strip().lower(), "a name in lower case"
-    assert factor.name, "a name"
-    for trait in ("about", "heuristic"):
-        text = getattr(factor, trait)
-        assert text, f"`{trait}` is one sentence"
-        assert not text.endswith("."), f"`{trait}` is one sentence without its full stop"
+    check_said(factor, "ranked lower", "Heuristic:")
+    assert factor.heuristic, "`heuristic` is one sentence"
+    assert not factor.heuristic.endswith("."), "`heuristic` is one sentence without its full stop"
     assert factor.needs in ((), ("pair",)), '`needs` is empty or ("pair",)'
-    assert factor.citation in BIBTEX, f"{factor.citation} stands in citations.bib"
-    assert "Source:" in sentence, "the docstring names a source"
-    assert "ranked lower" in sentence, "the docstring says which direction is bad"
-    assert "Heuristic:" in sentence, "the docstring says which heuristic it measures"
-    assert ">>>" in sentence, "the docstring has an example"
     rng = np.random.default_rng(0)
     values = []
     for text in (*_PAIRS, *_SINGLE):
-        result = _found(Words(text), rng.normal(size=len(Words(text).words)), rng.normal())
+        result = _attributed(Words(text), rng.normal(size=len(Words(text).words)), rng.normal())
         before = result.values.copy()
         value = factor.value(result)
         values.append(value)
@@ -64,37 +56,18 @@ def check_factor(make: Callable[[], Factor]) -> None:
             continue
         assert isinstance(value, float), "a number or None"
         assert math.isfinite(value), "a finite number"
-        twice = factor.value(_found(result.words, 2 * result.values, 2 * result.separator))
+        twice = factor.value(_attributed(result.words, 2 * result.values, 2 * result.separator))
         assert twice is not None, "whether there is a number hangs on the words"
         assert math.isclose(twice, 2 * value, rel_tol=1e-9), "twice the attributions, twice the number"
     assert any(value is not None for value in values), "some example has a number"
     if "pair" in factor.needs:
         assert values[len(_PAIRS) :] == [None] * len(_SINGLE), "None for a single text, where a pair is needed"
-    odd = _found(Words(("12 34", "")), np.array([0.5, 0.25]), float("nan"))
+    odd = _attributed(Words(("12 34", "")), np.array([0.5, 0.25]), float("nan"))
     assert factor.value(odd) is None or not factor.needs, "None where a part has no word"
 
 
-def _found(words: Words, values: Array, separator: float) -> WordAttributions:
+def _attributed(words: Words, values: Array, separator: float) -> WordAttributions:
     return WordAttributions(words, values, separator if words.is_pair else float("nan"), 1, 0.9)
-
-
-def check_said(method: Any) -> None:
-    """Check name, sentence, docstring and citation of a method; `AssertionError` names the rule that was broken."""
-    text = inspect.getdoc(type(method)) or ""
-    assert method.name
-    assert method.name == method.name.strip().lower(), "a name in lower case"
-    assert method.about, "`about` is one sentence"
-    assert not method.about.endswith("."), "`about` is one sentence without its full stop"
-    assert "Source:" in text, "the docstring names a source"
-    assert ">>>" in text, "the docstring has an example"
-    assert method.citation in BIBTEX, f"{method.citation} stands in citations.bib"
-
-
-_TEXTS: tuple[Any, ...] = (
-    "a good film, and not dull",
-    ("the old film was seen", "a scene was bad"),
-    Words(("was it good?", "it was great"), 2),
-)
 
 
 def check_attribution(make: Callable[[], Attribution], model: Model | None = None) -> None:
@@ -109,17 +82,15 @@ def check_attribution(make: Callable[[], Attribution], model: Model | None = Non
     """
     method = make()
     check_said(method)
-    assert all(isinstance(value, bool | int | float | str | None) for value in method.options().values()), (
-        "options are plain values"
-    )
+    plain = all(isinstance(value, bool | int | float | str | None) for value in method.options().values())
+    assert plain, "options are plain values"
     probe = _known_words if model is None else model
     steps: list[tuple[int, int]] = []
     result = method.explain(probe, _TEXTS, progress=lambda done, total: steps.append((done, total)))
     assert steps, "progress is told"
     assert steps[-1][0] == steps[-1][1], "progress ends at the whole"
-    assert [entry.words.text for entry in result] == [getattr(entry, "text", entry) for entry in _TEXTS], (
-        "texts in their order"
-    )
+    texts = [getattr(entry, "text", entry) for entry in _TEXTS]
+    assert [entry.words.text for entry in result] == texts, "texts in their order"
     assert result[2].words.feature == 2, "words that are given are kept"
     for item in result:
         assert item.values.shape == (len(item.words.words),), "a value for each word"
@@ -127,55 +98,115 @@ def check_attribution(make: Callable[[], Attribution], model: Model | None = Non
         assert np.isfinite(item.values).all(), "values are finite"
         assert 0 <= item.probability <= 1, "the probability of the target is one"
     assert math.isnan(result[0].separator), "a single text has no separator"
-    again = make().explain(probe, _TEXTS)
-    assert all(_near(*two) for two in zip(result, again, strict=True)), "the same seed, the same values"
-    turned = method.explain(probe, _TEXTS[::-1])
-    assert all(_near(*two) for two in zip(result, turned[::-1], strict=True)), "the order of examples does not matter"
-    assert _near(result[1], method.explain(probe, _TEXTS[1:2])[0]), "an example does not depend on the others"
+
+    def near(some: Any, others: Any, rule: str) -> None:
+        """The same but for the rounding of a network that is asked in other batches."""
+        for two in zip(some, others, strict=True):
+            mine, yours = ([*item.values, *_numbers(item)[1:5]] for item in two)
+            assert np.allclose(mine, yours, rtol=0, atol=1e-5, equal_nan=True), rule
+
     predicted = [entry.target for entry in result]
-    given = method.explain(probe, _TEXTS, targets=predicted)
-    assert all(_near(*two) for two in zip(result, given, strict=True)), "the predicted class is explained by default"
-    other = method.explain(probe, _TEXTS, targets=[int(entry == 0) for entry in predicted])
-    assert all(two.target != entry.target for entry, two in zip(result, other, strict=True)), "targets are explained"
-    assert all(entry.probability > two.probability for entry, two in zip(result, other, strict=True)), (
-        "the predicted class is the most probable one"
-    )
-    for wrong in ([0], [0, 0, 99], [0, 0, -1]):
-        _refused(method, probe, _TEXTS, wrong, f"targets {wrong}")
+    near(result, make().explain(probe, _TEXTS), "the same seed, the same values")
+    near(result, method.explain(probe, _TEXTS[::-1])[::-1], "the order of examples does not matter")
+    near(result[1:2], method.explain(probe, _TEXTS[1:2]), "an example does not depend on the others")
+    near(result, method.explain(probe, _TEXTS, targets=predicted), "the predicted class is explained by default")
+    others = method.explain(probe, _TEXTS, targets=[int(entry == 0) for entry in predicted])
+    for entry, other in zip(result, others, strict=True):
+        assert other.target != entry.target, "targets are explained"
+        assert entry.probability > other.probability, "the predicted class is the most probable one"
     groups = method.groups_for(probe, _TEXTS)
     assert sorted(at for group in groups for at in group) == list(range(len(_TEXTS))), "each text is in one group"
     for group in groups:
         for at, apart in zip(group, method.explain(probe, [_TEXTS[entry] for entry in group]), strict=True):
-            same = [np.array_equal(*both, equal_nan=True) for both in zip(_said(apart), _said(result[at]), strict=True)]
-            assert all(same), "a group that is explained apart has the same values, to the last bit"
-    for texts, rule in ((["good", " "], "a text without words"), ([], "no texts"), ("good", "a text alone")):
-        _refused(method, probe, texts, None, rule)
+            both = zip(_numbers(apart), _numbers(result[at]), strict=True)
+            same = all(np.array_equal(*pair, equal_nan=True) for pair in both)
+            assert same, "a group that is explained apart has the same values, to the last bit"
+    for targets in ([0], [0, 0, 99], [0, 0, -1]):
+        refuses(partial(method.explain, probe, _TEXTS, targets=targets), f"targets {targets} are refused")
+    for wrong, rule in ((["good", " "], "a text without words"), ([], "no texts"), ("good", "a text alone")):
+        refuses(partial(method.explain, probe, wrong), f"{rule}: refused")
 
 
-def _said(item: WordAttributions) -> list[Any]:
+def _numbers(item: WordAttributions) -> list[Any]:
     return [item.values, item.separator, item.target, item.probability, item.base, item.fit]
-
-
-def _near(item: WordAttributions, two: WordAttributions) -> bool:
-    """Whether two are the same but for the rounding of a network that is asked in other batches."""
-    mine = [*item.values, item.separator, item.target, item.probability, item.base]
-    yours = [*two.values, two.separator, two.target, two.probability, two.base]
-    return bool(np.allclose(mine, yours, rtol=0, atol=1e-5, equal_nan=True))
 
 
 def _known_words(texts: list[Any]) -> list[list[float]]:
     """Probabilities of a function that knows a few words."""
-    plain = [text if isinstance(text, str) else " | ".join(text) for text in texts]
-    score = [
-        0.3 + 1.5 * ("good" in item) + ("great" in item) - 2.0 * ("bad" in item) + 0.5 * ("|" in item) for item in plain
-    ]
-    p = [1 / (1 + math.exp(-item)) for item in score]
-    return [[1 - item, item] for item in p]
+    out = []
+    for text in texts:
+        item = text if isinstance(text, str) else " | ".join(text)
+        score = 0.3 + 1.5 * ("good" in item) + ("great" in item) - 2.0 * ("bad" in item) + 0.5 * ("|" in item)
+        out.append([1 - 1 / (1 + math.exp(-score)), 1 / (1 + math.exp(-score))])
+    return out
 
 
-def _refused(method: Attribution, model: Model, texts: Any, targets: Any, rule: str) -> None:
-    try:
-        method.explain(model, texts, targets=targets)
-    except (InputError, UsageError):
-        return
-    raise AssertionError(f"{rule}: refused")
+def check_image_shift(make: Callable[[], ImageShift]) -> None:
+    """Check a shift of images: what it says of itself, sizes, that batches do not matter, seeds, severities.
+
+    ``make`` makes one: its class, as a rule. Raises `AssertionError` with the name of the rule that was broken.
+
+    >>> from oodometer.shifts.image.fog import Fog
+    >>> check_image_shift(Fog)
+    """
+    shift = make()
+    check_said(shift)
+    assert len(shift.constants) == len(shift.severities), "one constant for each severity"
+    assert shift.severities == tuple(range(1, len(shift.severities) + 1)), "severities count from 1"
+    images = np.random.default_rng(0).integers(0, 256, (7, 18, 24, 3), dtype=np.uint8)
+    before = images.copy()
+    moved = False
+    for severity in shift.severities:
+        whole = shift.apply(images, severity, seed=3, first_row=5)
+        assert whole.dtype == np.uint8, "uint8 images"
+        assert whole.shape == images.shape, "images of the same shape"
+        assert np.array_equal(images, before), "the images that were given stay as they are"
+        again = shift.apply(images, severity, seed=3, first_row=5)
+        assert np.array_equal(whole, again), "the same seed, the same pixels"
+        for row in range(len(images)):
+            alone = shift.apply(images[row : row + 1], severity, seed=3, first_row=5 + row)[0]
+            assert np.array_equal(alone, whole[row]), "an image does not depend on its batch"
+        moved = moved or not np.array_equal(whole, images)
+    assert moved, "some severity changes the images"
+    grey, several = images[..., 0], [images[0], images[1, :16, :9]]
+    assert shift.apply(grey, 1).shape == grey.shape, "grey images stay grey"
+    shapes = [item.shape for item in shift.apply(several, 1)]
+    assert shapes == [item.shape for item in several], "a list of several sizes"
+    for wrong in (0, len(shift.severities) + 1, True, 1.5):
+        refuses(partial(shift.apply, images, wrong), f"severity {wrong!r} is refused", UsageError)  # type: ignore[arg-type]
+
+
+def check_text_shift(make: Callable[[], TextShift]) -> None:
+    """Check a shift of texts or dialogues: what it says of itself, seeds, that rows do not matter to each other, that
+    draws are nested, severities.
+
+    ``make`` makes one that is ready to work, with the training texts and synonyms that it needs. Raises
+    `AssertionError` with the name of the rule that was broken.
+
+    >>> from oodometer.shifts.text.casing import Casing
+    >>> check_text_shift(Casing)
+    """
+    shift = make()
+    check_said(shift)
+    assert shift.usual, "`usual` names severities, as they are typed"
+    assert shift.counts, "`counts` says what a target is"
+    turns = tuple(f"Old Tom {i} sees the big house, and then a small one." for i in range(6))
+    moved = False
+    for severity in shift.usual:
+        result = shift.apply(turns, severity, seed=3, row=5)
+        assert result == shift.apply(list(turns), severity, seed=3, row=5), "the same seed, the same texts"
+        make().apply(turns[:2], severity, seed=3, row=4)
+        assert result == make().apply(turns, severity, seed=3, row=5), "a text does not depend on the others"
+        if isinstance(result, Dropped):
+            assert result.why, "what is dropped has a reason"
+            assert not result.why.endswith("."), "the reason has no full stop"
+            continue
+        assert all(isinstance(turn, str) for turn in result.turns), "turns are texts"
+        assert 0 <= result.targets <= result.words, "targets are some of the words"
+        assert 1 <= len(result.turns) <= len(turns), "a shift adds no turns"
+        moved = moved or result.turns != turns
+    if not shift.for_dialogues:
+        assert moved, "some severity changes the texts"
+        assert isinstance(shift.apply([""], shift.usual[0]), Dropped), "a text without words is dropped"
+    for wrong in ("none", -1, True, None):
+        refuses(partial(shift.check_severity, wrong), f"severity {wrong!r} is refused", UsageError)

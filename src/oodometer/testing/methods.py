@@ -15,21 +15,10 @@ import numpy as np
 
 from ..arrays import Array, Ragged, softmax
 from ..citations import BIBTEX
-from ..errors import NotApplicable
+from ..errors import NotApplicable, OodometerError
 from ..fields import FIELDS
 from ..predictions import Predictions
 from ..results import plain
-
-__all__ = [
-    "check_calibrator",
-    "check_estimator",
-    "check_metric",
-    "check_score",
-    "example_candidates",
-    "example_record",
-    "in_another_order",
-]
-
 
 _CLASSES = 4
 
@@ -125,7 +114,36 @@ def in_another_order(record: Predictions, rng: np.random.Generator) -> Predictio
     return replace(record, _cache={}, **changes)
 
 
-def _check_refusal(why: str | None) -> bool:
+def refuses(call: Callable[[], Any], rule: str, kind: type[Exception] = OodometerError) -> None:
+    """Check that a call raises this error."""
+    try:
+        call()
+    except kind:
+        return
+    raise AssertionError(rule)
+
+
+_SAYS = {
+    "Source:": "names a source",
+    ">>>": "has an example",
+    "ranked lower": "says which direction is bad",
+    "Heuristic:": "says which heuristic it measures",
+}
+
+
+def check_said(method: Any, *more: str) -> None:
+    """Check name, sentence, docstring and citation of a method; ``more`` are words of the docstring, of `_SAYS`."""
+    text = " ".join((inspect.getdoc(type(method)) or "").split())
+    assert method.name, "a name"
+    assert method.name == method.name.strip().lower(), "a name in lower case"
+    assert method.about, "`about` is one sentence"
+    assert not method.about.endswith("."), "`about` is one sentence without its full stop"
+    for part in ("Source:", ">>>", *more):
+        assert part in text, f"the docstring {_SAYS[part]}"
+    assert method.citation in BIBTEX, f"{method.citation} stands in citations.bib"
+
+
+def _refused(why: str | None) -> bool:
     """Whether there is a reason, which is then one line."""
     assert why is None or (why.strip() and "\n" not in why), "a refusal is one line that says why"
     return why is not None
@@ -158,17 +176,16 @@ def _folded(method: Any, parts: list[Predictions]) -> Any:
 
 def _check_documented(cls: type) -> None:
     """A doctest at the class; formula and source there or at the pure function beside it."""
-    own = inspect.getdoc(cls) or ""
-    module = inspect.getmodule(cls)
-    functions = [f for _, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == cls.__module__]
-    text = "\n".join([own, *(inspect.getdoc(f) or "" for f in functions)])
-    assert ">>>" in own, f"{cls.__name__}: the docstring needs a doctest"
-    assert re.search("Sources?:", text), f"{cls.__name__}: the docstring needs 'Source:' and the paper"
-    assert any(sign in text for sign in ("=", "+", "(")), f"{cls.__name__}: the docstring needs the formula"
+    own, name = inspect.getdoc(cls) or "", cls.__name__
+    functions = [f for _, f in inspect.getmembers(inspect.getmodule(cls), inspect.isfunction)]
+    text = "\n".join([own, *(inspect.getdoc(f) or "" for f in functions if f.__module__ == cls.__module__)])
+    assert ">>>" in own, f"{name}: the docstring needs a doctest"
+    assert re.search("Sources?:", text), f"{name}: the docstring needs 'Source:' and the paper"
+    assert any(sign in text for sign in ("=", "+", "(")), f"{name}: the docstring needs the formula"
     citation = getattr(cls, "citation", None)
     values = citation in BIBTEX or getattr(cls, "bibtex", None)
-    assert values, f"{cls.__name__}: {citation!r} is not in citations.bib; a plugin sets `bibtex` to its own entry"
-    assert getattr(cls, "name", ""), f"{cls.__name__}: needs a name"
+    assert values, f"{name}: {citation!r} is not in citations.bib; a plugin sets `bibtex` to its own entry"
+    assert getattr(cls, "name", ""), f"{name}: needs a name"
 
 
 def _same(a: Any, b: Any, rule: str) -> None:
@@ -182,19 +199,18 @@ def check_estimator(factory: Callable[..., Any]) -> None:
     """Every rule of `oodometer.estimators.Estimator`, for a class or a factory that takes ``seed`` and ``level``."""
     rng = np.random.default_rng(3)
     reference, target = example_record(seed=1), example_record(300, seed=2, difficulty=1.6, labelled=False)
-    before = _snapshot(reference), _snapshot(target)
     fresh = factory(seed=5)
     _check_documented(type(fresh))
     assert fresh.assumes.strip(), "an estimator names its assumption"
-    untouched = pickle.dumps(vars(fresh))
+    before, untouched = _snapshot(reference), pickle.dumps(vars(fresh))
     fitted = fresh.fit(reference)
     assert pickle.dumps(vars(fresh)) == untouched, "fit changes the object that it is called on"
     if _answer(fitted, target) is None:  # a method that needs overlap may refuse a shifted target, never its own kind
         target = example_record(300, seed=2, labelled=False)
-        before = _snapshot(reference), _snapshot(target)
+    of_target = _snapshot(target)
     result = fitted.estimate(target)
-    assert (_snapshot(reference), _snapshot(target)) == before, "inputs were changed"
-    assert 0 <= result.lower <= result.value <= result.upper <= 1, "value and interval lie in [0, 1]"
+    assert (_snapshot(reference), _snapshot(target)) == (before, of_target), "inputs were changed"
+    _inside(result, "value and interval lie in [0, 1]")
     assert (result.method, result.citation) == (fresh.name, fresh.citation), "the result names its method"
     assert result.rows == len(target), "the result counts its rows"
     _same(fitted.estimate(target), result, "a second call gives the same result")
@@ -212,52 +228,38 @@ def check_estimator(factory: Callable[..., Any]) -> None:
     _same(halves.estimate(target), result, "references that are pooled give what one record gives")
     for pieces in _splits(target, rng):
         _same(_folded(fitted, pieces), result, "merging batches equals one pass")
-    truth = example_record(300, seed=2)
-    labelled = replace(target, label=truth.label, _cache={})
+    labelled = replace(target, label=example_record(300, seed=2).label, _cache={})
     _same(fitted.estimate(labelled), result, "labels in the target are not looked at")
-    wide, narrow = (
-        factory(level=0.99).fit(reference).estimate(target),
-        factory(level=0.5).fit(reference).estimate(target),
-    )
+    wide, narrow = (factory(level=level).fit(reference).estimate(target) for level in (0.99, 0.5))
     assert wide.upper - wide.lower >= narrow.upper - narrow.lower, "a higher level gives a wider interval"
-    easy = _answer(fitted, example_record(2000, seed=4, difficulty=0.5, labelled=False))
-    hard = _answer(fitted, example_record(2000, seed=4, difficulty=4.0, labelled=False))
+    easy, hard = (_answer(fitted, example_record(2000, seed=4, difficulty=d, labelled=False)) for d in (0.5, 4.0))
     if easy is not None and hard is not None:
-        assert easy.value >= hard.value, (
-            f"an easier target does not get a lower estimate (easy {easy.value}, hard {hard.value})"
-        )
-    _check_estimator_on_candidates(fresh)
-    item = _answer(fitted, target.slice(0, 1))
-    assert item is None or 0 <= item.lower <= item.value <= item.upper <= 1, "one target row is enough, or refused"
-    try:
-        single = fresh.fit(reference.slice(0, 1)).estimate(target)
-    except NotApplicable:
-        return
-    assert 0 <= single.lower <= single.value <= single.upper <= 1, "one reference row is enough, or refused"
+        text = f"an easier target does not get a lower estimate (easy {easy.value}, hard {hard.value})"
+        assert easy.value >= hard.value, text
+    # positions among candidates are refused, or are not taken for classes: their order does not matter
+    ranked, ranked_target = example_candidates(seed=1), example_candidates(300, seed=2, difficulty=1.6, labelled=False)
+    some = _answer(fresh, ranked_target, ranked)
+    if some is not None:
+        _inside(some, "value and interval of candidates lie in [0, 1]")
+        shuffle = np.random.default_rng(6)
+        again = fresh.fit(in_another_order(ranked, shuffle)).estimate(in_another_order(ranked_target, shuffle))
+        assert np.isclose(again.value, some.value, rtol=0, atol=1e-9), "the order of candidates does not matter"
+    _inside(_answer(fitted, target.slice(0, 1)), "one target row is enough, or refused")
+    _inside(_answer(fresh, target, reference.slice(0, 1)), "one reference row is enough, or refused")
 
 
-def _check_estimator_on_candidates(fresh: Any) -> None:
-    """Positions among candidates are refused, or are not taken for classes: their order does not matter."""
-    rng = np.random.default_rng(6)
-    reference = example_candidates(seed=1)
-    target = example_candidates(300, seed=2, difficulty=1.6, labelled=False)
-    try:
-        result = fresh.fit(reference).estimate(target)
-    except NotApplicable as refusal:
-        _check_refusal(str(refusal))
-        return
-    assert 0 <= result.lower <= result.value <= result.upper <= 1, "value and interval of candidates lie in [0, 1]"
-    again = fresh.fit(in_another_order(reference, rng)).estimate(in_another_order(target, rng))
-    assert np.isclose(again.value, result.value, rtol=0, atol=1e-9), "the order of candidates does not matter"
+def _inside(result: Any, rule: str) -> None:
+    assert result is None or 0 <= result.lower <= result.value <= result.upper <= 1, rule
 
 
-def _answer(fitted: Any, target: Predictions) -> Any:
+def _answer(method: Any, target: Predictions, reference: Predictions | None = None) -> Any:
     """The estimate, or None where the method says why it cannot answer."""
     try:
-        return fitted.estimate(target)
+        return (method if reference is None else method.fit(reference)).estimate(target)
     except NotApplicable as refusal:
         why = str(refusal)
     assert why.strip(), "a refusal says why"
+    assert _refused(why)
     return None
 
 
@@ -280,7 +282,7 @@ def check_score(factory: Callable[[], Any]) -> None:
     right, wrong = values[record.verdicts == 1], values[record.verdicts == 0]
     assert right.mean() > wrong.mean(), "larger means more likely correct"
     candidates = example_candidates(300, seed=3)
-    if not _check_refusal(fresh.why_not(candidates)):
+    if not _refused(fresh.why_not(candidates)):
         learnt = fresh.fit(example_candidates(seed=4))
         shuffled = learnt(in_another_order(candidates, np.random.default_rng(5)))
         assert np.allclose(shuffled, learnt(candidates), rtol=1e-6), "the order of candidates does not matter"
@@ -303,10 +305,8 @@ def check_calibrator(factory: Callable[[], Any]) -> None:
     assert np.allclose(made.probabilities.sum(axis=1), 1, atol=1e-5), "rows sum to 1"
     assert (made.predicted == target.predicted).all(), "the predicted class stays"
     order = np.random.default_rng(0).permutation(len(reference))
-    again = fresh.fit(reference.take(order))(target)
-    assert np.allclose(again.probabilities, made.probabilities, atol=1e-6), (
-        "the order of reference rows does not matter"
-    )
+    again, rule = fresh.fit(reference.take(order))(target), "the order of reference rows does not matter"
+    assert np.allclose(again.probabilities, made.probabilities, atol=1e-6), rule
     assert reference.probabilities is not None
     powered = reference.probabilities**3
     out: Array = powered / powered.sum(axis=1, keepdims=True)
@@ -339,7 +339,7 @@ def check_metric(factory: Callable[..., Any]) -> None:
     for pieces in _splits(record, rng):
         assert _alike(plain(_folded(metric, pieces)), plain(result)), "merging batches equals one pass"
     candidates = example_candidates(500, seed=1, difficulty=1.5)
-    if not _check_refusal(metric.why_not(candidates)):
+    if not _refused(metric.why_not(candidates)):
         details = plain(metric.compute(candidates))
         shuffled = metric.compute(in_another_order(candidates, rng))
         assert _alike(plain(shuffled), details), "the order of candidates does not matter"

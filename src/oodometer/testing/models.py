@@ -16,6 +16,7 @@ from ..datasets import Dataset
 from ..errors import InputError, UsageError
 from ..models.artifacts import DESCRIPTION, kind_named
 from ..models.base import Classifier, Request
+from .methods import refuses
 
 CLOSE = 1e-4  # of logits: the order of samples and their batches may change the last digits
 
@@ -33,26 +34,37 @@ def check_model(make: Callable[[], Classifier], data: Dataset) -> None:
 
     Raises `AssertionError` with the name of the rule that was broken.
     """
-    model = make()
-    _refuses(lambda: model.ask(data), UsageError, "an untrained model refuses to be asked")
-    _refuses(lambda: make().fit(_other(data)), InputError, "inputs of another modality are refused")
+    model, ranks = make(), data.modality == "dialogue"
+    refuses(lambda: model.ask(data), "an untrained model refuses to be asked", UsageError)
+    other = Dataset("other", np.zeros((len(data), 8, 8, 3), dtype=np.uint8), data.targets, modality="image")
+    if data.modality == "image":
+        other = Dataset("other", ("a b c",) * len(data), data.targets)
+    refuses(lambda: make().fit(other), "inputs of another modality are refused", InputError)
     assert model.fit(data) is model, "fit returns the model itself"
-    ranks = data.modality == "dialogue"
     assert ranks or model.classes == tuple(sorted(set(data.targets))), "classes are sorted where none are given"
-    logits = _check_answers(model, data)
+    logits = _check_answers(model, data, ranks)
     _check_more(model, data)
-    again = make().fit(data)
-    assert np.array_equal(again.logits(data), logits), "the same data and options give the same weights"
+    assert np.array_equal(make().fit(data).logits(data), logits), "the same data and options give the same weights"
     with tempfile.TemporaryDirectory() as folder:
         _check_saving(model, data, logits, Path(folder))
+    # interrupted in the middle, a training goes on to the weights it would have had
+    steps: list[int] = []
+    make().fit(data, progress=lambda done, total: steps.append(done))
+    stop = max(1, len(steps) // 2)
+
+    def interrupt(done: int, total: int) -> None:
+        if done == stop and total > 1:
+            raise KeyboardInterrupt
+
     with tempfile.TemporaryDirectory() as folder:
-        _check_going_on(make, data, logits, folder)
+        with suppress(KeyboardInterrupt):
+            make().fit(data, checkpoint=folder, progress=interrupt)
+        whole = make().fit(data, checkpoint=folder).logits(data)
+    assert np.allclose(whole, logits, atol=CLOSE), "an interrupted training goes on to the same weights"
 
 
-def _check_answers(model: Classifier, data: Dataset) -> Any:
-    logits = model.logits(data)
-    rows = len(data)
-    ranks = data.modality == "dialogue"
+def _check_answers(model: Classifier, data: Dataset, ranks: bool) -> Any:
+    logits, rows = model.logits(data), len(data)
     entries = len(data.inputs[0].candidates) if ranks else len(model.classes)
     assert logits.shape == (rows, entries), "logits have the shape (sample, class)"
     assert logits.dtype == np.float32, "logits are float32"
@@ -60,15 +72,12 @@ def _check_answers(model: Classifier, data: Dataset) -> Any:
     assert np.array_equal(model.logits(data), logits), "asked twice, it says the same"
     backwards = model.logits(data.take(range(rows - 1, -1, -1)))[::-1]
     assert np.allclose(backwards, logits, atol=CLOSE), "the order of the samples changes nothing"
-    halves = [model.logits(data.take(part)) for part in (range(rows // 2), range(rows // 2, rows))]
+    halves = [model.logits(data.take(half)) for half in (range(rows // 2), range(rows // 2, rows))]
     assert np.allclose(np.concatenate(halves), logits, atol=CLOSE), "a sample does not depend on its batch"
     record = model.predict(data)
-    if ranks:
-        p = record.candidate_probabilities.values.reshape(logits.shape)
-    else:
-        assert record.classes == model.classes, "the record has the model's classes"
-        assert record.probabilities is not None
-        p = record.probabilities
+    assert ranks or record.classes == model.classes, "the record has the model's classes"
+    p = record.candidate_probabilities.values.reshape(logits.shape) if ranks else record.probabilities
+    assert p is not None
     assert np.allclose(p, softmax(logits), atol=1e-6), "probabilities are the softmax of logits"
     assert record.label is not None, "labels of the data set go into the record"
     steps: list[tuple[int, int]] = []
@@ -81,28 +90,22 @@ def _check_answers(model: Classifier, data: Dataset) -> Any:
 
 def _check_more(model: Classifier, data: Dataset) -> None:
     rows = len(data)
-    for request, field in (
-        (Request(features=True), "features"),
-        (Request(views=2), "views"),
-        (Request(dropout=2), "views"),
-    ):
+    for request in (Request(features=True), Request(views=2), Request(dropout=2)):
+        field, axis = ("features", 0) if request.features else ("views", 1)
         try:
             answers = model.ask(data, request)
         except UsageError:
             continue  # a model may say that it has none
         values = getattr(answers, field)
-        axis = 0 if field == "features" else 1
         assert values is not None, f"{field} are given where they are asked for"
         assert values.shape[axis] == rows, f"{field} have one entry a sample"
-        same = getattr(model.ask(data, request), field)
-        assert np.array_equal(values, same), f"{field} are seeded"
+        assert np.array_equal(values, getattr(model.ask(data, request), field)), f"{field} are seeded"
         assert np.allclose(answers.distribution.sum(1), 1, atol=1e-5), "probabilities sum to 1"
         if request.dropout:
-            assert answers.variance is not None, "passes with dropout have a variance"
-            assert answers.variance.shape == answers.distribution.shape, (
-                "the variance has the shape of the probabilities"
-            )
-            assert (answers.variance >= 0).all(), "no variance is below 0"
+            spread = answers.variance
+            assert spread is not None, "passes with dropout have a variance"
+            assert spread.shape == answers.distribution.shape, "the variance has the shape of the probabilities"
+            assert (spread >= 0).all(), "no variance is below 0"
     try:
         late = model.ask(data.take(range(2, rows)), Request(views=1, first_row=2)).views
         whole = model.ask(data, Request(views=1)).views
@@ -110,8 +113,7 @@ def _check_more(model: Classifier, data: Dataset) -> None:
         return
     assert late is not None
     assert whole is not None
-    agree = float((late[0] == whole[0, 2:]).mean())
-    assert agree > 0.9, "views do not depend on how rows are batched"
+    assert (late[0] == whole[0, 2:]).mean() > 0.9, "views do not depend on how rows are batched"
 
 
 def _check_saving(model: Classifier, data: Dataset, logits: Any, folder: Path) -> None:
@@ -126,36 +128,4 @@ def _check_saving(model: Classifier, data: Dataset, logits: Any, folder: Path) -
     if kind_named(model.kind) is not None:
         assert kind_named(model.kind) is type(model), "the kind is registered for this class"
     (folder / "empty").mkdir()
-    _refuses(lambda: type(model).load(folder / "empty"), InputError, "an empty folder is no model")
-
-
-def _check_going_on(make: Callable[[], Classifier], data: Dataset, logits: Any, folder: str) -> None:
-    """Interrupted in the middle, a training goes on to the weights it would have had."""
-    steps: list[int] = []
-    make().fit(data, progress=lambda done, total: steps.append(done))
-    stop = max(1, len(steps) // 2)
-
-    def interrupt(done: int, total: int) -> None:
-        if done == stop and total > 1:
-            raise KeyboardInterrupt
-
-    with suppress(KeyboardInterrupt):
-        make().fit(data, checkpoint=folder, progress=interrupt)
-    whole = make().fit(data, checkpoint=folder).logits(data)
-    assert np.allclose(whole, logits, atol=CLOSE), "an interrupted training goes on to the same weights"
-
-
-def _other(data: Dataset) -> Dataset:
-    """The labels of the data with inputs that its model cannot read."""
-    if data.modality == "image":
-        return Dataset("other", tuple("a b c" for _ in range(len(data))), data.targets)
-    pixels = np.zeros((len(data), 8, 8, 3), dtype=np.uint8)
-    return Dataset("other", pixels, data.targets, modality="image")
-
-
-def _refuses(call: Callable[[], Any], kind: type[Exception], rule: str) -> None:
-    try:
-        call()
-    except kind:
-        return
-    raise AssertionError(rule)
+    refuses(lambda: type(model).load(folder / "empty"), "an empty folder is no model", InputError)
