@@ -204,12 +204,8 @@ class Dataset:
 
 
 def stratified(strata: Array, rows: int | None, seed: int) -> Array:
-    """Positions of ``rows`` samples, as many of each stratum as can be, drawn and ordered by the seed, int64.
-
-    ``strata`` are integers from 0, shape (sample,); None as ``rows`` takes every sample.
-
-    >>> sorted(stratified(np.array([0, 0, 0, 1, 1]), 4, seed=0).tolist())[-2:]
-    [3, 4]
+    """Positions of ``rows`` samples (None: all), as many of each stratum, integers from 0, as can be, drawn and ordered
+    by the seed.
     """
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(strata))
@@ -225,26 +221,16 @@ def stratified(strata: Array, rows: int | None, seed: int) -> Array:
 
 
 def split_by_group(data: Dataset, groups: Sequence[str], shares: Sequence[float], seed: int) -> list[Dataset]:
-    """Cut a set into parts of about the given shares of its rows, whole groups (documents) at a time, by the seed.
-
-    Groups are shuffled, then dealt in order; a part ends with the group that reaches its share. The last part takes the
-    rest.
-
-    >>> toy = Dataset.of_rows("toy", [(str(i), "", "", str(i)) for i in range(10)], "here")
-    >>> [len(part) for part in split_by_group(toy, list("aabbccddee"), (0.6, 0.2, 0.2), seed=0)]
-    [6, 2, 2]
+    """Parts of about the given shares of the rows, whole groups (documents) at a time, shuffled by the seed; a part
+    ends with the group that reaches its share.
     """
-    names = sorted(set(groups))
-    order = np.random.default_rng(seed).permutation(len(names)).tolist()
-    rows_of: dict[str, list[int]] = {name: [] for name in names}
-    for i, group in enumerate(groups):
-        rows_of[group].append(i)
+    names, of = np.unique(np.array(groups), return_inverse=True)
     parts: list[list[int]] = [[] for _ in shares]
-    part, ends = 0, np.cumsum(shares) * len(data)
-    done = 0
-    for group in order:
-        parts[part] += rows_of[names[group]]
-        done += len(rows_of[names[group]])
+    part, done, ends = 0, 0, np.cumsum(shares) * len(data)
+    for group in np.random.default_rng(seed).permutation(len(names)):
+        rows = np.flatnonzero(of == group).tolist()
+        parts[part] += rows
+        done += len(rows)
         while part < len(shares) - 1 and done >= ends[part] - 1e-9:
             part += 1
     return [data.take(sorted(rows)) for rows in parts]

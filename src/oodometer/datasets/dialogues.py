@@ -28,11 +28,7 @@ def text_key(turn: Any) -> str | None:
 
 
 def said(turn: Any) -> Any:
-    """The text of a turn, which may be an object with a text in it; None where there is none.
-
-    >>> said("Hi."), said({"role": "user", "content": "Hello!"}), said(3)
-    ('Hi.', 'Hello!', None)
-    """
+    """The text of a turn, which may be an object with a text in it; None where there is none."""
     key = text_key(turn)
     text = turn if key is None else turn[key]
     return text if isinstance(text, str) else None
@@ -56,11 +52,7 @@ class Exchange:
 
 
 def with_replies(row: Mapping[str, Any], column: str, turns: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-    """A row whose turns are a conversation as one row for each reply among them (`replies_among`), its response.
-
-    >>> [one["response"] for one in with_replies({"turns": ["a", "b", "c"]}, "turns", ["a", "b", "c"])]
-    ['b', 'c']
-    """
+    """A row whose turns are a conversation as one row for each reply among them, its response."""
     rest = {name: value for name, value in row.items() if name not in (column, "context")}
     for at in replies_among(row[column]):
         yield {"context": list(turns[:at]), **rest, "response": turns[at], "turn": at}
@@ -90,16 +82,9 @@ def replies_among(turns: Sequence[Any]) -> list[int]:
 def exchange(
     row: Mapping[str, Any], context: Sequence[str], *, number: int, place: Mapping[str, Any], label: str | None = None
 ) -> Exchange:
-    """What a row with a context gives; ``place`` (file, row) goes into errors, ``number`` names a row without an id.
-
-    The id is the column ``id`` (with the number of the turn, where the row has one), else ``source_row``, which
-    shifted copies have, else the number of the row. The right candidate is named by the column ``label`` (its
-    position) or by ``response`` (its text). Raises `InputError` for a row that names neither a reply nor candidates,
-    and for a position that there is not.
-
-    >>> row = {"context": ["Hi."], "candidates": ["Bye.", "Hello!"], "response": "Hello!"}
-    >>> exchange(row, ["Hi."], number=7, place={})
-    Exchange(id='7', context=('Hi.',), response='Hello!', candidates=('Bye.', 'Hello!'), label=1)
+    """What a row with a context gives; ``place`` (file, row) goes into errors. The id is the column ``id`` (with the
+    number of the turn, where the row has one), else ``source_row``, which shifted copies have, else ``number``. The
+    right candidate is named by the column ``label`` (its position) or by ``response`` (its text).
     """
     response, candidates = row.get("response"), row.get("candidates")
     if response is not None and said(response) is None:
@@ -177,13 +162,8 @@ def replies(
 
 @final
 class Replies:
-    """Replies to draw candidates from, each text once.
-
-    texts : all of them. candidates : how many each context gets, the true one among them. source : named in errors.
-    Raises as `replies`.
-
-    >>> Replies(["Yes.", "No.", "No.", "Maybe."], 2, seed=0).among("a-1", "No.")
-    (('Yes.', 'No.'), 1)
+    """Replies to draw candidates from, each text once; each context gets so many ``candidates``, the true one among
+    them.
     """
 
     def __init__(self, texts: Iterable[str], candidates: int, seed: int, source: str = "") -> None:
@@ -226,9 +206,7 @@ def daily_dialog(split: str, *, candidates: int = 10, seed: int = 0) -> Dataset:
 
 
 def daily_dialog_conversations(split: str) -> list[Conversation]:
-    """Name and turns of each conversation of a split. Raises `InputError` for a damaged file, `UsageError` for a split
-    that there is not. Read from ``dailydialog.jsonl.xz`` (`split`, `i`, `turns`) or the hub's ``li2017/daily_dialog``.
-    """
+    """Name and turns of each conversation of a split, from ``dailydialog.jsonl.xz`` or the hub."""
     check_name(split, _DAILY_SPLITS)
     folder = data_folder()
     if folder is None:

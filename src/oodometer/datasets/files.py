@@ -22,9 +22,7 @@ _BROKEN = (lzma.LZMAError, zlib.error, tarfile.TarError, EOFError, UnicodeDecode
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """Lines of a UTF-8 file, without their ends; unpacked where its name ends in .xz. Raises `InputError` for a file
-    that is missing or broken.
-    """
+    """Lines of a UTF-8 file, without their ends; unpacked where its name ends in .xz."""
     try:
         opener = lzma.open if path.suffix == ".xz" else open
         with opener(path, "rt", encoding="utf-8", newline="\n") as file:
@@ -38,9 +36,7 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def read_objects(path: Path, *needed: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Row (from 1) and object of each line of a JSONL file; each object must have the keys ``needed``. Raises
-    `InputError` naming file and row.
-    """
+    """Row (from 1) and object of each line of a JSONL file; each object must have the keys ``needed``."""
     for row, line in enumerate(read_lines(path), 1):
         try:
             row_object = json.loads(line)
@@ -52,10 +48,7 @@ def read_objects(path: Path, *needed: str) -> Iterator[tuple[int, dict[str, Any]
 
 
 def read_member(path: Path, member: str) -> list[str]:
-    """Lines of one member of a .tar.xz archive, or of the unpacked file where a folder stands beside the archive.
-
-    ``member`` is a path inside the archive, such as ``cogs/train.tsv``. Raises `InputError` where neither is there.
-    """
+    """Lines of a member (cogs/train.tsv) of a .tar.xz archive, or of the unpacked file beside the archive."""
     unpacked = path.parent / member
     if unpacked.is_file():
         return list(read_lines(unpacked))
@@ -80,16 +73,10 @@ def missing_file(path: Path) -> InputError:
 
 
 def damaged(
-    expected: str,
-    got: str,
-    path: Path | str,
-    row: int | None = None,
-    *,
-    column: str | None = None,
-    what: str = "the file",
+    expected: str, got: str, path: Path | str, row: int | None = None, *, what: str = "the file", **where: Any
 ) -> InputError:
     """The error for data that were fetched and are not what they should be: fetching them again is the remedy."""
-    return InputError(expected, got=got, remedy=f"fetch {what} again", file=str(path), row=row, column=column)
+    return InputError(expected, got=got, remedy=f"fetch {what} again", file=str(path), row=row, **where)
 
 
 def data_folder() -> Path | None:
@@ -118,12 +105,7 @@ def data_file(name: str, what: str, files: str = "") -> Path:
 
 
 def check_name(given: Any, names: Sequence[str], what: str = "") -> None:
-    """`UsageError` for what is none of the names that are known.
-
-    >>> check_name("dev", ("train", "test"))
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: expected train or test, got 'dev'
-    """
+    """`UsageError` for what is none of the names that are known."""
     if given not in names:
         raise UsageError(f"expected {what}{', '.join(names[:-1])} or {names[-1]}, got {given!r}")
 
@@ -143,10 +125,7 @@ _KEPT = 60  # seconds that an answer is good for: a run that wants six things fr
 
 
 def hub_answers() -> bool:
-    """Whether the Hugging Face hub can be reached and may be; with a proxy nobody but the proxy can tell, and it may.
-
-    A hub that cannot be reached is otherwise asked six times for every file, half a minute each.
-    """
+    """Whether the hub can be reached and may be: one that cannot is otherwise asked six times for every file."""
     from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE or getproxies():
@@ -166,11 +145,7 @@ def _connects(host: str, port: int, minute: int) -> bool:
 
 
 def hub_rows(source: str, split: str, part: str | None = None) -> Any:
-    """Rows of a split, each a mapping of columns.
-
-    A hub that does not answer is not asked again: what was downloaded before is used. Raises `MissingExtraError`
-    without the library, `WorkError` where the set cannot be loaded.
-    """
+    """Rows of a split, each a mapping of columns; of a hub that does not answer what was downloaded before."""
     try:
         from datasets import load_dataset
     except ImportError as error:

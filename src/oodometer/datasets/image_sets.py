@@ -23,9 +23,8 @@ _COLUMNS = (("img", "image"), ("label", "labels"))
 
 
 def _found(path: str | os.PathLike[str] | None, inner: str, *names: str) -> Path | None:
-    """The first file of these names where a set that came by itself may lie; None where there is none.
-
-    That is ``path``, the file or its folder; else the folder of data, its ``images``, and ``inner`` in both.
+    """The first file of these names in ``path`` (or that file itself), else in the folder of data, its ``images``, and
+    ``inner`` in both.
     """
     folder = data_folder() if path is None else None
     folders = [] if folder is None else [top / last for top in (folder, folder / "images") for last in ("", inner)]
@@ -38,15 +37,12 @@ def _found(path: str | os.PathLike[str] | None, inner: str, *names: str) -> Path
 
 
 def _absent(what: str, path: str | os.PathLike[str] | None) -> InputError:
-    """The error for a set that came by itself and is not there."""
     remedy = "name its folder, or put it into that of OODOMETER_DATA"
     return InputError(what, got="no such file", remedy=remedy, file=None if path is None else str(path))
 
 
 def _load(path: Path, *needed: str) -> Any:
-    """The array of an NPY file, or arrays of an NPZ file, unpacked where its name ends in .xz. Raises `InputError` for
-    a file that is missing or damaged, or holds objects.
-    """
+    """The array of an NPY file, or arrays of an NPZ file, unpacked where its name ends in .xz."""
     if not path.is_file():
         raise missing_file(path)
     what = f"an NPZ file with the arrays {', '.join(needed)}" if needed else "an NPY file of numbers"
@@ -79,10 +75,7 @@ def image_set(
 
 
 def hub_images(source: str, part: str, read: Callable[[Any], Array], shape: Sequence[int]) -> tuple[Array, Array, Any]:
-    """Images, labels and the rows themselves of a set on the hub, whose columns are ``img`` or ``image`` and ``label``.
-
-    ``read`` makes an array of the given shape of an image. Raises `InputError` naming the row that is no such image.
-    """
+    """Images, as ``read`` makes them of a cell, labels and the rows themselves of a set on the hub."""
     rows = hub_rows(source, part)
     image, label = (next((name for name in names if name in rows.column_names), None) for names in _COLUMNS)
     if image is None or label is None:
@@ -105,8 +98,7 @@ def _put(out: Array, row: int, image: Any, path: Path, read: Callable[[Any], Arr
     out[row] = pixels
 
 
-_MNIST_SHAPE = (28, 28, 1)
-_MNIST_HUB = "ylecun/mnist"
+_MNIST, _MNIST_SHAPE = "ylecun/mnist", (28, 28, 1)
 
 
 def mnist(part: str = "train") -> Dataset:
@@ -117,8 +109,8 @@ def mnist(part: str = "train") -> Dataset:
     check_name(part, ("train", "test"))
     folder = data_folder()
     if folder is None:
-        images, labels, _ = hub_images(_MNIST_HUB, part, lambda image: decode_image(image)[..., :1], _MNIST_SHAPE)
-        return image_set("mnist", images, labels, part, Path(_MNIST_HUB), _MNIST_SHAPE)
+        images, labels, _ = hub_images(_MNIST, part, lambda image: decode_image(image)[..., :1], _MNIST_SHAPE)
+        return image_set("mnist", images, labels, part, Path(_MNIST), _MNIST_SHAPE)
     path = folder / "images" / f"mnist_{part}.npz"
     images, labels = _load(path, "x", "y")
     images = images[..., np.newaxis] if images.ndim == 3 else images
@@ -131,8 +123,7 @@ CIFAR10_CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog
 CIFAR10N = ("aggre", "worse", "random1", "random2", "random3")
 """Labels that people gave: the majority of three, one that is wrong if any is, and each of the three."""
 
-_SHAPE = (32, 32, 3)
-_HUB = "uoft-cs/cifar10"
+_HUB, _SHAPE = "uoft-cs/cifar10", (32, 32, 3)
 
 
 def cifar10(part: str = "train") -> Dataset:
@@ -185,13 +176,8 @@ def cifar10n(labels: str = "aggre") -> Dataset:
 
 
 def find_cifar10_1(path: str | os.PathLike[str] | None = None, *, version: str = "v6") -> Path | None:
-    """The file of the images of CIFAR-10.1, ``v6`` or ``v4``; None where it is not there.
-
-    ``path`` is the file or its folder; by default it is looked for in the folder OODOMETER_DATA, its ``images`` and its
-    ``cifar10.1``. Raises `UsageError` for another version.
-
-    >>> find_cifar10_1("no-such-folder") is None
-    True
+    """The file of the images of CIFAR-10.1, ``v6`` or ``v4``, or None; ``path`` is the file or its folder, by default
+    one of OODOMETER_DATA, its ``images`` and its ``cifar10.1``.
     """
     check_name(version, ("v4", "v6"), "version ")
     return _found(path, "cifar10.1", f"cifar10.1_{version}_data.npy")
@@ -230,13 +216,8 @@ _TO_CIFAR = np.array(
 
 
 def find_stl10(path: str | os.PathLike[str] | None = None, part: str = "test") -> Path | None:
-    """The file of the images of STL10, ``test`` or ``train``; None where it is not there.
-
-    It is ``<part>_X.bin`` as published, with ``<part>_y.bin`` beside it, or ``stl10_<part>.npz``. ``path`` is the file
-    or its folder; by default it is looked for in the folder OODOMETER_DATA, its ``images`` and its ``stl10_binary``.
-
-    >>> find_stl10("no-such-folder") is None
-    True
+    """The file of the images of STL10 as published (``test_X.bin``) or ``stl10_test.npz``, or None; ``path`` is the
+    file or its folder, by default one of OODOMETER_DATA, its ``images`` and its ``stl10_binary``.
     """
     check_name(part, ("train", "test"))
     return _found(path, "stl10_binary", f"{part}_X.bin", f"stl10_{part}.npz")

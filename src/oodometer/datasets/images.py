@@ -27,14 +27,7 @@ class _UnknownRangeError(ValueError):
 
 @final
 class LateImages(Sequence[Any]):
-    """Images that do not fit into memory together: one is made when it is asked for, and kept by nobody.
-
-    ``makers`` give the images, uint8 (height, width, 3); ``sizes`` are their bytes.
-
-    >>> two = LateImages([lambda: np.zeros((1, 2, 3), np.uint8), lambda: np.ones((4, 4, 3), np.uint8)], [6, 48])
-    >>> len(two), two[1].shape, [one.max() for one in two[::-1]], [len(part) for part in two.parts(50)]
-    (2, (4, 4, 3), [np.uint8(1), np.uint8(0)], [1, 1])
-    """
+    """Images that do not fit into memory together: one is made, uint8 (height, width, 3), when it is asked for."""
 
     def __init__(self, makers: Sequence[Callable[[], Array]], sizes: Sequence[int]) -> None:
         self._makers, self.sizes = tuple(makers), tuple(sizes)
@@ -67,14 +60,7 @@ class LateImages(Sequence[Any]):
 
 
 def image_files(folder: Path) -> list[Path]:
-    """Image files below a folder, by name, whatever their depth. Raises `InputError` where there is none.
-
-    Links are followed, hidden files (``.DS_Store``, ``._1.png``) and folders are no images of anyone's.
-
-    >>> image_files(Path("no-such-folder"))
-    Traceback (most recent call last):
-    oodometer.errors.InputError: no-such-folder: expected a folder of images, got no such folder; check the path
-    """
+    """Image files below a folder, by name, whatever their depth; links are followed, hidden files are left out."""
     there = folder.is_dir()
     files = sorted(_below(folder, {os.path.realpath(folder)})) if there else []
     if not files:
@@ -115,11 +101,9 @@ def no_images(got: str) -> InputError:
 
 
 def decode_image(image: Any) -> Array:
-    """A file, its bytes, a PIL image, an array, or a cell of a Hugging Face data set as uint8 (height, width, 3).
-
-    A cell is a mapping with ``bytes`` or ``path``. A photograph that says how the camera was held (EXIF) is turned
-    upright, as transformers' pipelines do. Grey values of 16 bits lose their lower 8. Raises `ValueError` with
-    a short reason where it is no image, `MissingExtraError` without pillow.
+    """A file, its bytes, a PIL image, an array, or a cell of a Hugging Face data set as uint8 (height, width, 3). A
+    photograph is turned upright as its EXIF says, 16 bits lose their lower 8. `ValueError` with a short reason where it
+    is no image.
     """
     if isinstance(image, dict):
         image = image.get("bytes") or image.get("path")

@@ -57,12 +57,7 @@ def pos_cogs(split: str) -> Dataset:
 
 
 def tags_of(words: list[str], lexicon: Mapping[str, str]) -> list[str]:
-    """The tag of each word but a last full stop; *to* is Inf before a verb, else P. `KeyError` for an unknown word.
-
-    >>> words = "The boy wanted to walk to Emma .".split()
-    >>> tags_of(words, {"The": "Det", "boy": "N", "wanted": "V", "walk": "V", "Emma": "Name"})
-    ['Det', 'N', 'V', 'Inf', 'V', 'P', 'Name']
-    """
+    """The tag of each word but a last full stop; *to* is Inf before a verb, else P. `KeyError` for an unknown word."""
     words = words[:-1] if words[-1:] == ["."] else words
     return [
         lexicon[word] if word != "to" else ("Inf" if i + 1 < len(words) and lexicon.get(words[i + 1]) == "V" else "P")
@@ -177,14 +172,7 @@ def topv2(split: str, domain: str = "weather", examples: int = 25, seed: int = 0
 
 
 def few_of_each(outputs: list[str], examples: int, seed: int) -> list[int]:
-    """Places of rows drawn so that each intent and slot stands in at least ``examples`` of them, as far as there are.
-
-    Rows are met in random order; one is kept as long as some label of it is short.
-
-    >>> outputs = ["[IN:A [SL:X a ] ]", "[IN:A b ]", "[IN:B c ]", "[IN:A d ]"]
-    >>> sorted(outputs[i][4] for i in few_of_each(outputs, 1, seed=0))
-    ['A', 'B']
-    """
+    """Places of rows, met in random order, so that each intent and slot stands in at least ``examples`` of them."""
     met: Counter[str] = Counter()
     chosen = []
     for i in np.random.default_rng(seed).permutation(len(outputs)).tolist():
@@ -224,14 +212,8 @@ _TOKEN = re.compile(r'"[^"]*"|[()/]|[^\s()/]+(?:/[^\s()]+)*')
 
 
 def without_variables(graph: str, **where: Any) -> str:
-    """A graph in Penman's notation as one line without variables; a node met again is written by its concept.
-
-    The form of the paper: concepts in place of variables, so that two nodes of one concept and one node met twice look
-    alike. Links to Wikipedia are dropped. Raises `InputError`, which names ``where`` (file, row), for brackets that do
-    not close.
-
-    >>> without_variables("(s / stick-around-03 :ARG0 (i / i) :time (u / until :op1 (e / end-01 :ARG1 i)))")
-    '( stick-around-03 :ARG0 i :time ( until :op1 ( end-01 :ARG1 i ) ) )'
+    """A graph in Penman's notation as one line: concepts in place of variables, as in the paper, so that two nodes of
+    one concept and one node met twice look alike. Links to Wikipedia are dropped.
     """
     tokens = _TOKEN.findall(graph)
     concepts = {

@@ -44,10 +44,8 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Consecutive examples, with what stands beside them.
-
-    data : inputs, targets where there is a label, ids. first_row : position of the first row in the source, from 0.
-    columns : further columns, name -> array. skipped : what could not be read: its name, and why.
+    """Consecutive examples from the ``first_row`` of the source on, from 0; further columns; what could not be read,
+    and why.
     """
 
     data: Dataset
@@ -108,9 +106,8 @@ class Examples(ABC):
 def decoded(
     images: Sequence[Any], names: Sequence[str], skip: bool, file: str | None, first: int
 ) -> tuple[Any, list[int], tuple[tuple[str, str], ...]]:
-    """Pixels of images, positions of those that decode, and the others with the reason.
-
-    Those that do not fit into `HELD` bytes are only looked at here, and decoded again when they are asked for.
+    """Pixels of images, positions of those that decode, and the others with the reason; beyond `HELD` bytes images are
+    only looked at here, and decoded again when they are asked for.
     """
     makers: list[Callable[[], Array]] = []
     sizes, there, skipped, pixels, total = [], [], [], [], 0
@@ -295,10 +292,7 @@ _ROWS = 4096
 @final
 @dataclass(frozen=True)
 class Drawing:
-    """How replies get other candidates: how many in all, by which seed, from the replies of which table.
-
-    ``replies`` of None are those of the data themselves.
-    """
+    """How replies get other candidates: how many, by which seed, from which table (None: the data themselves)."""
 
     candidates: int = 10
     seed: int = 0
@@ -307,11 +301,8 @@ class Drawing:
 
 @final
 class DialogueExamples(Examples):
-    """A table of dialogues: contexts with candidates and the position of the right one, or with a response; or turns.
-
-    Of ``turns`` each but the first is the reply of one example. A response without candidates is put among others that
-    are drawn from all responses of the table (or of another one: shifted copies have those of their source). Dialogues
-    without a turn, and of a single one, are counted and left out.
+    """A table of dialogues: contexts with candidates and the position of the right one, or with a response, which is
+    put among others drawn from all responses; or ``turns``, of which each but the first is a reply.
     """
 
     def __init__(self, table: RawTable, columns: Columns, drawing: Drawing | None = None) -> None:
@@ -408,10 +399,7 @@ class DialogueExamples(Examples):
 
 
 class FolderExamples(Examples):
-    """Images below a folder; the name of the subfolder is the label, the path inside the folder the id.
-
-    Beside subfolders, images in the folder itself are of unknown class.
-    """
+    """Images below a folder; the subfolder is the label (beside such, images at the top have none), the path the id."""
 
     labels_are_folders = True
 
@@ -459,16 +447,8 @@ HUB = "hf:"
 def open_examples(
     data: Any, reads: Sequence[Modality], columns: Columns | None = None, drawing: Drawing | None = None
 ) -> Examples:
-    """Open what a model of some modalities is to be asked about.
-
-    data : A CSV, JSONL, Parquet or Arrow file, a frame, a mapping of columns, a Hugging Face data set (also ``hf:NAME``
-        or ``hf:NAME:SPLIT`` from the hub, and a folder that ``save_to_disk`` wrote), a folder of images (whose
-        subfolders are the labels), an NPZ file of arrays, or a `Dataset`.
-    reads : Modalities that the model takes.
-    columns : What stands where.
-    drawing : For dialogues: how replies get other candidates.
-
-    Raises `InputError` for data that are not there, or a column that is missing: it names those that there are.
+    """Open what a model of some modalities is to be asked about: a file, a frame, a mapping, a Hugging Face data set
+    (also ``hf:NAME:SPLIT``, and a folder that ``save_to_disk`` wrote), a folder of images, an NPZ file, or a `Dataset`.
     """
     columns = columns or Columns()
     if isinstance(data, Dataset):

@@ -308,13 +308,7 @@ def _feature_words(name: str, short: Sequence[dict[str, Any]], rows: Sequence[di
 
 
 def _first_difference(sentence: str, other: str) -> int | None:
-    """Where a sentence leaves another one, in characters, if it comes back to it after one or two words.
-
-    >>> _first_difference("men went to a hill.", "men hate a hill.")
-    4
-    >>> _first_difference("men sang on a hill.", "women sang by the sea.") is None
-    True
-    """
+    """Where a sentence leaves another one, in characters, if it comes back to it after one or two words."""
     mine = [(match.group(), match.start()) for match in _WORD.finditer(sentence)]
     left, theirs = [word for word, _ in mine], other.split()
     start = 0

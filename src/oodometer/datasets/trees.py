@@ -15,15 +15,12 @@ from ..errors import InputError
 from .base import Dataset, Row, split_by_group
 from .files import check_name, data_file, read_lines, read_objects
 
-# fmt: off
-_ENDINGS = (
-    "ness", "ment", "tion", "sion", "able", "ible", "less", "ship", "hood", "ance", "ence", "ious", "ical", "ally",
-    "ward", "wise", "like", "self", "ized", "ised", "izes", "izing", "ing", "ity", "ous", "ful", "ish", "ive",
-    "ize", "ise", "ism", "ist", "ant", "ent", "ary", "ory", "ial", "ian", "eer", "ate", "ify", "est",
-    "ed", "er", "or", "ly", "al", "ic", "en", "ty", "cy", "ry", "us", "es", "'s", "s",
-    "e", "y", "n",
+_LISTED = (
+    "ness ment tion sion able ible less ship hood ance ence ious ical ally ward wise like self ized ised izes izing "
+    "ing ity ous ful ish ive ize ise ism ist ant ent ary ory ial ian eer ate ify est ed er or ly al ic en ty cy ry us "
+    "es 's s e y n"
 )
-# fmt: on
+_ENDINGS = _LISTED.split()
 
 
 def signature(word: str) -> str:
@@ -56,10 +53,7 @@ def with_signatures(texts: Iterable[str], least: int = 3) -> Callable[[str], str
     counts = Counter(word for text in texts for word in text.split())
     frequent = {word for word, count in counts.items() if count >= least}
 
-    def rewrite(text: str) -> str:
-        return " ".join(word if word in frequent else signature(word) for word in text.split())
-
-    return rewrite
+    return lambda text: " ".join(word if word in frequent else signature(word) for word in text.split())
 
 
 def numbered(text: str) -> str:
@@ -103,13 +97,7 @@ class Tree:
 
 
 def parse(text: str, **where: Any) -> Tree:
-    """A tree from brackets; functions (NP-SBJ-1), traces and what they leave empty are removed, ROOT becomes TOP.
-    Raises `InputError`, which names ``where`` (file, row, column), for brackets that do not close.
-
-    >>> tree = parse("(S (NP-SBJ (DT The) (NN man)) (VP (VBD left) (NP (-NONE- *-1))))")
-    >>> tree.words, linearise(tree)
-    (['The', 'man', 'left'], '(TOP(S(NP(DT The)(NN man))(VP(VBD left))))')
-    """
+    """A tree from brackets; functions (NP-SBJ-1), traces and what they leave empty are removed, ROOT becomes TOP."""
     wrong = InputError("a tree in balanced brackets", got=repr(text[:40]), remedy="fetch the file again", **where)
     tokens = _TOKEN.findall(text)
     stack: list[tuple[str, list[Tree], list[str]]] = []
@@ -143,17 +131,7 @@ def parse(text: str, **where: Any) -> Tree:
 
 
 def linearise(tree: Tree, *, words: bool = True) -> str:
-    """A tree as one line. With words as the paper has it; without, brackets over the words' numbers, tokens apart.
-
-    The form without words goes with the numbered tags as input; its length is that of the sentence plus two a
-    constituent.
-
-    >>> tree = parse("(S (NP (NNP Vice) (NNP President)) (VP (VBZ is)))")
-    >>> linearise(tree)
-    '(TOP(S(NP(NNP Vice)(NNP President))(VP(VBZ is))))'
-    >>> linearise(tree, words=False)
-    '(TOP (S (NP 1 2 ) (VP 3 ) ) )'
-    """
+    """A tree as one line. With words as the paper has it; without, brackets over the words' numbers, tokens apart."""
     numbers = count(1)
 
     def written(part: Tree) -> str:
@@ -251,21 +229,17 @@ def _penn_trees(split: str) -> list[tuple[str, str, Tree]]:
     if not files:
         remedy = f"put the release into OODOMETER_DATA as {_PENN}"
         raise InputError(f"files .mrg of {part}", got="none", remedy=remedy, file=str(folder))
-    return [tree for path in files for tree in _penn_file(path, part)]
-
-
-def _penn_file(path: Path, part: str) -> list[tuple[str, str, Tree]]:
-    """The trees of a file, each between two top brackets."""
-    text = "\n".join(read_lines(path))
-    kind = "news" if part == "wsj" else path.parent.name.lower()
     out: list[tuple[str, str, Tree]] = []
-    depth = start = 0
-    for match in re.finditer(r"[()]", text):
-        depth += 1 if match[0] == "(" else -1
-        if depth == 1 and match[0] == "(":
-            start = match.start()
-        if depth == 0:
-            inside = " ".join(text[start : match.end()].split())
-            tree = parse(inside, file=str(path), row=len(out) + 1)
-            out.append((kind, f"{path.stem.lower()}/{len(out)}", tree))
+    for path in files:  # each tree stands between two top brackets
+        text = "\n".join(read_lines(path))
+        kind = "news" if part == "wsj" else path.parent.name.lower()
+        depth = start = trees = 0
+        for match in re.finditer(r"[()]", text):
+            depth += 1 if match[0] == "(" else -1
+            if depth == 1 and match[0] == "(":
+                start = match.start()
+            if depth == 0:
+                tree = parse(" ".join(text[start : match.end()].split()), file=str(path), row=trees + 1)
+                out.append((kind, f"{path.stem.lower()}/{trees}", tree))
+                trees += 1
     return out
