@@ -25,12 +25,6 @@ class Draws:
 
     Row i reads the generator PCG64-DXSM of (seed, kind) from its place i times a fixed step on. Only raw bits are read,
     whose stream numpy promises to keep; distributions are tables of 65,536 quantiles.
-
-    rows : number of each image in its source. kind : whose draws these are.
-
-    >>> whole, part = Draws(0, "fog", range(5)), Draws(0, "fog", [3])
-    >>> bool((whole.bits(2, 2)[3] == part.bits(2, 2)[0]).all())
-    True
     """
 
     def __init__(self, seed: int, kind: str, rows: Sequence[int]) -> None:

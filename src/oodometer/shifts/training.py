@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import numbers
 from collections.abc import Mapping, Sequence
@@ -14,17 +13,12 @@ from scipy.ndimage import gaussian_filter
 
 from ..arrays import Array
 from ..datasets import Dataset
-from ..errors import InputError, UsageError
+from ..errors import InputError, UsageError, near_names
 from ..options import check_seed
 
 
 def check_number(name: str, value: Any, most: float = math.inf) -> float:
-    """A share, or another number from 0 on, as a float; `UsageError` for what is not in [0, ``most``] or not finite.
-
-    >>> check_number("rate", 1.5, 1)
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: expected rate to be a number in [0, 1], got 1.5
-    """
+    """A share, or another number from 0 on, as a float; `UsageError` for what is not in [0, ``most``] or not finite."""
     real = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
     if not real or not 0 <= value <= most or not value < math.inf:
         expected = "from 0 on" if most == math.inf else f"in [0, {most}]"
@@ -33,9 +27,7 @@ def check_number(name: str, value: Any, most: float = math.inf) -> float:
 
 
 def coded(data: Dataset) -> tuple[Array, tuple[Any, ...]]:
-    """The position of each target among the classes, int64, shape (sample,), and the classes, sorted. Raises
-    `InputError` for an empty set, one without labels, and distributions as targets.
-    """
+    """The position of each target among the classes, int64, shape (sample,), and the classes, sorted."""
     if not len(data):
         raise InputError(f"samples of {data.name}", got="none", remedy="give at least one", file=data.source or None)
     if not len(data.targets) or np.ndim(data.targets[0]):
@@ -52,35 +44,26 @@ def coded(data: Dataset) -> tuple[Array, tuple[Any, ...]]:
 
 
 def positions(wanted: Sequence[Any], classes: Sequence[Any]) -> list[int]:
-    """Where each of some classes stands among all; `UsageError` for one that is not there, with those near by name.
-
-    >>> positions(["brid"], ["automobile", "bird"])
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: unknown class 'brid'; did you mean bird
-    """
+    """Where each of some classes stands among all; `UsageError` for one that is not there, with those near by name."""
     for name in wanted:
         if name not in classes:
-            near = difflib.get_close_matches(str(name), list(map(str, classes)), n=2)
+            near = near_names(str(name), map(str, classes), 2)
             hint = f"did you mean {' or '.join(near)}" if near else f"known: {', '.join(map(str, classes[:20]))}"
             raise UsageError(f"unknown class {name!r}; {hint}")
     return [classes.index(name) for name in wanted]
 
 
 def pixels(data: Dataset) -> Array:
-    """The images of a data set, uint8, shape (sample, height, width, channel).
-
-    Grey images without a channel axis get one. Raises `InputError` for what is no image, for images of several sizes
-    and for none at all.
+    """The images of a data set, uint8, shape (sample, height, width, channel); grey ones without a channel axis get
+    one.
     """
     images = data.inputs
     if not isinstance(images, np.ndarray) or images.dtype != np.uint8 or images.ndim not in (3, 4):
         array = isinstance(images, np.ndarray)
         got = f"{images.dtype} of shape {images.shape}" if array else f"a {type(images).__name__}"
-        expected, remedy = (
-            "uint8 images of one size, shape (sample, height, width, channel)",
-            "decode them and bring them",
-        )
-        raise InputError(expected, got=got, remedy=f"{remedy} to one size", file=data.source or None, column="image")
+        expected = "uint8 images of one size, shape (sample, height, width, channel)"
+        remedy = "decode them and bring them to one size"
+        raise InputError(expected, got=got, remedy=remedy, file=data.source or None, column="image")
     if not images.size:
         raise InputError(f"images of {data.name}", got="none", remedy="give at least one", file=data.source or None)
     return images[..., None] if images.ndim == 3 else images

@@ -21,14 +21,8 @@ _MANY_TAPS = 50  # from here on the Fourier transform is faster
 
 
 def correlated(images: Array, kernel: Array) -> Array:
-    """Sum of a kernel times the pixels around each pixel; beyond the border the image is mirrored about its edge pixel.
-
-    kernel : shape (tall, wide), both odd.
-
-    >>> image = np.zeros((1, 3, 3, 1), dtype=np.float32)
-    >>> image[0, 1, 1] = 1
-    >>> correlated(image, np.full((3, 3), 1 / 9)).round(2).max()
-    np.float32(0.44)
+    """Sum of a kernel (tall, wide), both odd, times the pixels around each pixel; beyond the border the image is
+    mirrored about its edge pixel.
     """
     height, width = images.shape[1:3]
     down, right = kernel.shape[0] // 2, kernel.shape[1] // 2
@@ -82,11 +76,9 @@ def _blur_matrix(side: int, channels: int, sigma: float, mode: Border, truncate:
 
 
 def streaked(images: Array, radius: float, sigma: float, angles: Array) -> Array:
-    """Motion blur: tap i lies i pixels along the angle of the row (degrees), with weight exp(-i^2 / (2 sigma^2)).
-
-    There are 2 ceil(radius) + 1 taps on one side of the pixel, each moved by a whole number of pixels; beyond the
-    border the edge goes on. angles : shape (row,). Rows are sorted by angle, so that a tap that falls on the same
-    pixel for many of them is one addition.
+    """Motion blur: tap i lies i pixels along the angle of the row (degrees), with weight exp(-i^2 / (2 sigma^2)). There
+    are 2 ceil(radius) + 1 taps on one side of the pixel, each moved by a whole number of pixels; beyond the border the
+    edge goes on. Rows are sorted by angle: a tap that falls on the same pixel for many is one addition.
     """
     count, height, width, _ = images.shape
     weights = np.exp(-(np.arange(2 * int(np.ceil(radius)) + 1) ** 2) / (2 * sigma**2))
@@ -109,9 +101,8 @@ def streaked(images: Array, radius: float, sigma: float, angles: Array) -> Array
 
 
 def zoom_taps(side: int, factor: float) -> tuple[Array, Array, Array]:
-    """Where the pixels of an axis come from as its middle is enlarged: lower place, upper place, share of the upper.
-
-    The middle ceil(side / factor) pixels become round(that times factor), end on end, of which the middle is kept.
+    """Where the pixels of an axis come from as its middle is enlarged end on end: lower place, upper place, share of
+    the upper.
     """
     middle = int(np.ceil(side / factor))
     enlarged = round(middle * factor)

@@ -41,10 +41,8 @@ class Fog(ImageShift):
 
 
 def clouds(noise: Array, decay: float) -> Array:
-    """Clouds in [0, 1] from noise in [-1, 1], both float32 of shape (row, side, side), side a power of two.
-
-    Midpoints of squares, then of edges, are the mean of their four corners plus noise, at steps side, side / 2, ... 2;
-    the height of the noise falls by decay^2 from one to the next. Opposite edges are neighbours.
+    """Clouds in [0, 1] from noise in [-1, 1], both float32 of shape (row, side, side), side a power of two. Midpoints
+    of squares, then of edges, are the mean of their four corners plus noise, which falls by decay^2 from step to step.
     """
     out = np.zeros_like(noise)
     step, amplitude = noise.shape[1], np.float32(100.0)

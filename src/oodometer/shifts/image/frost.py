@@ -77,9 +77,8 @@ def _cuts(which: Array, top: Array, left: Array, size: tuple[int, ...], enlargem
 
 @lru_cache(maxsize=1)
 def crystals() -> Array:
-    """Five pictures of ice crystals: float32, shape (5, 128, 128, 3), without a seam between opposite edges.
-
-    Needles are the crests of noise stretched along a few directions, at four widths; the finest are grain.
+    """Five pictures of ice crystals: float32, shape (5, 128, 128, 3), without a seam; needles are the crests of noise
+    stretched along a few directions, at four widths.
     """
     rng = np.random.Generator(np.random.PCG64DXSM(2019))
     y, x = np.meshgrid(*[np.fft.fftfreq(_SIDE)] * 2, indexing="ij")

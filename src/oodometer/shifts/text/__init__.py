@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from .base import Dropped, ShiftedText, TextShift, WordShift
 from .casing import Casing
-from .synonyms import ImportantWords, KnownWords
+from .synonyms import ImportantWords, KnownWords, UnknownWords
 from .typing_errors import TypingErrors
-from .unknown_words import UnknownWords
 from .wordnet import WordNet, find_wordnet
 from .words import Vocabulary
 

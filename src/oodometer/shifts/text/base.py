@@ -37,11 +37,7 @@ class Dropped:
 
 
 def parsed(kind: Callable[[str], N], severity: Any) -> N | None:
-    """A number as one types it, None where it is no such number.
-
-    >>> parsed(Fraction, "1/6"), parsed(Fraction, 0.05), parsed(int, True), parsed(int, "x")
-    (Fraction(1, 6), Fraction(1, 20), None, None)
-    """
+    """A number as one types it (1/6, 0.05), None where it is no such number."""
     try:
         return None if isinstance(severity, bool) else kind(str(severity))
     except (ValueError, ZeroDivisionError):

@@ -7,7 +7,6 @@ from typing import Any, final
 
 import numpy as np
 
-from ...arrays import Array
 from ...errors import InputError, MissingExtraError, UsageError
 from ...registry import register
 from .base import Dropped, ShiftedText, WordShift, parsed
@@ -16,15 +15,12 @@ from .words import Vocabulary, Word, in_the_case_of, is_piece, words_of
 
 
 class SynonymShift(WordShift):
-    """Words exchanged by a synonym from WordNet that the training texts show to be unknown, or known.
+    """Words exchanged by a synonym from WordNet that the ``training`` texts show to be unknown, or known.
 
-    training : counts of the words of the training texts.
-    synonyms : gives the synonyms of a word in small letters; by default those of the WordNet that `find_wordnet` finds.
-    pieces : whether parts of contractions ("don" in "don't") may be exchanged, too, as in the counts of the paper.
-
-    Numbers are not exchanged, and neither word nor synonym has a digit; synonyms of several words, or with a hyphen,
-    are left out. Of those that are left the one with the largest Levenshtein distance is taken, the first in the order
-    of the alphabet where several have it. Each distinct word is looked up once.
+    ``synonyms`` gives those of a word in small letters, by default those of `find_wordnet`; ``pieces`` says whether
+    parts of contractions ("don" in "don't") may be exchanged, too, as in the counts of the paper. Neither word nor
+    synonym has a digit; synonyms of several words, or with a hyphen, are left out. Of the others the one with the
+    largest Levenshtein distance is taken, the first in the order of the alphabet where several have it.
     """
 
     def __init__(
@@ -50,12 +46,18 @@ class SynonymShift(WordShift):
         """The synonym that stands for a word, in small letters unless it is a name, or None."""
         small = word.lower()
         if small not in self._synonym_of:
+            try:
+                from rapidfuzz.distance import Levenshtein
+            except ImportError as error:
+                raise MissingExtraError("a shift by synonyms", "rapidfuzz", extra="text") from error
             left: list[str] = []
             if small.isalpha():
                 if not self.training or self._synonyms is None:  # where both are lacking, the texts are asked for
                     self._synonyms = find_wordnet().synonyms
                 left = sorted(other for other in self._synonyms(small) if other.isalpha() and self._fits(other))
-            self._synonym_of[small] = max(left, key=lambda other: _distance(small, other.lower()), default=None)
+            self._synonym_of[small] = max(
+                left, key=lambda other: Levenshtein.distance(small, other.lower()), default=None
+            )
         return self._synonym_of[small]
 
     def _fits(self, synonym: str) -> bool:
@@ -73,12 +75,26 @@ class SynonymShift(WordShift):
         return None if synonym is None else in_the_case_of(words[at].text, synonym)
 
 
-def _distance(first: str, second: str) -> int:
-    try:
-        from rapidfuzz.distance import Levenshtein
-    except ImportError as error:
-        raise MissingExtraError("a shift by synonyms", "rapidfuzz", extra="text") from error
-    return int(Levenshtein.distance(first, second))
+@final
+@register("shift")
+class UnknownWords(SynonymShift):
+    """A share of the words exchanged by synonyms that occur nowhere in the training texts (UW).
+
+    Of the synonyms that WordNet has for a word those are left out that are numbers, that consist of several words, and
+    that occur in training; the one farthest in Levenshtein distance is taken. The severity is the share of words and
+    punctuation marks that are exchanged. Texts that have too few words with such a synonym are dropped. Source: Lee et
+    al. (2021).
+
+    >>> meanings = {"house": ["dwelling", "family", "home"]}
+    >>> training = Vocabulary.of(["a big house", "my family"])
+    >>> shift = UnknownWords(training, synonyms=lambda word: meanings.get(word, []))
+    >>> shift.apply(["A big house."], 0.3)
+    ShiftedText(turns=('A big dwelling.',), words=4, targets=1)
+    """
+
+    name = "unknown-words"
+    about = "words become synonyms that never occur in training"
+    citation = "lee2021"
 
 
 @final
@@ -92,7 +108,6 @@ class ImportantWords(SynonymShift):
     punctuation mark, such as `AttentionImportance` or any attribution. Source: Lee et al. (2021), who fix the share of
     replaced words at 20 %; their counts fit a fifth of these words.
 
-    >>> from oodometer.shifts.text.words import Vocabulary
     >>> shift = ImportantWords(
     ...     Vocabulary.of(["a b c d e"]), synonyms=lambda word: [f"{word}x"], importance=lambda turns: np.arange(5.0)
     ... )
@@ -106,15 +121,8 @@ class ImportantWords(SynonymShift):
     severities = (1, 2, 3, 4, 5)
     usual = ("1", "2", "3", "4", "5")
 
-    def __init__(
-        self,
-        training: Vocabulary | None = None,
-        *,
-        synonyms: Callable[[str], Iterable[str]] | None = None,
-        pieces: bool = False,
-        importance: Importance | None = None,
-    ) -> None:
-        super().__init__(training, synonyms=synonyms, pieces=pieces)
+    def __init__(self, training: Vocabulary | None = None, *, importance: Any = None, **more: Any) -> None:
+        super().__init__(training, **more)
         self._importance = importance
 
     def check_severity(self, severity: Any) -> int:  # type: ignore[override]
@@ -158,7 +166,6 @@ class KnownWords(SynonymShift):
     asks for more than 5,000 occurrences; in its own data so few words have them that its counts can only come from
     synonyms that occur at all, and so ``least`` is 1 by default. Source: Lee et al. (2021).
 
-    >>> from oodometer.shifts.text.words import Vocabulary
     >>> meanings = {"house": ["dwelling", "family"]}
     >>> training = Vocabulary.of(["a big house", "my family"])
     >>> shift = KnownWords(training, synonyms=lambda word: meanings.get(word, []))
@@ -171,22 +178,11 @@ class KnownWords(SynonymShift):
     citation = "lee2021"
     deviation = "a known word occurs in training at all; the paper's more than 5,000 times cannot give its own counts"
 
-    def __init__(
-        self,
-        training: Vocabulary | None = None,
-        *,
-        synonyms: Callable[[str], Iterable[str]] | None = None,
-        pieces: bool = False,
-        least: int = 1,
-    ) -> None:
-        super().__init__(training, synonyms=synonyms, pieces=pieces)
+    def __init__(self, training: Vocabulary | None = None, *, least: int = 1, **more: Any) -> None:
+        super().__init__(training, **more)
         if least < 1:
             raise UsageError(f"expected least to be a number of occurrences from 1 on, got {least!r}")
         self._least = least
 
     def _fits(self, synonym: str) -> bool:
         return self.training.count(synonym) >= self._least
-
-
-Importance = Callable[[Sequence[str]], Array]
-"""The turns of a text -> one number for each of its words and punctuation marks, in order."""

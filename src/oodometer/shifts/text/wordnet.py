@@ -11,18 +11,13 @@ from typing import final
 from ...errors import InputError
 
 _PARTS = ("noun", "verb", "adj", "adv")
-_ENDINGS: dict[str, tuple[tuple[str, str], ...]] = {
-    "noun": (
-        *(("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z")),
-        *(("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y")),
-    ),
-    "verb": (
-        *(("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", "")),
-        *(("ing", "e"), ("ing", "")),
-    ),
-    "adj": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
-    "adv": (),
+_RULES = {  # ending that is taken off, and what is put in its place
+    "noun": "s: ses:s ves:f xes:x zes:z ches:ch shes:sh men:man ies:y",
+    "verb": "s: ies:y es:e es: ed:e ed: ing:e ing:",
+    "adj": "er: est: er:e est:e",
+    "adv": "",
 }
+_ENDINGS = {part: [rule.split(":") for rule in rules.split()] for part, rules in _RULES.items()}
 _USUAL = ("/usr/share/wordnet", "/usr/share/wordnet-3.0", "/usr/local/WordNet-3.0/dict")
 _ARCHIVE = "wordnet30.tar.xz"
 _REMEDY = "install it (Debian: apt install wordnet-base), or name its folder or archive in OODOMETER_WORDNET"
@@ -78,9 +73,8 @@ class WordNet:
             got = f"{got} without {lacking}" if got in ("a folder", "an archive") else got
             raise InputError("the files of the WordNet database", got=got, remedy=_REMEDY, file=str(path))
         self._data = {part: files[f"data.{part}"] for part in _PARTS}
-        self._index: dict[str, dict[str, tuple[int, ...]]] = {
-            part: {} for part in _PARTS
-        }  # word -> where meanings stand
+        # word -> where meanings stand
+        self._index: dict[str, dict[str, tuple[int, ...]]] = {part: {} for part in _PARTS}
         self._irregular: dict[str, dict[str, list[str]]] = {}
         for part in _PARTS:
             for line in files[f"index.{part}"].decode("ascii").splitlines():

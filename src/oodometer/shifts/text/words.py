@@ -31,26 +31,15 @@ class Word(NamedTuple):
 
 @lru_cache(maxsize=1 << 16)  # the contexts of a dialogue share their turns
 def words_of(text: str) -> tuple[Word, ...]:
-    """The words and punctuation marks of a text, in order; an apostrophe is a mark of its own.
-
-    A combining mark (Unicode category M), or a joiner of letters, belongs to the character before it, so that words of
-    Hindi and an accent that is written apart stay whole. Scripts without spaces between words, such as Chinese or Thai,
-    are not divided: a run of their letters is one word.
-
-    >>> [word.text for word in words_of("Don't go at 5!")]
-    ['Don', "'", 't', 'go', 'at', '5', '!']
-    >>> [len(word.text) for word in words_of("cafe\\u0301 noir")]
-    [5, 4]
+    """The words and punctuation marks of a text, in order; an apostrophe is a mark of its own. A combining mark
+    (Unicode category M), or a joiner of letters, belongs to the character before it; a run of letters of a script
+    without spaces is one word.
     """
     return tuple(Word(match.group(), match.start(), match.end()) for match in _pattern(text).finditer(text))
 
 
 def plain_words(text: str) -> list[str]:
-    """The words and punctuation marks of a text without their places: several times as fast as `words_of`.
-
-    >>> plain_words("Go!")
-    ['Go', '!']
-    """
+    """The words and punctuation marks of a text without their places: several times as fast as `words_of`."""
     return _pattern(text).findall(text)
 
 
@@ -60,22 +49,12 @@ def _pattern(text: str) -> re.Pattern[str]:
         return _WORD
     far = (sign for sign in set(text) if sign >= _FIRST_MARK)
     marks = sorted(sign for sign in far if sign in _JOINERS or unicodedata.category(sign)[0] == "M")
-    return _with_marks("".join(marks)) if marks else _WORD
-
-
-@lru_cache(maxsize=1 << 10)
-def _with_marks(marks: str) -> re.Pattern[str]:
-    sign = f"[{re.escape(marks)}]"
-    return re.compile(rf"\w(?:\w|{sign})*|[^\w\s]{sign}*")
+    sign = f"[{re.escape(''.join(marks))}]"
+    return re.compile(rf"\w(?:\w|{sign})*|[^\w\s]{sign}*") if marks else _WORD
 
 
 def is_piece(words: Sequence[Word], at: int) -> bool:
-    """Whether a word is a part of a contraction: "don" or "t" in "don't", "s" in "it 's".
-
-    >>> words = words_of("don't say it 's over")
-    >>> [word.text for i, word in enumerate(words) if is_piece(words, i)]
-    ['don', 't', 's']
-    """
+    """Whether a word is a part of a contraction: "don" or "t" in "don't", "s" in "it 's"."""
     word = words[at]
     if at and words[at - 1].text in _APOSTROPHES and word.text.lower() in _PIECES:
         return True
@@ -85,12 +64,7 @@ def is_piece(words: Sequence[Word], at: int) -> bool:
 
 
 def exchanged(text: str, new: Mapping[Word, str]) -> str:
-    """The text with some of its words exchanged; all else stays as it is.
-
-    >>> text = "one  two"
-    >>> exchanged(text, {words_of(text)[0]: "three"})
-    'three  two'
-    """
+    """The text with some of its words exchanged; all else stays as it is."""
     out: list[str] = []
     at = 0
     for word in sorted(new, key=lambda word: word.start):
@@ -100,11 +74,7 @@ def exchanged(text: str, new: Mapping[Word, str]) -> str:
 
 
 def in_the_case_of(word: str, new: str) -> str:
-    """A new word with a capital, or in capitals, where the old one is so.
-
-    >>> [in_the_case_of(one, "dwelling") for one in ("house", "House", "HOUSE", "I")]
-    ['dwelling', 'Dwelling', 'DWELLING', 'Dwelling']
-    """
+    """A new word with a capital, or in capitals, where the old one is so."""
     if len(word) > 1 and word.isupper():
         return new.upper()
     return new[:1].upper() + new[1:] if word[:1].isupper() else new
