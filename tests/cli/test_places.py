@@ -13,7 +13,8 @@ import pytest
 from typer.main import get_command
 
 from oodometer.cli import main
-from oodometer.cli.commands import app, places_of
+from oodometer.cli.commands import app
+from oodometer.options import spelt
 
 ROWS = "prob_a,prob_b,label\n" + "0.9,0.1,a\n0.4,0.6,a\n" * 60
 # Texts that name no file: a new option of type text must be put here or say what becomes of its path.
@@ -51,6 +52,12 @@ def roads(place: Path, folder: Path) -> dict[str, Path]:
     os.link(place, hard)
     (folder / "inner").mkdir()
     return {"same": place, "relative": folder / "inner" / ".." / place.name, "soft": soft, "hard": hard}
+
+
+def places_of(offered: Any) -> dict[str, tuple[str, str]]:
+    """Options that name a path: what a user calls it, and what becomes of it."""
+    named = ((name, about) for name, _, about in offered if about.path is not None)
+    return {name: (name.upper() if about.positional else spelt(name, about)[0], about.path) for name, about in named}
 
 
 def cases() -> Iterator[Any]:

@@ -54,7 +54,15 @@ def better_command(
         if second and not first:  # the truth is in the target, not in the reference
             changes |= {"reference": given["target"], "target": given["reference"]}
             files = files[::-1]
-    renamings = _mended(before, [*files, *labels])
+    there = list(dict.fromkeys(column for _, columns in [*files, *labels] for column in columns))
+    renamings: dict[str, str] = {}  # those turned round the right way, and mistyped ones by their near names
+    for theirs, ours in before.items():
+        if theirs in there:
+            renamings[theirs] = ours
+        elif ours in there and (theirs in FIELDS or theirs.startswith(tuple(WIDE))):
+            renamings[ours] = theirs
+        elif near := near_names(theirs, there):
+            renamings[near[0]] = ours
     # Where there is no reference, the truth of the predictions may stand in a file of its own.
     apart = [column for _, columns in labels for column in columns if given.get("reference") is None]
     renamings |= _found(renamings, files, given, apart)
@@ -83,20 +91,6 @@ def better_command(
     if _PLACEHOLDER in renamings:
         command += f", where {_PLACEHOLDER} is your column of the truth"
     return command
-
-
-def _mended(mapping: Mapping[str, str], files: Sequence[tuple[str, Sequence[str]]]) -> dict[str, str]:
-    """The renamings, those turned round the right way and mistyped ones by their near names."""
-    columns_there = list(dict.fromkeys(column for _, columns in files for column in columns))
-    out: dict[str, str] = {}
-    for theirs, ours in mapping.items():
-        if theirs in columns_there:
-            out[theirs] = ours
-        elif ours in columns_there and (theirs in FIELDS or theirs.startswith(tuple(WIDE))):
-            out[ours] = theirs
-        elif near := near_names(theirs, columns_there):
-            out[near[0]] = ours
-    return out
 
 
 def _found(

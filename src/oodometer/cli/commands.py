@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageError, WorkError
 from ..options import About, Declared, Options, declared, option, spelt
 from . import output
 
@@ -88,11 +89,9 @@ class Written(Options):
 def command(
     record: type[Options], *, name: str = "", written: Sequence[str] = (), to: typer.Typer = app, kept: bool = False
 ) -> Callable[[Callable[[dict[str, Any], Written], None]], Callable[..., None]]:
-    """Decorator: register a command with the options of a record and those of `Written` that are named.
-
-    The function gets what was typed, as arguments of the verb (options that were not typed are absent, unless they are
-    no text and have a default), and where the answer goes. Its docstring is the command's text in ``-h``. What it reads
-    is never what it writes, and a signal ends it with a line; ``kept`` says that finished work is kept then.
+    """Decorator: register a command with the options of a record and those of `Written` that are named. The function
+    gets what was typed, as arguments of the verb (without what was not), and where the answer goes; its docstring is
+    the text of ``-h``; ``kept`` says that finished work is kept where a signal ends it.
     """
     offered = [one for one in declared(record) if one[2].flag != ""]
     offered += [one for one in declared(Written) if one[0] in written]
@@ -101,7 +100,7 @@ def command(
         called = name or function.__name__
 
         def run(**typed: Any) -> None:
-            _check(places_of(offered), typed)
+            _check(offered, typed)
             stopped = output.KEPT if kept or typed.get("run_folder") else "nothing was written"
             with going_on(stopped), _advised(called, offered, typed):
                 given: dict[str, Any] = {}
@@ -114,8 +113,6 @@ def command(
                 try:
                     function(given, where)
                 except SystemExit as leave:  # no command of ours does, and what it was to write is not there
-                    from ..errors import WorkError
-
                     raise WorkError(
                         f"code that was called ended the program (exit {leave.code}) before the command was done; "
                         "let it raise an error, or return"
@@ -204,8 +201,6 @@ class _Help(TyperCommand):
 @contextmanager
 def _advised(name: str, offered: Sequence[Declared], typed: Mapping[str, Any]) -> Iterator[None]:
     """Inside, an error about columns that go by other names is followed by the command that would work."""
-    from ..errors import InputError, MissingColumnsError, UnknownColumnError
-
     try:
         yield
     except (InputError, UnknownColumnError) as error:
@@ -225,24 +220,15 @@ def _advised(name: str, offered: Sequence[Declared], typed: Mapping[str, Any]) -
         raise UnknownColumnError(error.column, f"{error}{link}try: {command}", error.meant) from None
 
 
-def places_of(offered: Sequence[Declared]) -> dict[str, tuple[str, str]]:
-    """Options that name a place: name -> what a user calls it, and what becomes of it (read, written, folder)."""
-    return {
-        name: (name.upper() if about.positional else spelt(name, about)[0], about.path)
-        for name, _, about in offered
-        if about.path is not None
-    }
-
-
-def _check(places: Mapping[str, tuple[str, str]], typed: Mapping[str, Any]) -> None:
+def _check(offered: Sequence[Declared], typed: Mapping[str, Any]) -> None:
     """Raise `UsageError` where an output is an input, another output, or a file in a folder that is read or written."""
-    from ..errors import InputError, UsageError
-
     named: dict[str, list[tuple[str, str]]] = {"read": [], "written": [], "folder": []}
-    for parameter, (name, use) in places.items():
+    for parameter, _, about in offered:
         value = typed.get(parameter)
-        several = value if isinstance(value, (list, tuple)) else [] if value is None else [value]
-        named[use] += [(name, str(value_)) for value_ in several]
+        if about.path is not None and value is not None:
+            name = parameter.upper() if about.positional else spelt(parameter, about)[0]
+            several = value if isinstance(value, (list, tuple)) else [value]
+            named[about.path] += [(name, str(path)) for path in several]
     reads = [path for _, path in named["read"]]
     for name, path in named["read"]:
         if os.path.exists(path) and (Path(path).is_fifo() or Path(path).is_socket()):  # nobody may ever write into it

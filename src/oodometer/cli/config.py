@@ -12,11 +12,7 @@ OWN, SHARED = "oodometer.toml", "pyproject.toml"
 
 
 def options_taken(given: Sequence[str]) -> tuple[list[str], str | None, bool]:
-    """The words without ``--config FILE`` and ``--no-config``; the file; whether any file is to be read.
-
-    >>> options_taken(["estimate", "a", "--config", "x.toml"]), options_taken(["evaluate", "a", "--no-config"])
-    ((['estimate', 'a'], 'x.toml', True), (['evaluate', 'a'], None, False))
-    """
+    """The words without ``--config FILE`` and ``--no-config``; the file; whether any file is to be read."""
     words, file, wanted = list(given), None, True
     end = words.index("--") if "--" in words else len(words)
     rest, tail, out = iter(words[:end]), words[end:], []
@@ -39,16 +35,26 @@ def options_taken(given: Sequence[str]) -> tuple[list[str], str | None, bool]:
 def defaults_for(
     parser: Any, words: Sequence[str], file: str | None, known: Sequence[str]
 ) -> tuple[dict[str, Any], str]:
-    """What the parser is to take for its defaults, by command, and what to say of it; empty without a file.
-
-    Of a file the table of the command in question is read: ``[estimate]``, or ``[tool.oodometer.estimate]`` in
-    pyproject.toml; ``known`` are the names of all commands. Raises `UsageError` naming the file and the key.
+    """What the parser is to take for its defaults, by command, and what to say of it; empty without a file. The table
+    of the command is read, ``[estimate]``, or ``[tool.oodometer.estimate]`` in pyproject.toml; ``known`` are all
+    commands.
     """
     # The file that was named, oodometer.toml, or pyproject.toml, and its tables.
     name = file or (OWN if Path(OWN).is_file() else SHARED)
     if file is None and name == SHARED and not (Path(SHARED).is_file() and b"oodometer" in Path(SHARED).read_bytes()):
         return {}, ""
-    tables: Any = _toml(Path(name))
+    import tomllib
+
+    try:
+        if Path(name).is_fifo():
+            raise OSError(0, "it is a pipe")
+        tables: Any = tomllib.loads(Path(name).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"there is no file {name}: give --config a file of TOML") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{name}: expected TOML, got {error}") from None
+    except OSError as error:
+        raise UsageError(f"cannot read {name}: {error.strerror or error}") from None
     if Path(name).name == SHARED:
         for way, key in (("tool", "tool"), ("tool.oodometer", "oodometer")):
             tables = tables.get(key, {})
@@ -91,21 +97,6 @@ def defaults_for(
     for word in reversed(path):
         out = {word: out}
     return out, f"{name}: {', '.join(f'{key} = {value!r}' for key, value in table.items())}"
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    import tomllib
-
-    try:
-        if path.is_fifo():
-            raise OSError(0, "it is a pipe")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UsageError(f"there is no file {path}: give --config a file of TOML") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{path}: expected TOML, got {error}") from None
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
 
 
 def _value(place: str, value: Any, parameter: Any, command: Any) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..errors import UsageError
 from ..options import argument
 from ..verbs.model_options import JudgeOptions, TrainOptions
 from . import output
@@ -46,13 +47,22 @@ class _Judge(JudgeOptions):
 @command(_Judge, written=("json", "report"), to=_GROUP, kept=True)
 def predict(given: dict[str, Any], to: Written) -> None:
     """Let judges vote on outputs: lower and upper accuracy, without labels."""
-    from ..errors import UsageError
     from ..verbs.discriminate import judge_outputs
 
     folders, files = _parted(given.pop("paths"), "existing" in given)
     if len(files) > 1 and "pseudo_labels" in given:
         raise UsageError("pseudo-labels are of one file of outputs; run the command once for each")
-    paths = _places(given.pop("out", None), files)
+    out = given.pop("out", None)
+    paths = [out] * len(files)
+    if out is not None and len(files) > 1:  # the rows of each file go under its name into a folder
+        names = [Path(file).name for file in files]
+        if not Path(out).is_dir():
+            raise UsageError(f"expected an existing folder for the rows of {len(files)} files, got --out {out}")
+        if len(set(names)) < len(names):
+            raise UsageError("two files of outputs have one name; judge them one by one")
+        paths = [str(Path(out) / name) for name in names]
+        if any(Path(path).resolve() == Path(file).resolve() for path, file in zip(paths, files, strict=True)):
+            raise UsageError(f"the files lie in {out} themselves; name another folder with --out")
     with output.results(), output.progress_bar("judging", lines=True, share=True) as progress:
         results = [
             replace(judge_outputs(folders, file, out=path, **given, progress=progress), argv=output.command_line())
@@ -69,7 +79,6 @@ def predict(given: dict[str, Any], to: Written) -> None:
 
 def _parted(paths: Sequence[str], others: bool) -> tuple[list[str] | None, list[str]]:
     """The folders of judges, None where the first path is a file of rows; and the files of outputs."""
-    from ..errors import UsageError
     from ..verbs.discriminate.folder import holds_judges
 
     if Path(paths[0]).is_file() or (others and not Path(paths[0]).is_dir()):
@@ -84,25 +93,8 @@ def _parted(paths: Sequence[str], others: bool) -> tuple[list[str] | None, list[
     return list(paths[:folders]), list(paths[folders:])
 
 
-def _places(out: str | None, files: Sequence[str]) -> list[str | None]:
-    """Where the judged rows of each file go."""
-    from ..errors import UsageError
-
-    if out is None or len(files) == 1:
-        return [out] * len(files)
-    folder, names = Path(out), [Path(file).name for file in files]
-    if not folder.is_dir():
-        raise UsageError(f"expected an existing folder for the rows of {len(files)} files, got --out {out}")
-    if len(set(names)) < len(names):
-        raise UsageError("two files of outputs have one name; judge them one by one")
-    if any((folder / name).resolve() == Path(file).resolve() for name, file in zip(names, files, strict=True)):
-        raise UsageError(f"the files lie in {out} themselves; name another folder with --out")
-    return [str(folder / name) for name in names]
-
-
 def _page(found: Sequence[JudgedOutputs]) -> dict[str, Any]:
     """The page of `evaluate`, whose section on votes has bounds, trade-off and subsets."""
-    from ..errors import UsageError
     from ..verbs.evaluate import evaluate
 
     judged = [outputs for outputs in found if outputs.metric == "exact" and outputs.truth is not None]

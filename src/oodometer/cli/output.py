@@ -34,9 +34,8 @@ def tell(*lines: str) -> None:
 
 
 def show(found: Any, *, seed: int | None = None, asked: Sequence[str] = ()) -> None:
-    """The view of a result on standard output, with -v all of it; how much was left out.
-
-    ``asked`` are beginnings of details that were asked for.
+    """The view of a result on standard output, with -v all of it, details that begin with ``asked`` first; how much was
+    left out.
     """
     if quiet():
         return
@@ -75,9 +74,8 @@ def quiet() -> bool:
 
 @contextmanager
 def settings(loudness: int, defaults: str) -> Iterator[None]:
-    """Inside, commands print all that they know (1), the usual (0), or nothing but errors (-1).
-
-    The command as it was typed is followed by what a file of defaults added.
+    """Inside, commands print all that they know (1), the usual (0), or nothing but errors (-1); ``defaults`` are noted
+    behind the command as it was typed.
     """
     tokens = _loudness.set(loudness), _defaults.set(defaults)
     try:
@@ -113,9 +111,8 @@ def deliver(
     found: Any = None,
     files: Sequence[str] | None = None,
 ) -> None:
-    """Write a result as JSON (to standard output for ``-``) and as a page, of ``page`` where that differs.
-
-    ``files`` get what their endings say, of the record ``found``; with it the ending of ``report`` counts, too.
+    """Write a result as JSON (to standard output for ``-``) and as a page, of ``page`` where that differs; with the
+    record ``found`` the endings of ``files`` and ``report`` say what is written.
     """
     if json is None and report is None and not files:
         return
@@ -191,19 +188,14 @@ class _Telling:
 
 
 def is_watched() -> bool:
-    """Whether standard error is a terminal; what a cell of a notebook starts (``!oodometer``) only looks like one.
-
-    A bar there leaves every one of its states in the notebook. Jupyter tells the children of a kernel its process.
-    """
+    """Whether standard error is a terminal; a cell of a notebook (Jupyter names its process) only looks like one."""
     return sys.stderr.isatty() and "JPY_PARENT_PID" not in os.environ
 
 
 @contextmanager
 def progress_bar(what: str, *, lines: bool = False, share: bool = False) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on standard error where that is a terminal; gives the function to call with (done, total).
-
-    Its method ``phase`` hears of what is done now. ``lines``: elsewhere a line every ten seconds, so that a log tells
-    that a long job is alive; with ``share`` in percent, where (done, total) count nothing that a person knows.
+    """A bar on standard error where that is a terminal; gives the function to call with (done, total), whose method
+    ``phase`` hears of what is done now. ``lines``: elsewhere a line every ten seconds, with ``share`` in percent.
     """
     if quiet() or not is_watched():
         yield _Telling(what, share) if lines and not quiet() else None

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import MissingExtraError, visible
 from ..options import Options, argument, option
@@ -14,9 +12,6 @@ from ..results import percent
 from ..verbs.options import CiteOptions, DemoOptions, ReproduceOptions
 from . import output
 from .commands import Written, command
-
-if TYPE_CHECKING:
-    from ..recipes import Report
 
 
 class _Report(Options):
@@ -97,8 +92,20 @@ def reproduce(given: dict[str, Any], to: Written) -> None:
     """Reproduce a paper: train, predict, judge, and set the numbers beside the paper's."""
     from ..recipes import reproduce as run
 
-    with _bar() as bar:
-        result = run(**given, report=bar)
+    with output.progress_bar("starting") as bar:
+        last = ""
+
+        def report(what: str, share: float) -> None:
+            nonlocal last
+            if bar is None and what != last:  # nobody watches: a line for each step
+                output.say(f"{share:4.0%}  {visible(what)}", error=True)
+            elif bar is not None and what != last:
+                bar.phase(visible(what))  # type: ignore[attr-defined]
+            if bar is not None:
+                bar(round(1000 * share), 1000)
+            last = what
+
+        result = run(**given, report=report)
     if to.deliver(replace(result, argv=output.command_line()).to_dict()):
         output.say(*result.words.splitlines())
         done = [step for step in result.steps if not step.kept]
@@ -106,26 +113,3 @@ def reproduce(given: dict[str, Any], to: Written) -> None:
             f"{len(done)} steps done in {sum(step.seconds for step in done):.0f} s, {len(result.steps) - len(done)} "
             f"kept from before; files in {result.folder}"
         )
-
-
-@contextmanager
-def _bar() -> Iterator[Report | None]:
-    """A bar with what is being done, on standard error; where that is no terminal a line for each step."""
-    if not output.is_watched():
-        last = ""
-
-        def tell(what: str, share: float) -> None:
-            nonlocal last
-            if what != last:
-                last = what
-                output.say(f"{share:4.0%}  {visible(what)}", error=True)
-
-        yield tell
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=1.0)
-        yield lambda what, share: bar.update(task, description=visible(what), completed=share)

@@ -44,14 +44,9 @@ class Network:
 
 
 def train(x: Array, labels: Array, *, units: int = 32, seed: int = 0) -> Network:
-    """A network fitted to ``x`` of shape (sample, input) and classes 0 to K - 1 by Adam, 80 epochs in batches of 200.
-
-    It makes the draws of scikit-learn's ``MLPClassifier((units,), max_iter=80, learning_rate_init=0.005)`` and gives
-    its numbers, without a library that nothing else in the core needs. Source: Kingma and Ba (2015).
-
-    >>> x = np.array([[0.0, 1.0], [1.0, 0.0]] * 50)
-    >>> train(x, np.array([0, 1] * 50)).probabilities(x[:2]).argmax(axis=1).tolist()
-    [0, 1]
+    """A network fitted to ``x`` of shape (sample, input) and classes 0 to K - 1 by Adam (Kingma and Ba, 2015), 80
+    epochs in batches of 200: the draws and numbers of scikit-learn's ``MLPClassifier((units,), max_iter=80,
+    learning_rate_init=0.005)``.
     """
     draws = np.random.RandomState(seed)
     truth = np.eye(int(labels.max()) + 1)[labels]
@@ -63,10 +58,7 @@ def train(x: Array, labels: Array, *, units: int = 32, seed: int = 0) -> Network
         biases.append(draws.uniform(-bound, bound, fan_out))
     net = Network((weights[0], weights[1]), (biases[0], biases[1]))
     parameters = [*weights, *biases]
-    means, squares = (
-        [np.zeros_like(parameter) for parameter in parameters],
-        [np.zeros_like(parameter) for parameter in parameters],
-    )
+    means, squares = ([np.zeros_like(parameter) for parameter in parameters] for _ in range(2))
     order, step = np.arange(len(x)), 0
     for _ in range(_EPOCHS):
         shuffled = np.arange(len(x))
@@ -98,14 +90,9 @@ def _slopes(net: Network, x: Array, truth: Array) -> tuple[Array, Array, Array, 
 
 
 def digits(seed: int) -> tuple[Array, Array]:
-    """Images of shape (sample, 64), values 0 to 16, and their labels 0 to 9, in a seeded order.
-
-    The test part of "Optical Recognition of Handwritten Digits" by E. Alpaydin and C. Kaynak (1998), UCI Machine
-    Learning Repository, doi:10.24432/C50P49, under CC BY 4.0; the same rows as scikit-learn's ``load_digits``.
-
-    >>> images, labels = digits(0)
-    >>> images.shape, float(images.max()), sorted(set(labels.tolist()))
-    ((1797, 64), 16.0, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    """Images of shape (sample, 64), values 0 to 16, and their labels 0 to 9, in a seeded order. The test part of
+    "Optical Recognition of Handwritten Digits" by E. Alpaydin and C. Kaynak (1998), UCI Machine Learning Repository,
+    doi:10.24432/C50P49, under CC BY 4.0; the same rows as scikit-learn's ``load_digits``.
     """
     with (files(__package__) / "digits.npz").open("rb") as file, np.load(file, allow_pickle=False) as data:
         images, labels = data["images"].astype(np.float64), data["labels"].astype(np.int64)

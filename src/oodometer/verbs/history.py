@@ -43,13 +43,10 @@ _DEEP = 6  # folders in folders that are looked through
 
 @dataclass(frozen=True)
 class Run:
-    """A run: its folder, what it is, and how it stands.
-
-    ``status`` is "running", "finished", "failed" or "killed" (it ended without a word); ``verb`` the command, ``about``
-    the data that it is of, among them ``reference`` and ``target``; ``parts`` that it has, how many of them are
-    ``done``, and how many the last run had to ``read`` or to work on; ``why`` it failed, or what is wrong with the
-    folder ("unreadable"). Parts are files and row groups, tasks of a backtest, steps of a paper, or batches, images,
-    copies, answers, attributions and judges.
+    """A run: its folder, what it is, and how it stands: "running", "finished", "failed", "killed" (it ended without a
+    word) or "unreadable". Of its ``parts`` (files, row groups, tasks, steps, batches, copies, answers) so many are
+    ``done``, and so many the last run had to ``read`` or to work on; ``why`` it failed, or what is wrong with the
+    folder.
     """
 
     folder: str

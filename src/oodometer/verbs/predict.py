@@ -40,17 +40,8 @@ BY_POSITION = (
 
 
 def named_models(models: Any) -> list[tuple[str, Any]]:
-    """(name, model) of each: as given, else the last part of a path, with a number where two are the same.
-
-    A predictions file is named without its ending, as `compare` names it; a folder or a model of the hub as it is.
-
-    ``models``: one, a list, or name -> one or a list of models; texts may be ``name=model``. Raises `UsageError` for a
-    name or a model that is empty.
-
-    >>> named_models(["a=models/x", "models/y", "other/y"])
-    [('a', 'models/x'), ('y', 'models/y'), ('y-2', 'other/y')]
-    >>> named_models(["bag.parquet", "small-v1.5"])
-    [('bag', 'bag.parquet'), ('small-v1.5', 'small-v1.5')]
+    """(name, model) of each of one, a list, or a mapping: as given (``name=model``), else the last part of a path, of a
+    predictions file without its ending, with a number where two are the same.
     """
     if isinstance(models, Mapping):
         return [(str(n), model) for n, some in models.items() for model in (some if isinstance(some, list) else [some])]
@@ -104,11 +95,7 @@ def sent_models(models: Sequence[Any], options: Mapping[str, Any]) -> list[SentM
 
 
 def is_log(model: Any, data: Any, log: LogOptions) -> bool:
-    """Whether a log, not a live model, is meant; `UsageError` for what does not go together.
-
-    >>> is_log("model", "data.csv", LogOptions())
-    False
-    """
+    """Whether a log, not a live model, is meant; `UsageError` for what does not go together."""
     if data is None:
         paths = model if isinstance(model, Sequence) and not isinstance(model, str) else [model]
         if all(isinstance(path, (str, os.PathLike)) and os.path.exists(path) for path in paths) and len(paths):
@@ -200,11 +187,7 @@ class Asked(PredictOptions):
 
 
 def as_names(value: str | Sequence[str] | None) -> tuple[str, ...]:
-    """One name or several as a tuple.
-
-    >>> as_names("text"), as_names(["a", "b"]), as_names(None)
-    (('text',), ('a', 'b'), ())
-    """
+    """One name or several as a tuple."""
     return () if value is None else (value,) if isinstance(value, str) else tuple(value)
 
 

@@ -104,11 +104,7 @@ class Asked(RankOptions):
 
 
 def are_files(models: Sequence[tuple[str, Any]]) -> bool:
-    """Whether the models are given by their predictions; `UsageError` where some are and others are not.
-
-    >>> are_files([("a", "a.parquet"), ("b", {"prediction": [0], "id": [7]})]), are_files([("a", "models/a")])
-    (True, False)
-    """
+    """Whether the models are given by their predictions; `UsageError` where some are and others are not."""
     files = []
     for _, model in models:
         if isinstance(model, (str, os.PathLike)):

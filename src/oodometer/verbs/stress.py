@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, final
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
@@ -42,8 +42,7 @@ from .evaluate import evaluate
 from .model_options import StressOptions
 from .predict import named_models, predict, read_all, said_model, sent_models, twice_named
 from .shift.job import deviations
-from .shift.run import refuse_others
-from .shift.text import Rows, ShiftInputs, Texts, filters_of
+from .shift.text import Rows, ShiftInputs, Texts, filters_of, refuse_others
 
 Parts = Mapping[int, tuple[Any, ...]]
 """Number of an example -> its turns; of an image what `_pixels` makes it of."""
@@ -52,10 +51,9 @@ Parts = Mapping[int, tuple[Any, ...]]
 @final
 @dataclass(frozen=True)
 class Example:
-    """A text (one turn), a context or an image; ``number`` counts those that were read, from 1 on.
-
-    row : of the file. group : what is never torn apart: a conversation. parts : its turns, or the image. label : class,
-    or position of the right candidate; None where it is not known. size : bytes of an image.
+    """A text (one turn), a context or an image, by its number among those that were read. ``group`` is never torn
+    apart; ``parts`` are its turns, or the image of ``size`` bytes; ``label`` its class, or the position of the right
+    candidate.
     """
 
     number: int
@@ -87,7 +85,7 @@ class Examples:
         return replace(self, rows=tuple(rows))
 
     def halves(self, seed: int) -> tuple[Self, Self]:
-        """Two halves by the seed, conversations whole. Raises `InputError` where one is empty."""
+        """Two halves by the seed, conversations whole."""
         sizes = Counter(row.group for row in self.rows)
         first, rows = set(), 0
         for group in np.random.default_rng([seed, len(sizes)]).permutation(sorted(sizes)).tolist():
@@ -140,10 +138,8 @@ def _pixels(image: Any, shift: Any = None, severity: Any = None, seed: int = 0, 
 def read_examples(
     path: str | Path, modality: str, options: Any, *, where: Mapping[str, str], label_needed: bool
 ) -> Examples:
-    """Read a file, or a folder of images, as `shift` does.
-
-    A response without candidates gets others, drawn by the seed and its id from all responses of the file. Raises
-    `InputError` for what cannot be read, and where the column ``label`` is named, needed and absent.
+    """Read a file, or a folder of images, as `shift` does. A response without candidates gets others, drawn by the seed
+    and its id from all responses of the file.
     """
     path, label, out, refused = Path(path), options.label, list[Example](), Counter[str]()
     if modality == "image":
@@ -191,9 +187,8 @@ def read_examples(
 @final
 @dataclass(frozen=True)
 class Condition:
-    """One kind at one severity: ``stem`` names it; for each draw the rows that could be shifted, with their parts.
-
-    dropped, words, targets : of the first draw, as in `StressPoint`.
+    """One kind at one severity: for each draw the rows that could be shifted, with their parts; the rest is of the
+    first draw.
     """
 
     stem: str
@@ -217,10 +212,8 @@ ShiftedKind = tuple[Any, list[Condition], frozenset[int]]
 def shift_examples(
     examples: Examples, wanted: Mapping[type[Shift], Sequence[str]], inputs: ShiftInputs, seeds: Sequence[int]
 ) -> list[ShiftedKind]:
-    """Shift the examples by each kind at each of its severities, as they were typed, once for each seed.
-
-    Images are shifted when a model reads them. Raises `InputError` where a kind can shift none of the rows at any
-    severity.
+    """Shift the examples by each kind at each of its severities, as they were typed, once for each seed; images are
+    shifted when a model reads them.
     """
     out = []
     for cls, levels in wanted.items():
@@ -273,9 +266,7 @@ _RESULTS = ("stress.json", "stress.csv")
 @dataclass(frozen=True)
 class _ModelRun:
     """One trained model: the ``name`` of its curves, which several runs may share, and where its predictions lie.
-
-    ``stamp`` tells the model from a later one, None for one in memory; ``sent`` is what travels to a worker, where the
-    ``classifier`` is opened.
+    ``stamp`` tells the model from a later one, None in memory; ``sent`` is what travels to a worker.
     """
 
     name: str
@@ -302,9 +293,7 @@ class _Question:
         return f"{PREDICTIONS}/{self.run.folder}/{self.stem}"
 
 
-@final
-@dataclass(frozen=True)
-class _Answers:
+class _Answers(NamedTuple):
     """Predictions of a run, the file that they are in, and how many inputs were cut."""
 
     record: Predictions
@@ -314,9 +303,8 @@ class _Answers:
 
 @dataclass
 class _Asker:
-    """Asks runs about data sets; each answer is a file of ``kept``, there where it is of the same inputs and model.
-
-    settings : what else the answers depend on. total : inputs in all, for ``progress``; parts : data sets.
+    """Asks runs about data sets; each answer is a file of ``kept``, there where it is of the same inputs, model and
+    ``settings``.
     """
 
     kept: Kept
@@ -339,9 +327,8 @@ class _Asker:
             self.progress(min(self.done + more, self.total), self.total)
 
     def known(self, question: _Question) -> tuple[Path, str | None, dict[str, Any] | None]:
-        """Where answers are, what tells them from others (None for a model in memory), and the note of kept ones.
-
-        The note beside answers is written last. Images are told by the job, the condition and their numbers.
+        """Where answers are, what tells them from others (None for a model in memory), and the note of kept ones,
+        written last.
         """
         path, data = self.kept.path / f"{question.key}.parquet", question.data
         if question.run.stamp is None:
@@ -386,10 +373,7 @@ class _Task:
 
 
 def _ask_elsewhere(engine: Engine, asker: _Asker, every: Sequence[_Question]) -> None:
-    """Ask what is not answered yet; answers are files in the asker's folder, where it finds them.
-
-    A task travels with the path of its model and the texts of its condition.
-    """
+    """Ask what is not answered yet; a task travels with the path of its model and the texts of its condition."""
     rest = [question for question in every if asker.known(question)[2] is None]
     asker.answered = len(every) - len(rest)
     asker.done = sum(len(question.data) for question in every) - sum(len(question.data) for question in rest)
@@ -403,11 +387,7 @@ def _ask_elsewhere(engine: Engine, asker: _Asker, every: Sequence[_Question]) ->
 
 
 def _open_models(models: Any, data: Path, options: Mapping[str, Any], engine: Any) -> tuple[list[_ModelRun], str]:
-    """The runs of all models, those of one name one after another, and what they read of the data.
-
-    ``models``: one, a list, or name -> one or a list of runs; texts may be ``name=model``. Raises `UsageError` for none
-    and for one that is named twice, `InputError` for models that do not read the data, or not the same.
-    """
+    """The runs of all models, those of one name one after another, and what they read of the data."""
     named = named_models(models)
     names = list(dict.fromkeys(name for name, _ in named))
     named = [pair for name in names for pair in named if pair[0] == name]
@@ -662,9 +642,7 @@ _USUAL = {
 
 
 def _wanted(options: StressOptions, inputs: ShiftInputs, modality: str) -> dict[type[Shift], tuple[str, ...]]:
-    """The kinds with their severities: their own (``kind=0.1,0.3``), those for all kinds, or those of the paper. Raises
-    `UsageError` for a kind or a severity that there is not, and for what a kind needs and does not get.
-    """
+    """The kinds with their severities: their own (``kind=0.1,0.3``), those for all kinds, or those of the paper."""
     severity: Any = options.severity
     every = tuple(dict.fromkeys(map(str, severity if isinstance(severity, (list, tuple, range)) else [severity])))
     usual = _USUAL[modality] if options.training is None else TEXT_SHIFTS[:2]  # texts tell what is known

@@ -90,9 +90,8 @@ class _FolderJob(Job):
     """Shifts a folder: a task shifts a stretch of images, on whatever machine, and gives what did not decode."""
 
     def __call__(self, stretch: _Stretch, tell: Callable[[int, int], None] = lambda row, worked: None) -> Skipped:
-        """Shift every image of a stretch that is not there yet; what does not decode is left out, or refused.
-
-        Neighbours go through the shift together, as many as fit into so much memory.
+        """Shift every image of a stretch that is not there yet, neighbours together; what does not decode is left out,
+        or refused.
         """
         shift, severity = self.copies[stretch.number]
         skipped: Skipped = []
@@ -183,11 +182,7 @@ class _FolderJob(Job):
 
 
 def written_names(names: Sequence[Path]) -> list[Path]:
-    """Name of each image as written: its own where that format keeps every pixel, else with the ending .png.
-
-    >>> [one.as_posix() for one in written_names([Path("cat/1.jpg"), Path("cat/2.png"), Path("3.gif"), Path("3.PNG")])]
-    ['cat/1.png', 'cat/2.png', '3.gif.png', '3.PNG']
-    """
+    """Name of each image as written: its own where that format keeps every pixel, else with the ending .png."""
     lossless = {str(path).lower() for path in names if path.suffix.lower() in _LOSSLESS}
     out = []
     for path in names:

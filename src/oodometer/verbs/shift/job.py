@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -72,10 +73,8 @@ class Job:
 
     @contextmanager
     def filling(self, fingerprint: str) -> Iterator[Kept]:
-        """A folder beside the result to fill; it becomes the result at the end of the block.
-
-        What the same job left there when it was interrupted is still in it; input that is refused leaves nothing.
-        Raises `UsageError` where another process fills it.
+        """A folder beside the result to fill; it becomes the result at the end of the block. What the same job left
+        there when it was interrupted is still in it; input that is refused leaves nothing.
         """
         out = self.out.resolve()
         part = out.with_name(f".{out.name}.part")
@@ -127,9 +126,8 @@ class FileJob(Job):
         return self.paths_in(self.out, number)
 
     def run(self, engine: Engine | None, unit: int = 1) -> list[dict[str, Any]]:
-        """Write all copies, those of several that are not there yet; what their manifests say.
-
-        ``unit``: so much progress is a copy that a task has written.
+        """Write all copies, those of several that are not there yet; a copy that a task has written is ``unit``
+        progress.
         """
         every = len(self.copies)
         if every == 1:
@@ -166,10 +164,8 @@ class _Task:
     fingerprint: str
 
     def __call__(self, number: int) -> None:
-        job = _kept(self)
+        job = _latest(self)
         job.write(number, *job.paths_in(self.part, number), write_atomic)
 
 
-@lru_cache(maxsize=1)
-def _kept(task: _Task) -> FileJob:
-    return task.job
+_latest: Callable[[_Task], FileJob] = lru_cache(maxsize=1)(attrgetter("job"))

@@ -19,6 +19,7 @@ from typing import IO, Any, final
 from ...datasets.dialogues import CONTEXTS, TURNS, said, text_key, why_no_reply, with_replies
 from ...engines import task_engine
 from ...errors import InputError, UsageError
+from ...options import Options, declared, spelt
 from ...results.shifting import ShiftedTexts, Shifting
 from ...shifts import TextShift, find_text_shift
 from ...shifts.dialogue import InsufficientContext
@@ -39,10 +40,7 @@ Row = dict[str, Any]
 
 @final
 class Rows:
-    """A file of rows: JSON lines (``.jsonl``, ``.ndjson``), or a table (``.csv``, ``.tsv``), plain or packed.
-
-    Packed files end in ``.gz``, ``.xz`` or ``.bz2``. Text is UTF-8. Raises `InputError` naming file, row and column.
-    """
+    """A file of rows, JSON lines or a table (CSV, TSV), in UTF-8, plain or packed (.gz, .xz, .bz2)."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -132,11 +130,7 @@ TEXT = ("text", "sentence", "review", "content", "input")
 
 
 def filters_of(where: str | Sequence[str]) -> dict[str, str]:
-    """Column -> value of ``COLUMN=VALUE``; `UsageError` for what has another form.
-
-    >>> filters_of("split=test")
-    {'split': 'test'}
-    """
+    """Column -> value of ``COLUMN=VALUE``; `UsageError` for what has another form."""
     given = [where] if isinstance(where, str) else list(where)
     wrong = next((condition for condition in given if "=" not in condition or condition.startswith("=")), None)
     if wrong is not None:
@@ -147,11 +141,7 @@ def filters_of(where: str | Sequence[str]) -> dict[str, str]:
 @final
 @dataclass(frozen=True)
 class Again:
-    """Makes a row of texts again; ``number`` is that of the row in the file.
-
-    >>> Again({"c": []}, "c", ["a", {"role": "user", "content": "b"}], 1)(["B"])
-    {'c': [{'role': 'user', 'content': 'B'}]}
-    """
+    """Makes a row of texts again; ``number`` is that of the row in the file."""
 
     row: Row
     column: str
@@ -207,10 +197,9 @@ class Texts:
             wanted = " and ".join(f"{name}={value}" for name, value in self.where.items())
             raise self.rows.wrong(f"rows with {wanted}", "none", "check the values")
 
-    def read_turns(self) -> Iterator[tuple[str, ...]]:
-        """The turns of each row."""
-        for *_, turns in self._turns():
-            yield tuple(map(said, turns))
+    def texts(self) -> Iterator[str]:
+        """The turns of all rows."""
+        return (said(turn) for *_, turns in self._turns() for turn in turns)
 
     def read(self, refused: Counter[str]) -> Iterator[tuple[tuple[str, ...], Again]]:
         """What is shifted, and what makes a row of it again; rows that hold nothing are counted in ``refused``."""
@@ -225,6 +214,17 @@ class Texts:
                 refused.update([] if replies else [why_no_reply(turns)])
                 for reply in replies:
                     yield texts[: reply["turn"]], Again(dict(reply), "context", turns[: reply["turn"]], number)
+
+
+def refuse_others(options: Options, modality: str) -> None:
+    """Raise `UsageError` for an option of texts where images are shifted, or the other way round."""
+    other = "Texts and dialogues" if modality == "image" else "Images"
+    for name, field, about in declared(type(options)):
+        value = getattr(options, name)
+        plain = value is None or (isinstance(value, (str, int, list)) and value in (field.default, []))
+        if about.group == other and not plain:
+            spelling = spelt(name, about)[0] if about.flag != "" else name
+            raise UsageError(f"{spelling} is of {other.lower()}, and what is shifted here is {modality}s; leave it out")
 
 
 _SOURCE_ROW = "source_row"
@@ -287,7 +287,7 @@ class ShiftInputs:
         """The words of the training texts."""
         given = self._options
         texts = Texts(Rows(Path(given.training)), given.training_column, filters_of(given.training_where), None)
-        return Vocabulary.of(turn for turns in texts.read_turns() for turn in turns)
+        return Vocabulary.of(texts.texts())
 
 
 @dataclass(eq=False)
