@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from oodometer.cli import output
-from oodometer.cli.discriminate import _parted, _places
-from oodometer.errors import UsageError, install_line
+from oodometer.cli.discriminate import _parted
+from oodometer.errors import install_line
 from oodometer.verbs.discriminate import train_judges
 
 entrance = importlib.import_module("oodometer.cli.main")  # the package's face gives a function of this name
@@ -261,11 +261,18 @@ def test_the_folder_may_be_left_out_beside_an_existing_judge(tmp_path: Path) -> 
     (tmp_path / "judges").mkdir()
     assert _parted(["a.jsonl", "b.jsonl"], True) == (None, ["a.jsonl", "b.jsonl"])
     assert _parted([str(tmp_path / "judges"), "b.jsonl"], True) == ([str(tmp_path / "judges")], ["b.jsonl"])
-    assert _places(str(tmp_path), ["x/a.jsonl", "b.csv"]) == [str(tmp_path / "a.jsonl"), str(tmp_path / "b.csv")]
-    with pytest.raises(UsageError, match="have one name"):
-        _places(str(tmp_path), ["x/a.jsonl", "y/a.jsonl"])
-    with pytest.raises(UsageError, match="lie in"):
-        _places(str(tmp_path), [str(tmp_path / "a.jsonl"), "b.jsonl"])
+
+
+def test_rows_of_several_files_go_into_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "judges").mkdir()
+    (tmp_path / "a.jsonl").write_text("")
+    for files, out, fault in (
+        (("x/a.jsonl", "y/a.jsonl"), "judges", "two files of outputs have one name"),
+        ((tmp_path / "a.jsonl", "b.jsonl"), ".", "would write over the input"),
+        (("a.jsonl", "b.jsonl"), "none", "expected an existing folder for the rows of 2 files"),
+    ):
+        assert run("predict", tmp_path / "judges", *files, "--out", tmp_path / out) == 2
+        assert fault in capsys.readouterr().err
 
 
 def test_judges_of_two_kinds_vote_together(judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,15 +54,15 @@ def better_command(
         if second and not first:  # the truth is in the target, not in the reference
             changes |= {"reference": given["target"], "target": given["reference"]}
             files = files[::-1]
-    there = list(dict.fromkeys(column for _, columns in [*files, *labels] for column in columns))
+    known = list(dict.fromkeys(column for _, columns in [*files, *labels] for column in columns))
     renamings: dict[str, str] = {}  # those turned round the right way, and mistyped ones by their near names
-    for theirs, ours in before.items():
-        if theirs in there:
-            renamings[theirs] = ours
-        elif ours in there and (theirs in FIELDS or theirs.startswith(tuple(WIDE))):
-            renamings[ours] = theirs
-        elif near := near_names(theirs, there):
-            renamings[near[0]] = ours
+    for theirs, meant in before.items():
+        if theirs in known:
+            renamings[theirs] = meant
+        elif meant in known and (theirs in FIELDS or theirs.startswith(tuple(WIDE))):
+            renamings[meant] = theirs
+        elif near := near_names(theirs, known):
+            renamings[near[0]] = meant
     # Where there is no reference, the truth of the predictions may stand in a file of its own.
     apart = [column for _, columns in labels for column in columns if given.get("reference") is None]
     renamings |= _found(renamings, files, given, apart)

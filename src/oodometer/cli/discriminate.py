@@ -61,8 +61,6 @@ def predict(given: dict[str, Any], to: Written) -> None:
         if len(set(names)) < len(names):
             raise UsageError("two files of outputs have one name; judge them one by one")
         paths = [str(Path(out) / name) for name in names]
-        if any(Path(path).resolve() == Path(file).resolve() for path, file in zip(paths, files, strict=True)):
-            raise UsageError(f"the files lie in {out} themselves; name another folder with --out")
     with output.results(), output.progress_bar("judging", lines=True, share=True) as progress:
         results = [
             replace(judge_outputs(folders, file, out=path, **given, progress=progress), argv=output.command_line())

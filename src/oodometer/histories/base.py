@@ -21,11 +21,7 @@ def now() -> str:
 
 
 def moment(value: Any) -> str | None:
-    """A time out of a store, text or `datetime`, as ISO text in UTC.
-
-    >>> moment("2026-11-24T20:00:00.000+00:00"), moment(None)
-    ('2026-11-24T20:00:00+00:00', None)
-    """
+    """A time out of a store, text or `datetime`, as ISO text in UTC."""
     if value is None:
         return None
     when = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
@@ -112,8 +108,6 @@ class Store(ABC):
         self.name, self.argv = name, argv
         self._waiting: list[Callable[[], None]] | None = None
 
-    # ------------------------------------------------------------------------------ what a kind of store defines
-
     @abstractmethod
     def session(self, *, write: bool) -> AbstractContextManager[Session]:
         """A transaction, kept at the end of the block; errors of the store inside it become `InputError`.
@@ -136,8 +130,6 @@ class Store(ABC):
     def check_whole(self, session: Session, every_page: bool = False) -> None:  # noqa: B027 - servers do it themselves
         """Raise `InputError` for a store whose runs could not be read again; one without tables is whole."""
 
-    # ------------------------------------------------------------------------------ what all of them do
-
     def check(self) -> None:
         """See before long work that a run can be added after it: one is added and taken back; older stores are renewed.
         Raises `InputError` as `session` does, and for a store of a newer schema.
@@ -158,12 +150,16 @@ class Store(ABC):
         except _TakeBack:
             pass
 
-    def append(self, run: Row, parts: Sequence[Row] = (), alarms: Sequence[Row] = ()) -> None:
-        """Add a run, rows of the tables by column (`id`, `run` and `place` are worked out); now or `afterwards`. Raises
-        `NotStoredError` where that fails.
+    def append(
+        self, run: Row, parts: Sequence[Row] = (), alarms: Sequence[Row] = (), refused: NotStoredError | None = None
+    ) -> None:
+        """Add a run, rows of the tables by column (`id`, `run` and `place` are worked out); now or `afterwards`.
+        Raises `NotStoredError` where that fails, and ``refused`` in its place.
         """
 
         def add() -> None:
+            if refused is not None:
+                raise refused
             try:
                 with self.session(write=True) as session:
                     self._renew(session)
@@ -171,21 +167,10 @@ class Store(ABC):
             except (InputError, WorkError) as error:
                 raise NotStoredError(f"the answer is there, but the store did not take this run: {error}") from error
 
-        self._now_or_later(add)
-
-    def refuse(self, error: NotStoredError) -> None:
-        """Raise the error when the run would have been added."""
-
-        def act() -> None:
-            raise error
-
-        self._now_or_later(act)
-
-    def _now_or_later(self, act: Callable[[], None]) -> None:
         if self._waiting is None:
-            act()
+            add()
         else:
-            self._waiting.append(act)
+            self._waiting.append(add)
 
     @contextmanager
     def afterwards(self) -> Iterator[Store]:

@@ -65,7 +65,7 @@ class Recorder:
                 unknown = [None] * len(estimation.alarms.where)
                 estimation = replace(estimation, alarms=estimation.alarms.compared(unknown, self.asked))
             message = f"the answer is there, but the store did not take this run: {error}"
-            self.store.refuse(NotStoredError(message, estimation))
+            self.store.append({}, refused=NotStoredError(message, estimation))
             return estimation
         if estimation.alarms is not None:
             raised = [since.get(_key(_verdict(failing, "raised"))) for failing in estimation.alarms.where]
@@ -91,10 +91,8 @@ class Recorder:
 
 
 def _earlier(session: Session, job: str, answer: str) -> tuple[int | None, dict[Verdict, str]]:
-    """The run that this one repeats, if any; and the alarms that stood before it, with the time since when.
-
-    An alarm stands from the run that raised it for as long as every later run that judged the same part by the same
-    rule raised it, too. A run that does not look at a part leaves it as it was.
+    """The run that this one repeats, if any; and the alarms that stood before it, with the time since when: an alarm
+    stands as long as every later run that judged the same part by the same rule raised it, too.
     """
     newest = session.rows(
         "SELECT id, at, answer, repeats FROM oodometer_runs WHERE job = %s ORDER BY id DESC LIMIT 1", job
@@ -120,24 +118,14 @@ def _earlier(session: Session, job: str, answer: str) -> tuple[int | None, dict[
 
 
 def _job_of(reference: Any) -> str:
-    """The name of the reference without folders and ending, which stays while targets come and go.
-
-    >>> _job_of("/srv/car_loan.oodo"), _job_of("s3://lake/reference/"), _job_of(None)
-    ('car_loan', 'reference', 'estimate')
-    """
+    """The name of the reference without folders and ending, which stays while targets come and go."""
     name = os.path.basename(os.fspath(reference or "").rstrip("/"))
     return visible(name.partition(".")[0] or name or "estimate")
 
 
 def part_key(part: Mapping[str, Any]) -> str:
-    """What stays of a chunk's or a slice's name from run to run.
-
-    A last month is told "so far" until it has its rows, a last chunk of rows grows; both keep their beginning.
-
-    >>> part_key({"name": "2026-10 (so far)", "start": "2026-10-01"}), part_key({"name": "rows 1 to 500", "start": 0})
-    ('2026-10', 'rows from 0')
-    >>> part_key({"by": "shop", "slice": "north"}), part_key({"by": "shop", "value": "north"}), part_key({})
-    ('shop=north', 'shop=north', 'target')
+    """What stays of a chunk's or a slice's name from run to run: a last month is told "so far" until it has its rows, a
+    last chunk of rows grows; both keep their beginning.
     """
     if "by" in part:
         return visible(f"{part['by']}={part.get('slice', part.get('value'))}")
