@@ -14,11 +14,10 @@ import pytest
 from scipy import ndimage, stats
 
 from oodometer.shifts import IMAGE_SHIFTS, find_image_shift
-from oodometer.shifts.image.elastic_transform import _affine
+from oodometer.shifts.image.blur import _copied
+from oodometer.shifts.image.digital import _affine
 from oodometer.shifts.image.filters import correlated, streaked, zoom_blurred, zoomed
-from oodometer.shifts.image.fog import clouds
-from oodometer.shifts.image.frost import crystals
-from oodometer.shifts.image.glass_blur import _copied
+from oodometer.shifts.image.weather import clouds, crystals
 
 from .conftest import natural_images
 
@@ -210,7 +209,7 @@ def test_elastic_skew_moves_three_points_and_looks_them_up() -> None:
 
 @pytest.mark.parametrize(("mode", "twice"), [("mirror", False), ("reflect", True)])
 def test_elastic_looks_up_as_scipy_does(mode: Any, twice: bool) -> None:
-    from oodometer.shifts.image.elastic_transform import _looked_up
+    from oodometer.shifts.image.digital import _looked_up
 
     rng = np.random.default_rng(1)
     images = natural_images(2, 9, 13).astype(np.float32)

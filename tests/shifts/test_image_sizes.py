@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from oodometer.shifts import IMAGE_SHIFTS, find_image_shift
-from oodometer.shifts.image.defocus_blur import DefocusBlur, disk
+from oodometer.shifts.image.blur import DefocusBlur, disk
 from oodometer.shifts.image.filters import correlated, zoom_blurred
 
 # What each kind may do to the mean of a picture of middle grey, in grey levels; noise is of mean 0, frost and snow add.

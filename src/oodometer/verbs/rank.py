@@ -143,12 +143,28 @@ def check_classes(classes: Sequence[Sequence[int | str]], sources: Sequence[str]
             raise InputError(expected, got=shown(names), remedy=remedy, file=source)
 
 
-def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: Any, options: Asked) -> Answered:
+def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
     """Read the files, bring rows and classes into the order of the first, and find the labels.
 
     Labels come from ``examples``, by id, else from the files' own; rows without one are the pool. Ids that repeat, such
     as epochs of a question, are joined by their column `epoch`, else in their order.
     """
+    if options.unlabelled is not None:
+        raise UsageError("the pool of predictions files is their rows without a label; leave --unlabelled out")
+    for what, value in (
+        ("--input", options.columns.inputs or None),
+        ("--gives", options.gives),
+        ("--max-length", options.max_length),
+        ("--device", options.device),
+    ):
+        if value is not None:
+            raise UsageError(f"{what} is of live models, and these are predictions files; leave it out")
+    examples, known = options.examples, options.reference
+    references = () if known is None else known if isinstance(known, (list, tuple)) else [known]
+    if references and len(references) != len(models):
+        raise UsageError(
+            f"expected a reference for each of {len(models)} predictions files, in their order, got {len(references)}"
+        )
     key = options.columns.id or "id"
     mapping = dict(renamings(options.mapping, options.positive) or {})
     if examples is None and options.columns.label not in (None, "label"):
@@ -212,7 +228,7 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
             file=names[0],
         )
     known_ground = []
-    for reference in references or ():  # its rows need not be matched
+    for reference in references:  # its rows need not be matched
         source = opener.open(reference, None, axes=Axes(records[0].classes))
         known_ground.append(source.read(_fields(source)).known())
         if not len(known_ground[-1]):
@@ -501,16 +517,22 @@ def _read_rows(
 
 
 def ask_models(
-    models: Sequence[tuple[str, Any]],
-    data: Mapping[str, Any],
-    options: Asked,
-    means: Means,
-    progress: Callable[[int, int], None] | None,
+    models: Sequence[tuple[str, Any]], options: Asked, means: Means, progress: Callable[[int, int], None] | None
 ) -> Answered:
-    """Open the models, read the ``data`` by name and ask; what the folder of ``means`` has is not asked again.
+    """Open the models, read the data and ask; what the folder of ``means`` has is not asked again.
 
     Rows of `examples` without a label join the pool; rows of the pool that are among the examples are left out.
     """
+    if positive_column(options.positive) is not None:
+        raise UsageError(
+            "--positive COLUMN is of predictions files; =CLASS alone says for which class live models decide"
+        )
+    if options.mapping:
+        raise UsageError("--map renames columns of predictions files; name those of data with --input, --label, --id")
+    if options.examples is None:
+        raise UsageError("live models are ranked by labelled examples: give some, --examples FILE; ten already help")
+    if isinstance(options.reference, (list, tuple)):
+        raise UsageError("live models have one reference, which all are asked about; give a single file")
     opened, columns = [open_classifier(model, **options.of_models) for _, model in models], options.columns
     sources = [said_model(model) for _, model in models]
     for source, model in zip(sources, opened, strict=True):
@@ -528,7 +550,7 @@ def ask_models(
         for (_, model), out in zip(models, outside, strict=True)
     ):
         raise UsageError("--max-length is of models in the form of Hugging Face, and no model is one; leave it out")
-    given = _read_rows(data["examples"], opened, sources, columns, label=True, cluster=options.cluster)
+    given = _read_rows(options.examples, opened, sources, columns, label=True, cluster=options.cluster)
     row = given.parts[0].take([0])
     of_each = [m.classes or m.ask(Dataset(row.name, row.inputs, modality=row.modality)).classes for m in opened]
     check_classes(
@@ -550,7 +572,7 @@ def ask_models(
             raise InputError(expected, got=rows.modality, remedy=remedy, file=rows.file)
         return rows
 
-    pool, known_ground = like(data["unlabelled"], False), like(data["reference"], True)
+    pool, known_ground = like(options.unlabelled, False), like(options.reference, True)
     labelled = _labels(given, classes, columns.label)
     rest = [row for row in range(len(given.ids)) if row not in labelled]
     picked, twice = [(given, list(labelled)), (given, rest)], 0
@@ -738,7 +760,7 @@ def rank(options: Asked) -> FewShotRanking:
     asking = part(0, _ASKING) if options.explained else options.progress
     with in_run_folder(run_folder, about) as folder:
         means = replace(means, folder=folder)
-        suite = _suite(named, data, options, means, asking)
+        suite = ask_models(named, options, means, asking) if live else match_files(named, options)
         suite.check()
         explained, why = None, ""
         if options.explained:
@@ -749,46 +771,3 @@ def rank(options: Asked) -> FewShotRanking:
             path = str(value) if isinstance(value, (str, os.PathLike)) else f"in memory ({type(value).__name__})"
             about_data[name] = None if value is None else shown([said_model(x) for x in value]) if several else path
         return outcome_of(suite, explained, why, options, about_data, options.argv)
-
-
-def _suite(
-    named: Sequence[tuple[str, Any]],
-    data: Mapping[str, Any],
-    options: Asked,
-    means: Means,
-    progress: Callable[[int, int], None] | None,
-) -> Answered:
-    """What the models say, live or from files; `UsageError` for what does not go with the one or the other."""
-    examples, unlabelled, reference = (data[name] for name in ("examples", "unlabelled", "reference"))
-    if not are_files(named):
-        if positive_column(options.positive) is not None:
-            raise UsageError(
-                "--positive COLUMN is of predictions files; =CLASS alone says for which class live models decide"
-            )
-        if options.mapping:
-            raise UsageError(
-                "--map renames columns of predictions files; name those of data with --input, --label, --id"
-            )
-        if examples is None:
-            raise UsageError(
-                "live models are ranked by labelled examples: give some, --examples FILE; ten already help"
-            )
-        if isinstance(reference, (list, tuple)):
-            raise UsageError("live models have one reference, which all are asked about; give a single file")
-        return ask_models(named, data, options, means, progress)
-    if unlabelled is not None:
-        raise UsageError("the pool of predictions files is their rows without a label; leave --unlabelled out")
-    for what, value in (
-        ("--input", options.columns.inputs or None),
-        ("--gives", options.gives),
-        ("--max-length", options.max_length),
-        ("--device", options.device),
-    ):
-        if value is not None:
-            raise UsageError(f"{what} is of live models, and these are predictions files; leave it out")
-    references = () if reference is None else reference if isinstance(reference, (list, tuple)) else [reference]
-    if references and len(references) != len(named):
-        raise UsageError(
-            f"expected a reference for each of {len(named)} predictions files, in their order, got {len(references)}"
-        )
-    return match_files(named, examples, references, options)

@@ -1,4 +1,4 @@
-"""Image shifts: the fifteen corruptions of CIFAR-10-C. One kind, one file."""
+"""Image shifts: the fifteen corruptions of CIFAR-10-C. One file for each of their four groups."""
 
 from __future__ import annotations
 
@@ -6,21 +6,10 @@ from ..base import ImageShift
 
 # The order of import is that of CIFAR-10-C.
 # isort: off
-from .gaussian_noise import GaussianNoise
-from .shot_noise import ShotNoise
-from .impulse_noise import ImpulseNoise
-from .defocus_blur import DefocusBlur
-from .glass_blur import GlassBlur
-from .motion_blur import MotionBlur
-from .zoom_blur import ZoomBlur
-from .snow import Snow
-from .frost import Frost
-from .fog import Fog
-from .brightness import Brightness
-from .contrast import Contrast
-from .elastic_transform import ElasticTransform
-from .pixelate import Pixelate
-from .jpeg_compression import JpegCompression
+from .noise import GaussianNoise, ImpulseNoise, ShotNoise
+from .blur import DefocusBlur, GlassBlur, MotionBlur, ZoomBlur
+from .weather import Brightness, Fog, Frost, Snow
+from .digital import Contrast, ElasticTransform, JpegCompression, Pixelate
 # isort: on
 
 __all__ = ["KINDS"]

@@ -1,15 +1,42 @@
-"""Elastic transform: the picture is skewed a little and its parts are pulled about."""
+"""Digital faults: little contrast, an elastic picture, few pixels, strong compression."""
 
 from __future__ import annotations
 
+import io
 from typing import final
 
 import numpy as np
 
 from ...arrays import Array
+from ...datasets.images import pillow_image
 from ...registry import register
 from ..base import Draws, ImageShift
 from .filters import gaussian_blurred, strips
+
+
+@final
+@register("shift")
+class Contrast(ImageShift):
+    """x' = m + c (x - m), m the mean of the image's channel; c = 0.75, 0.5, 0.4, 0.3, 0.15. No chance is in it. Source:
+    Hendrycks and Dietterich (2019).
+
+    >>> Contrast().apply(np.array([[[[0], [200]]]], dtype=np.uint8), 2).ravel().tolist()
+    [50, 150]
+    """
+
+    name = "contrast"
+    about = "values move towards the mean of their channel"
+    citation = "hendrycks2019"
+    constants = (0.75, 0.5, 0.4, 0.3, 0.15)
+
+    def _shifted(self, pixels: Array, constant: float, draws: Draws) -> Array:
+        out = pixels.astype(np.float32)
+        columns = pixels.sum(axis=1, keepdims=True, dtype=np.uint32)  # whole numbers: the order does not matter
+        total = columns.sum(axis=2, keepdims=True, dtype=np.uint64)
+        means = (total / (pixels.shape[1] * pixels.shape[2])).astype(np.float32)
+        out *= np.float32(constant)
+        out += means * np.float32(1 - constant)
+        return out
 
 
 @final
@@ -83,3 +110,63 @@ def _mirrored(at: Array, side: int, edge_twice: bool) -> Array:
     at = at % np.int32(2 * side if edge_twice else last)
     out: Array = np.minimum(at, np.int32(last) - at)
     return out
+
+
+@final
+@register("shift")
+class Pixelate(ImageShift):
+    """Reduced to int(c times the side) pixels by a box filter, and enlarged again; c = 0.95, 0.9, 0.85, 0.75, 0.65.
+
+    No chance is in it; needs pillow. A share of the side is no length in pixels: it is the same for every size.
+    Source: Hendrycks and Dietterich (2019).
+
+    >>> row = np.arange(0, 200, 50, dtype=np.uint8).reshape(1, 1, 4, 1)
+    >>> Pixelate().apply(row, 5).ravel().tolist()
+    [25, 25, 125, 125]
+    """
+
+    name = "pixelate"
+    about = "the picture has fewer, larger pixels"
+    citation = "hendrycks2019"
+    constants = (0.95, 0.9, 0.85, 0.75, 0.65)
+
+    def _shifted(self, pixels: Array, constant: float, draws: Draws) -> Array:
+        image = pillow_image("pixelate")
+        box = image.Resampling.BOX
+        height, width, channels = pixels.shape[1:]
+        fewer = (max(1, int(width * constant)), max(1, int(height * constant)))
+        out = np.empty_like(pixels)
+        for row, one in enumerate(pixels):
+            whole = image.fromarray(one[..., 0] if channels == 1 else np.ascontiguousarray(one))
+            small = whole.resize(fewer, box)
+            out[row] = np.asarray(small.resize((width, height), box)).reshape(height, width, channels)
+        return out
+
+
+@final
+@register("shift")
+class JpegCompression(ImageShift):
+    """Written as JPEG of quality c and read again; c = 80, 65, 58, 50, 40. No chance is in it; needs pillow.
+
+    Blocks are 8 pixels wide whatever the size of the image. Source: Hendrycks and Dietterich (2019).
+
+    >>> plain = np.full((1, 16, 16, 3), 80, dtype=np.uint8)
+    >>> bool((abs(JpegCompression().apply(plain, 5).astype(int) - 80) <= 2).all())
+    True
+    """
+
+    name = "jpeg_compression"
+    about = "the picture bears the traces of a strongly compressed file"
+    citation = "hendrycks2019"
+    constants = (80, 65, 58, 50, 40)
+
+    def _shifted(self, pixels: Array, constant: int, draws: Draws) -> Array:
+        image = pillow_image("jpeg_compression")
+        out = np.empty_like(pixels)
+        for row, one in enumerate(pixels):
+            file = io.BytesIO()
+            whole = image.fromarray(one[..., 0] if one.shape[2] == 1 else np.ascontiguousarray(one))
+            whole.save(file, "JPEG", quality=constant)
+            with image.open(file) as read:
+                out[row] = np.asarray(read).reshape(one.shape)
+        return out
