@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -27,13 +26,9 @@ IMAGES = ("image", "img")
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns, or arrays, of the data are what.
-
-    inputs : what the model reads; two texts are a pair. None where the names are usual ones: ``text``, ``sentence`` or
-        ``input``; ``image`` or ``img``; for a model that reads tables every column but the others named here.
-    label : the true class; None: ``label`` where there is such a column.
-    id : a name for each row; None: ``id`` where there is such a column.
-    keep : further columns to carry along.
+    """Which columns, or arrays, of the data are what: those that the model reads (two texts are a pair; by default the
+    usual names, of a table every column but the others), the true class (``label``), a name for each row (``id``), and
+    further ones to carry along.
     """
 
     inputs: tuple[str, ...] = ()
@@ -55,7 +50,7 @@ class Batch:
     read: int = 0
 
 
-class Examples(ABC):
+class Examples:
     """A source of examples that can be read again and again in batches."""
 
     name: str
@@ -63,6 +58,7 @@ class Examples(ABC):
     modality: Modality
     rows: int | None = None
     labels_are_folders = False
+    table: RawTable  # where they stand in one
 
     def batches(self, rows: int, *, skip: bool = False, first: int = 0) -> Iterator[Batch]:
         """Batches of at most ``rows`` examples; ``skip`` leaves out images that do not decode, else `InputError`.
@@ -78,9 +74,9 @@ class Examples(ABC):
         raise NotImplementedError
 
     @property
-    @abstractmethod
     def stamp(self) -> Any:
         """What tells these examples from others in the same place, ready for JSON; None where nothing can."""
+        return self.table.stamp
 
     def _data(self, inputs: Any, targets: tuple[Any, ...], ids: tuple[str, ...] = ()) -> Dataset:
         return Dataset(self.name, inputs, targets, ids=ids, source=self.name, modality=self.modality)
@@ -184,11 +180,6 @@ class TableExamples(Examples):
         if "table" not in reads and len(cells) > 2:
             raise UsageError(f"expected one input column, or two for pairs of texts, got {len(cells)}")
         return "table" if "table" in reads else "text" if len(cells) == 1 else "pair"
-
-    @property
-    def stamp(self) -> Any:
-        """That of the file; None in memory."""
-        return self.table.stamp
 
     def batches(self, rows: int, *, skip: bool = False, first: int = 0) -> Iterator[Batch]:
         """Rows of the table."""
@@ -321,11 +312,6 @@ class DialogueExamples(Examples):
         self._columns = tuple(column for column in every if column in there)
         self._drawing = drawing or Drawing()
         self.rows = table.rows if "response" in there or "candidates" in there else None
-
-    @property
-    def stamp(self) -> Any:
-        """That of the file; None in memory."""
-        return self.table.stamp
 
     def batches(self, rows: int, *, skip: bool = False, first: int = 0) -> Iterator[Batch]:
         """Contexts of the table, at most ``rows`` at once."""

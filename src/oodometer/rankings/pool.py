@@ -115,8 +115,21 @@ def pool_evidence(
     else:
         scores["confidence"] = suite.probabilities.max(axis=2).mean(axis=1)
     for name in names("ranker") if proxies is None else proxies:
+        proxy: Ranker = create("ranker", name)
+        if not proxy.across_models:
+            why_not[name] = "has the scale of one model: it orders data sets of one model, not models"
+            continue
         try:
-            scores[name] = _proxy(create("ranker", name), pools, references or {})
+            made = {model: answer(proxy, partial(proxy.fit, (references or {}).get(model))) for model in pools}
+            states = {}
+            for model, record in pools.items():
+                try:
+                    states[model] = answer(proxy, partial(made[model].state_of, record))
+                except NotApplicable as error:
+                    raise NotApplicable(f"{model}: {error}") from None
+            settled = {model: answer(proxy, partial(made[model].settled, states))[0] for model in pools}
+            values = [answer(proxy, partial(settled[model].finish, states[model])) for model in pools]
+            scores[name] = np.array(values)
         except NotApplicable as error:
             why_not[name] = str(error)
     beside, labelled = _with_members(pools), None if references is None else _with_members(references)
@@ -156,20 +169,3 @@ def _with_members(records: Mapping[str, Predictions]) -> dict[str, Predictions]:
             record = replace(record, classes=classes, prediction=record.predicted, members=code[others], _cache={})
         out[name] = record
     return out
-
-
-def _proxy(proxy: Ranker, pools: Mapping[str, Predictions], references: Mapping[str, Predictions]) -> Array:
-    if not proxy.across_models:
-        raise NotApplicable("has the scale of one model: it orders data sets of one model, not models")
-    states = {}
-    made = {name: answer(proxy, partial(proxy.fit, references.get(name))) for name in pools}
-    for name, record in pools.items():
-        try:
-            states[name] = answer(proxy, partial(made[name].state_of, record))
-        except NotApplicable as error:
-            raise NotApplicable(f"{name}: {error}") from None
-    out = []
-    for name in pools:
-        settled = answer(proxy, partial(made[name].settled, states))[0]
-        out.append(answer(proxy, partial(settled.finish, states[name])))
-    return np.array(out)

@@ -68,25 +68,17 @@ def train(x: Array, labels: Array, *, units: int = 32, seed: int = 0) -> Network
             rows = order[start : start + _BATCH]
             step += 1
             rate = _RATE * np.sqrt(1 - _SECOND**step) / (1 - _FIRST**step)
-            for value, slope, mean, square in zip(
-                parameters, _slopes(net, x[rows], truth[rows]), means, squares, strict=True
-            ):
+            hidden = net.hidden(x[rows])  # slopes of the mean log loss with its L2 penalty, by W, V, b and c
+            wrong = softmax(hidden @ net.weights[1] + net.biases[1]) - truth[rows]
+            back = (wrong @ net.weights[1].T) * (hidden > 0)
+            sides = ((x[rows], back, net.weights[0]), (hidden, wrong, net.weights[1]))
+            slopes = [(left.T @ right + _PENALTY * weight) / len(rows) for left, right, weight in sides]
+            slopes += [back.mean(axis=0), wrong.mean(axis=0)]
+            for value, slope, mean, square in zip(parameters, slopes, means, squares, strict=True):
                 mean += (1 - _FIRST) * (slope - mean)
                 square += (1 - _SECOND) * (slope**2 - square)
                 value -= rate * mean / (np.sqrt(square) + 1e-8)
     return net
-
-
-def _slopes(net: Network, x: Array, truth: Array) -> tuple[Array, Array, Array, Array]:
-    """Gradients of the mean log loss with its L2 penalty, by W, V, b and c."""
-    hidden = net.hidden(x)
-    wrong = softmax(hidden @ net.weights[1] + net.biases[1]) - truth
-    back = (wrong @ net.weights[1].T) * (hidden > 0)
-    into, out = (
-        (left.T @ right + _PENALTY * weight) / len(x)
-        for left, right, weight in ((x, back, net.weights[0]), (hidden, wrong, net.weights[1]))
-    )
-    return into, out, back.mean(axis=0), wrong.mean(axis=0)
 
 
 def digits(seed: int) -> tuple[Array, Array]:

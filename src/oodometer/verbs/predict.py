@@ -341,24 +341,6 @@ def _ask_elsewhere(examples: Examples, options: Asked, parts: Parts) -> None:
     parts.look()
 
 
-def _ask_all(classifier: Classifier, examples: Examples, options: Asked, parts: Parts) -> None:
-    """Ask about batch after batch that is not finished."""
-    total, done = examples.rows or 0, 0
-    progress = options.progress or (lambda done, of: None)
-    many = -(-total // options.batch_rows)
-    parts.kept.tell(len(parts.notes), many)
-
-    def tell(before: int, rows: int, at: int, every: int) -> None:
-        progress(before + rows * at // max(every, 1), total)
-
-    for number, batch in options.batches(examples):
-        if number >= len(parts.notes):
-            ask_batch(classifier, examples, batch, options, parts, number, partial(tell, done, batch.read))
-            parts.kept.tell(len(parts.notes), many, worked=1)
-        done += batch.read
-        progress(done, total)
-
-
 @verb(Asked)
 def predict(options: Asked) -> Prediction:
     """Ask a live model about data, or read the log in which it has answered, and write a predictions file.
@@ -401,10 +383,23 @@ def predict(options: Asked) -> Prediction:
     about = {"verb": "predict", **places_said(model=model, data=data, out=out)}
     with running(Kept(folder, about, job), passing=True) as kept:
         parts = Parts(kept, options.extra)
-        if options.engine is None and options.workers is None:
-            _ask_all(classifier, examples, options, parts)
-        else:
+        if options.engine is not None or options.workers is not None:
             _ask_elsewhere(examples, options, parts)
+        else:
+            total, done = examples.rows or 0, 0
+            progress = options.progress or (lambda done, of: None)
+            many = -(-total // options.batch_rows)
+            parts.kept.tell(len(parts.notes), many)
+
+            def tell(before: int, rows: int, at: int, every: int) -> None:
+                progress(before + rows * at // max(every, 1), total)
+
+            for number, batch in options.batches(examples):
+                if number >= len(parts.notes):
+                    ask_batch(classifier, examples, batch, options, parts, number, partial(tell, done, batch.read))
+                    parts.kept.tell(len(parts.notes), many, worked=1)
+                done += batch.read
+                progress(done, total)
         skipped = [(str(name), str(why)) for note in parts.notes for name, why in note["skipped"]]
         read = sum(note["read"] for note in parts.notes)
         if len(skipped) == read:

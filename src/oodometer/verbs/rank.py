@@ -587,7 +587,20 @@ def ask_models(
         truth = _labels(known_ground, classes, columns.label)
         blocks = [*picked, (known_ground, list(truth))]
     names = [name for name, _ in models]
-    records, truncated = ask_all(opened, names, _parts(blocks), classes, means.sent, means.folder, progress)
+    parts: list[Dataset] = []  # what is asked at once, in the order of the rows
+    for rows, some in blocks:
+        start = 0
+        for part in rows.parts:
+            inside = [at - start for at in some if start <= at < start + len(part)]
+            start += len(part)
+            if inside:
+                parts.append(Dataset(part.name, part.inputs, source=part.source, modality=part.modality).take(inside))
+    if parts[0].modality in ("text", "pair"):  # texts of all files together
+        whole = tuple(text for part in parts for text in part.inputs)
+        cuts = [whole[start : start + AT_ONCE] for start in range(0, len(whole), AT_ONCE)]
+        about: dict[str, Any] = {"source": parts[0].source, "modality": parts[0].modality}
+        parts = [Dataset(parts[0].name, cut, **about) for cut in cuts]
+    records, truncated = ask_all(opened, names, parts, classes, means.sent, means.folder, progress)
     if options.threshold is not None:  # for the class named or the second by name
         records = [
             decided(record, options.threshold, decided_class(record.classes, options.positive)) for record in records
@@ -635,24 +648,6 @@ def _labels(rows: Rows, classes: Sequence[int | str], column: str | None) -> dic
             file=rows.file,
         )
     return labelled
-
-
-def _parts(picked: Sequence[tuple[Rows, list[int]]]) -> list[Dataset]:
-    """What is asked at once, in the order of the rows: texts of all files together."""
-    out: list[Dataset] = []
-    for rows, some in picked:
-        start = 0
-        for part in rows.parts:
-            inside = [at - start for at in some if start <= at < start + len(part)]
-            start += len(part)
-            if inside:
-                bare = Dataset(part.name, part.inputs, source=part.source, modality=part.modality)
-                out.append(bare.take(inside))
-    if out[0].modality in ("text", "pair"):
-        whole = tuple(text for part in out for text in part.inputs)
-        cuts = [whole[start : start + AT_ONCE] for start in range(0, len(whole), AT_ONCE)]
-        return [Dataset(out[0].name, cut, source=out[0].source, modality=out[0].modality) for cut in cuts]
-    return out
 
 
 _SUGGESTED = (".csv", ".jsonl")
