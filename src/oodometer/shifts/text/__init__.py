@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from .base import Dropped, ShiftedText, TextShift, WordShift
 from .casing import Casing
-from .synonyms import ImportantWords, KnownWords, UnknownWords
+from .synonyms import ImportantWords, KnownWords
 from .typing_errors import TypingErrors
+from .unknown_words import UnknownWords
 from .wordnet import WordNet, find_wordnet
 from .words import Vocabulary
 

@@ -77,28 +77,6 @@ class SynonymShift(WordShift):
 
 @final
 @register("shift")
-class UnknownWords(SynonymShift):
-    """A share of the words exchanged by synonyms that occur nowhere in the training texts (UW).
-
-    Of the synonyms that WordNet has for a word those are left out that are numbers, that consist of several words, and
-    that occur in training; the one farthest in Levenshtein distance is taken. The severity is the share of words and
-    punctuation marks that are exchanged. Texts that have too few words with such a synonym are dropped. Source: Lee et
-    al. (2021).
-
-    >>> meanings = {"house": ["dwelling", "family", "home"]}
-    >>> training = Vocabulary.of(["a big house", "my family"])
-    >>> shift = UnknownWords(training, synonyms=lambda word: meanings.get(word, []))
-    >>> shift.apply(["A big house."], 0.3)
-    ShiftedText(turns=('A big dwelling.',), words=4, targets=1)
-    """
-
-    name = "unknown-words"
-    about = "words become synonyms that never occur in training"
-    citation = "lee2021"
-
-
-@final
-@register("shift")
 class ImportantWords(SynonymShift):
     """One fifth of the words that can be exchanged, by importance, becomes unknown words (UW by word importance).
 
