@@ -422,7 +422,7 @@ def test_python_sessions_in_documents_run(path: Path, tmp_path: Path, monkeypatc
         ("scores", "score", "second_gap"),
         ("estimators", "estimator", "halfway"),
         ("metrics", "metric", "wrong_share"),
-        ("shifts.image", "shift", "posterize"),
+        ("shifts.text", "shift", "split-words"),
     ],
 )
 def test_examples_in_contributing_work(place: str, kind: registry.MethodKind, name: str) -> None:
