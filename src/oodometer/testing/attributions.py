@@ -146,7 +146,7 @@ def check_image_shift(make: Callable[[], ImageShift]) -> None:
 
     ``make`` makes one: its class, as a rule. Raises `AssertionError` with the name of the rule that was broken.
 
-    >>> from oodometer.shifts.image.fog import Fog
+    >>> from oodometer.shifts.image.weather import Fog
     >>> check_image_shift(Fog)
     """
     shift = make()
