@@ -89,7 +89,7 @@ def of_case(shift: Shift, case: Path, prior: Floats, seed: int) -> Iterator[dict
                 row, shares = way(), np.full(labels, even)
                 rows = SampledRows(row, right[row], shares, shares * np.nan, np.zeros(0, dtype=np.int64))
                 few = even == 1 and len(score) <= SMALL_TARGET * labels
-                hits, worth = likelihood_labels(rows, score)
+                hits, worth, _ = likelihood_labels(rows, score)
                 _, low, high = believed_interval(prior, hits, worth, LEVEL, len(score) if few else None)
                 held.append(low - 1e-9 <= truth <= high + 1e-9)
                 wide.append(high - low)

@@ -109,7 +109,7 @@ def test_suggested_rows_count_by_their_weights() -> None:
     for seed in range(200):
         found = suggest(score, 1.0, 100, 0.9, share=0.4, seed=seed)
         drawn = SampledRows(found.row, right[found.row], np.full(100, 0.4), found.probability, np.zeros(0, dtype=int))
-        hits, labels = likelihood_labels(drawn, score)
+        hits, labels, _ = likelihood_labels(drawn, score)
         rates.append(hits / labels)
         worth.append(labels)
         plain.append(right[found.row].mean())

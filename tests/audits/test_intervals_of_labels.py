@@ -16,7 +16,6 @@ from scipy.stats import binom
 import oodometer
 from oodometer.audits.betting import SampledRows
 from oodometer.audits.judge import (
-    binomial_p_value,
     confidence_pays,
     effective_labels,
     exact_interval,
@@ -61,6 +60,11 @@ def test_hypergeometric_lies_within_clopper_pearson() -> None:
     low, high = hypergeometric(36, 40, 400, 0.95)
     a, b = clopper_pearson(36, 40, 0.95)
     assert a < low < 0.9 < high < b
+
+
+def binomial_p_value(hits: int, labels: int, lower: float, upper: float) -> float:
+    """Of a target so large that its size does not matter."""
+    return exact_p_value(hits, labels, 10**9, lower, upper)
 
 
 def test_p_value_is_the_largest_inside_the_claim() -> None:

@@ -170,7 +170,8 @@ def test_the_order_of_a_file_changes_nothing() -> None:
 def test_all_rows_labelled_is_the_truth() -> None:
     score, right = target(12, seed=1)
     everything = SampledRows.evenly(np.arange(12), right)
-    assert everything.mean(score, 1.0) == right.mean()
+    drawn = everything.row, everything.correct, everything.share
+    assert sampled_mean(*drawn, score, 1.0, everything.gaps) == right.mean()
 
 
 def test_correctness_is_the_rate_at_each_confidence() -> None:

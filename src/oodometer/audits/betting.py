@@ -198,10 +198,6 @@ class SampledRows:
         """The rows as a betting game for the accuracy of the target rows without the gaps."""
         return sampled_game(self.row, self.correct, self.share, score, slope, self.gaps)
 
-    def mean(self, score: Array, slope: float) -> float:
-        """Unbiased estimate of the accuracy of the target rows without the gaps."""
-        return float(sampled_mean(self.row, self.correct, self.share, score, slope, self.gaps))
-
 
 def sampled_game(
     row: Array, correct: Array, share: Array, score: Array, slope: float, gaps: Array | None = None

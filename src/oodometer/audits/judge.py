@@ -15,7 +15,7 @@ from ..arrays import Array
 from ..intervals import clopper_pearson, normal_quantile
 from ..results import Estimate, Interval, Kind
 from ..results.alarms import Fall
-from .betting import Game, SampledRows, betting_interval, betting_p_value, sampled_game, sizes
+from .betting import Game, SampledRows, betting_interval, betting_p_value, sampled_game, sampled_mean, sizes
 
 SMALL_TARGET = 100  # target rows a label, up to which the target's own size is used
 
@@ -41,34 +41,26 @@ def exact_interval(successes: int, trials: int, population: int, level: float) -
     return clopper_pearson(successes, trials, level)
 
 
-def binomial_p_value(successes: int, trials: int, lower: float, upper: float) -> float:
-    """Exact p-value of "the accuracy lies in [lower, upper]" from labels drawn at random. The largest, over the
-    accuracies p inside, of min(1, 2 min(P(X <= k | p), P(X >= k | p))), X binomial; it is attained at the end nearest
-    to k/n. Source: Clopper and Pearson (1934).
+def exact_p_value(successes: int, trials: int, population: int, lower: float, upper: float) -> float:
+    """Exact p-value of "the accuracy lies in [lower, upper]": the largest, over accuracies inside, of min(1, 2
+    min(P(X <= k), P(X >= k))), attained at the end nearest to k/n. X is binomial, or for at most 100 rows a label
+    hypergeometric, whose claim is rounded outwards to whole rows. Source: Clopper and Pearson (1934).
     """
-    from scipy.special import bdtr, bdtrc
-
     share = successes / trials
     if lower <= share <= upper:
         return 1.0
-    if share < lower:
-        return float(min(1.0, 2 * bdtr(successes, trials, lower)))
-    return float(min(1.0, 2 * bdtrc(successes - 1, trials, upper)))
-
-
-def exact_p_value(successes: int, trials: int, population: int, lower: float, upper: float) -> float:
-    """Exact p-value of "the accuracy of these rows lies in [lower, upper]", for a small target hypergeometric."""
     if population > SMALL_TARGET * trials:
-        return binomial_p_value(successes, trials, lower, upper)
+        from scipy.special import bdtr, bdtrc
+
+        below = share < lower
+        return float(min(1.0, 2 * (bdtr(successes, trials, lower) if below else bdtrc(successes - 1, trials, upper))))
     from scipy.stats import hypergeom
 
-    least, most = math.floor(lower * population + 1e-9), math.ceil(upper * population - 1e-9)
-    share = successes / trials
-    if lower <= share <= upper:
-        return 1.0
     if share < lower:
-        return float(min(1.0, 2 * hypergeom.cdf(successes, population, least, trials)))
-    return float(min(1.0, 2 * hypergeom.sf(successes - 1, population, most, trials)))
+        tail = hypergeom.cdf(successes, population, math.floor(lower * population + 1e-9), trials)
+    else:
+        tail = hypergeom.sf(successes - 1, population, math.ceil(upper * population - 1e-9), trials)
+    return float(min(1.0, 2 * tail))
 
 
 def effective_labels(value: float, width: float, level: float, most: float) -> float:
@@ -101,11 +93,9 @@ class Judgement:
 
     def conditional(self, assumes: str) -> Judgement:
         """The same intervals, whose promise holds under an assumption alone."""
-        made = {e.method: replace(e, kind="conditional", assumes=assumes) for e in (*self.intervals, self.label_only)}
-        intervals = tuple(made[e.method] for e in self.intervals)
-        return replace(
-            self, estimate=made[self.estimate.method], label_only=made[self.label_only.method], intervals=intervals
-        )
+        change = partial(replace, kind="conditional", assumes=assumes)
+        own, alone = change(self.estimate), change(self.label_only)
+        return replace(self, estimate=own, label_only=alone, intervals=tuple(map(change, self.intervals)))
 
 
 def judge(sampled: SampledRows, score: Array, slope: float, level: float, seed: int = 0) -> Judgement:
@@ -114,88 +104,71 @@ def judge(sampled: SampledRows, score: Array, slope: float, level: float, seed: 
     `confidence_pays`, else labels alone, above 20,000 labels PPI++. Suggested: betting with and without predictions.
     The choice reads predictions and counts, never a label, so that the level holds. score is f on all target rows.
     """
-    labels, rows = len(sampled), len(score)
+    labels, rows, hits, gaps = len(sampled), len(score), int(sampled.correct.sum()), len(sampled.gaps)
+    inside, made = rows - gaps, {}
+
+    def add(name: str, value: float, ends: Sequence[float], kind: Kind, assumes: str, key: str) -> None:
+        low, high = max(ends[0], 0.0), min(ends[1], 1.0)
+        value = min(max(value, low), high)
+        made[name] = Estimate(name, value, low, high, level, kind, assumes, key, rows=labels)
+
+    def alone(name: str, ends: tuple[float, float]) -> None:
+        value, *of_all = sampled.of_all(score, (hits / labels, *ends))
+        add(name, value, of_all, "exact", _RANDOM, "clopper1934")
+
+    def bet(name: str, lean: float) -> None:
+        """The betting interval, within what is certain: labelled rows are known, the others lie between 0 and 1."""
+        most = (hits + inside - labels) / inside
+        low, high = betting_interval(sampled.game(score, lean), level, hits / inside, most)
+        drawn = sampled.row, sampled.correct, sampled.share
+        mean = float(sampled_mean(*drawn, score, lean, sampled.gaps))
+        value = mean * inside / rows + float(score[sampled.gaps].sum()) / rows
+        ends = (float(low) * inside / rows, (float(high) * inside + gaps) / rows)
+        add(name, value, ends, "exact", _KNOWN if sampled.weighted else _RANDOM, "waudbysmith2024")
+
     if sampled.weighted:
-        slopes = (("betting", 0.0), ("ppi-betting", slope))
-        intervals = [_betting(name, sampled, score, lean, level) for name, lean in slopes]
+        bet("betting", 0.0)
+        bet("ppi-betting", slope)
+        label_only, chosen = made["betting"], made["ppi-betting"]
     else:
-        intervals = _even(sampled, score, slope, level)
-    by_name = {e.method: e for e in intervals}
-    if sampled.weighted:
-        label_only, chosen = by_name["betting"], by_name["ppi-betting"]
-    else:
-        label_only = by_name["clopper-pearson"]
-        alone = by_name.get("hypergeometric", label_only)
+        alone("clopper-pearson", clopper_pearson(hits, labels, level))
+        if inside <= SMALL_TARGET * labels:
+            alone("hypergeometric", hypergeometric(hits, labels, inside, level))
+        if slope > 0 and labels <= _MOST_ROUNDS:
+            bet("ppi-betting", slope)
+        mean = float(score.mean())
+        if slope > 0 and labels >= _LARGE and labels * min(mean, 1 - mean) >= _FEW_ERRORS:
+            three = ppi_plus_plus(sampled.correct, score[sampled.row], mean, rows, level)
+            value, *ends = sampled.of_all(score, three)
+            assumes = f"{_RANDOM}, and there are enough of them for the normal law"
+            add("ppi++", value, ends, "asymptotic", assumes, "angelopoulos2023")
+        label_only = made["clopper-pearson"]
+        chosen = made.get("hypergeometric", label_only)
         if labels > _MOST_ROUNDS:
-            chosen = by_name.get("ppi++", alone)
-        else:
-            chosen = by_name["ppi-betting"] if confidence_pays(score, slope, labels, level, seed) else alone
+            chosen = made.get("ppi++", chosen)
+        elif confidence_pays(score, slope, labels, level, seed):
+            chosen = made["ppi-betting"]
     warnings = []
-    if len(sampled.gaps):
-        warnings.append(
-            f"{len(sampled.gaps)} suggested rows were passed over; the interval allows for any truth in them"
-        )
+    if gaps:
+        warnings.append(f"{gaps} suggested rows were passed over; the interval allows for any truth in them")
     if labels < 10:
         warnings.append(f"only {labels} labels: the interval is valid, and wide")
     worth = effective_labels(chosen.value, chosen.upper - chosen.lower, level, rows)
-    if not sampled.weighted and chosen.method == "clopper-pearson" and not len(sampled.gaps):
+    if not sampled.weighted and chosen.method == "clopper-pearson" and not gaps:
         worth = float(labels)
-    return Judgement(chosen, label_only, tuple(intervals), worth, tuple(warnings))
-
-
-def _even(sampled: SampledRows, score: Array, slope: float, level: float) -> list[Estimate]:
-    labels, rows, hits = len(sampled), len(score), int(sampled.correct.sum())
-    inside = rows - len(sampled.gaps)
-
-    def alone(name: str, ends: tuple[float, float]) -> Estimate:
-        value, *ends_of_all = sampled.of_all(score, (hits / labels, *ends))
-        return _estimate(name, value, ends_of_all, level, "exact", _RANDOM, "clopper1934", labels)
-
-    out = [alone("clopper-pearson", clopper_pearson(hits, labels, level))]
-    if inside <= SMALL_TARGET * labels:
-        out.append(alone("hypergeometric", hypergeometric(hits, labels, inside, level)))
-    if slope > 0 and labels <= _MOST_ROUNDS:
-        out.append(_betting("ppi-betting", sampled, score, slope, level))
-    mean = float(score.mean())
-    if slope > 0 and labels >= _LARGE and labels * min(mean, 1 - mean) >= _FEW_ERRORS:
-        three = ppi_plus_plus(sampled.correct, score[sampled.row], mean, rows, level)
-        value, *ends = sampled.of_all(score, three)
-        assumes = f"{_RANDOM}, and there are enough of them for the normal law"
-        out.append(_estimate("ppi++", value, ends, level, "asymptotic", assumes, "angelopoulos2023", labels))
-    return out
-
-
-def _betting(name: str, sampled: SampledRows, score: Array, slope: float, level: float) -> Estimate:
-    """The betting interval, within what is certain: labelled rows are known, the others lie between 0 and 1."""
-    rows, gaps = len(score), len(sampled.gaps)
-    inside = rows - gaps
-    hits = int(sampled.correct.sum())
-    game = sampled.game(score, slope)
-    low, high = betting_interval(game, level, hits / inside, (hits + inside - len(sampled)) / inside)
-    value = sampled.mean(score, slope) * inside / rows + float(score[sampled.gaps].sum()) / rows
-    ends = (float(low) * inside / rows, (float(high) * inside + gaps) / rows)
-    assumes = _KNOWN if sampled.weighted else _RANDOM
-    return _estimate(name, value, ends, level, "exact", assumes, "waudbysmith2024", len(sampled))
-
-
-def _estimate(
-    name: str, value: float, ends: Sequence[float], level: float, kind: Kind, assumes: str, key: str, labels: int
-) -> Estimate:
-    low, high = max(ends[0], 0.0), min(ends[1], 1.0)
-    inside = min(max(value, low), high)
-    return Estimate(name, inside, low, high, level, kind, assumes, key, rows=labels)
+    return Judgement(chosen, label_only, tuple(made.values()), worth, tuple(warnings))
 
 
 def refutes(sampled: SampledRows, score: Array, slope: float, lower: float, upper: float, level: float) -> float:
     """p-value of "the accuracy lies in [lower, upper]": exact for even draws, betting for suggested rows."""
     rows, gaps = len(score), len(sampled.gaps)
-    inside = rows - gaps
-    low, high = lower, upper
     if gaps:
-        low, high = max((lower * rows - gaps) / inside, 0.0), min(upper * rows / inside, 1.0)
+        inside = rows - gaps
+        lower, upper = max((lower * rows - gaps) / inside, 0.0), min(upper * rows / inside, 1.0)
+    upper = max(upper, lower)
     if not sampled.weighted:
-        return exact_p_value(int(sampled.correct.sum()), len(sampled), inside, low, max(high, low))
-    return betting_p_value(sampled.game(score, slope), low, max(high, low), level)
+        return exact_p_value(int(sampled.correct.sum()), len(sampled), rows - gaps, lower, upper)
+    return betting_p_value(sampled.game(score, slope), lower, upper, level)
 
 
 _IMAGINED_FIRST = 48  # audits that are played on imagined labels before the real ones are looked at
@@ -310,16 +283,17 @@ def prior_cdf(levels: Array, quantiles: Array) -> Array:
     return out
 
 
-def likelihood_labels(sampled: SampledRows, score: Array) -> tuple[float, float]:
-    """Hits and labels as a likelihood may count them: even draws as they are, suggested ones with weights w = 1/(chance
-    x rows left), k = m sum(w y)/sum(w) of m = sum(w)^2/sum(w^2). Source: Kish (1965) for m.
+def likelihood_labels(sampled: SampledRows, score: Array) -> tuple[float, float, int | None]:
+    """Hits and labels as a likelihood may count them, and the target's rows where they are few: even draws as they are,
+    suggested ones with weights w = 1/(chance x rows left), as m = sum(w)^2/sum(w^2). Source: Kish (1965) for m.
     """
+    inside = len(score) - len(sampled.gaps)
     if not sampled.weighted:
-        return float(sampled.correct.sum()), float(len(sampled))
-    left = len(score) - len(sampled.gaps) - np.arange(len(sampled))
-    weight = 1 / (sampled.chances(score) * left)
+        small = inside <= SMALL_TARGET * len(sampled)
+        return float(sampled.correct.sum()), float(len(sampled)), inside if small else None
+    weight = 1 / (sampled.chances(score) * (inside - np.arange(len(sampled))))
     labels = float(weight.sum() ** 2 / np.square(weight).sum())
-    return labels * float(weight @ sampled.correct / weight.sum()), labels
+    return labels * float(weight @ sampled.correct / weight.sum()), labels, None
 
 
 def believed_interval(
@@ -351,17 +325,11 @@ def believed_below(prior: Array, hits: float, labels: float, accuracy: float, ro
 
 def below_with_labels(prior: Array, sampled: SampledRows, score: Array, accuracy: float) -> float:
     """How likely the accuracy lies below this one, given few labels; rows passed over count as predicted."""
-    inside, counted = _counted(sampled, score)
     if len(sampled.gaps):
+        inside = len(score) - len(sampled.gaps)
         accuracy = (accuracy * len(score) - float(score[sampled.gaps].sum())) / inside
-    return believed_below(prior, counted[0], counted[1], accuracy, counted[2])
-
-
-def _counted(sampled: SampledRows, score: Array) -> tuple[int, tuple[float, float, int | None]]:
-    """Rows that were not passed over; hits and labels, and these rows again where they are few beside the labels."""
-    inside = len(score) - len(sampled.gaps)
-    small = not sampled.weighted and inside <= SMALL_TARGET * len(sampled)
-    return inside, (*likelihood_labels(sampled, score), inside if small else None)
+    hits, labels, rows = likelihood_labels(sampled, score)
+    return believed_below(prior, hits, labels, accuracy, rows)
 
 
 def _posterior(prior: Array, hits: float, labels: float, rows: int | None) -> tuple[Array, Array]:
@@ -389,7 +357,7 @@ def _posterior(prior: Array, hits: float, labels: float, rows: int | None) -> tu
 
 def believe(prior: Array, sampled: SampledRows, score: Array, level: float, assumes: str) -> Believed:
     """The believed interval of an audit, and what its labels are worth; rows passed over may hold any truth."""
-    _, (hits, labels, rows) = _counted(sampled, score)
+    hits, labels, rows = likelihood_labels(sampled, score)
     value, lower, upper = sampled.of_all(score, believed_interval(prior, hits, labels, level, rows))
     worth = effective_labels(value, upper - lower, level, len(score))
     return Believed(Interval(value, lower, upper, level, "empirical"), assumes, worth)

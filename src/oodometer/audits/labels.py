@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, present
 from ..errors import InputError
-from ..predictions import Predictions
 from ..results import percent
 from ..store import Source, as_source
 from .betting import SampledRows
@@ -115,7 +114,13 @@ def read_labels(data: Any, target: Source, predicted: Array | None, rows: int, k
         matched = np.flatnonzero(row >= 0)
         number = {name: values[matched] for name, values in number.items()}
         record, row = record.take(matched), row[matched]
-    correct = _verdicts(record, row, predicted, source.path)
+    correct = record.correct
+    if correct is None:  # 1, 0 or -1 for each labelled row
+        if predicted is None:
+            remedy = "the target holds no predicted classes to hold labels against"
+            raise InputError("a column `correct`", got="`label`", file=source.path, column="label", remedy=remedy)
+        truth = present(record.label)
+        correct = np.where(truth == -1, -1, truth == predicted[row]).astype(np.int8)
     order = np.argsort(number["draw"], kind="stable") if "draw" in number else np.arange(len(row))
     absent = np.full(len(row), np.nan)
     share, chance = number.get("share", absent), number.get("probability", absent)
@@ -123,31 +128,22 @@ def read_labels(data: Any, target: Source, predicted: Array | None, rows: int, k
     return LabelledRows(source.name, row[order], correct[order], share[order], chance[order], label, warnings)
 
 
-def _verdicts(record: Predictions, row: Array, predicted: Array | None, file: str | None) -> Array:
-    """1, 0 or -1 for each labelled row, int8."""
-    if record.correct is not None:
-        return record.correct
-    assert record.label is not None
-    if predicted is None:
-        remedy = "the target holds no predicted classes to hold labels against"
-        raise InputError("a column `correct`", got="`label`", file=file, column="label", remedy=remedy)
-    return np.where(record.label == -1, -1, record.label == predicted[row]).astype(np.int8)
-
-
 def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> SampledRows:
     """All labels as one sequence of draws: a row counts once, even draws in random order, passed ones are gaps."""
-    seen: dict[int, int] = {}
-    labels: dict[int, int] = {}
+    seen: dict[tuple[str, int], int] = {}
     made: list[SampledRows] = []
     for part in parts:
         labelled = np.flatnonzero(part.correct >= 0)
-        _no_conflict(seen, part.row[labelled], part.correct[labelled], part.name)
-        if part.label is not None:
-            _no_conflict(labels, part.row[labelled], part.label[labelled], part.name)
+        for kind, truths in (("correct", part.correct), ("label", part.label)):
+            pairs = [] if truths is None else zip(part.row[labelled].tolist(), truths[labelled].tolist(), strict=True)
+            for row, truth in pairs:
+                if seen.setdefault((kind, row), truth) != truth:
+                    expected, remedy = f"one truth for target row {row}", "drop the wrong one"
+                    raise InputError(expected, got="two that disagree", file=part.name, column="row", remedy=remedy)
         # the draws of one file, without rows that an earlier one gave and without repetitions
         before = np.concatenate([d.row for d in made]) if made else np.zeros(0)
-        _, first = np.unique(part.row[part.correct >= 0], return_index=True)
-        position = np.flatnonzero(part.correct >= 0)[np.sort(first)]
+        _, first = np.unique(part.row[labelled], return_index=True)
+        position = labelled[np.sort(first)]
         position = position[~np.isin(part.row[position], before)]
         suggested = np.isfinite(part.share)
         random, chosen = position[~suggested[position]], position[suggested[position]]
@@ -174,12 +170,3 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Sampl
             remedy += "--suggest was given"
             raise InputError(expected, got=got, column="probability", file=parts[-1].name, remedy=remedy)
     return drawn
-
-
-def _no_conflict(seen: dict[int, int], rows: Array, truths: Array, file: str) -> None:
-    """Take down the truth of each row; `InputError` where another one stands there already."""
-    for row, truth in zip(rows.tolist(), truths.tolist(), strict=True):
-        if seen.setdefault(row, truth) != truth:
-            remedy = "drop the wrong one"
-            expected = f"one truth for target row {row}"
-            raise InputError(expected, got="two that disagree", file=file, column="row", remedy=remedy)

@@ -8,7 +8,6 @@ import html
 import json
 import os
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -127,7 +126,15 @@ def labelling_page(sheet: Worksheet, title: str, file: str = "labels.csv") -> st
     feed = sheet.picked.layout.feeds.get("features")
     if feed is not None and not feed.wide:  # features in lists, which nobody reads
         names = [name for name in names if name not in feed.columns]
-    texts = [i for i, name in enumerate(names) if _is_large(sheet.picked.field_of(name), values[name])]
+
+    def is_large(name: str) -> bool:
+        """Whether a column is what a person reads first: texts, turns of a dialogue, a picture."""
+        field, filled = sheet.picked.field_of(name), [cell for cell in values[name] if cell is not None]
+        if field in _SHOWN_LARGE or any(isinstance(cell, (list, dict)) for cell in filled):
+            return True
+        return field is None and bool(filled) and median(map(len, filled)) > _LONG
+
+    texts = [i for i, name in enumerate(names) if is_large(name)]
     others = [i for i in range(len(names)) if i not in texts]
     folded = others if texts else [i for i in others if sheet.picked.field_of(names[i]) in _FOLDED]
     ids = [] if sheet.key is None else [str(v) for v in sheet.picked.table.column(sheet.key).to_pylist()]
@@ -183,14 +190,6 @@ def write_worksheet(sheet: Worksheet, out: str | os.PathLike[str], *, title: str
     if ending == ".csv":
         return write_result(out, lambda file: write_sheet(file, table))
     return write_table(table, out)
-
-
-def _is_large(field: str | None, cells: Sequence[Any]) -> bool:
-    """Whether a column is what a person reads first: texts, turns of a dialogue, a picture."""
-    filled = [cell for cell in cells if cell is not None]
-    if field in _SHOWN_LARGE or any(isinstance(cell, (list, dict)) for cell in filled):
-        return True
-    return field is None and bool(filled) and median(map(len, filled)) > _LONG
 
 
 def _cell(value: Any) -> Any:

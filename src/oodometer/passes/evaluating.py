@@ -158,10 +158,7 @@ class KeptRows:
 
     def __add__(self, other: KeptRows) -> KeptRows:
         read, rows = self.read + other.read, self.rows + other.rows
-        later = (
-            (values, verdicts, truth, positions + self.read, keys)
-            for values, verdicts, truth, positions, keys in other.batches
-        )
+        later = ((*batch[:3], batch[3] + self.read, batch[4]) for batch in other.batches)
         return KeptRows(read, rows, () if rows > LIMIT else (*self.batches, *later))
 
 
@@ -242,16 +239,16 @@ class EvaluationPlan(Pass):
     def merge(self, a: State, b: State) -> State:
         """Two states as one; clusters are put into fewer groups where they become too many."""
         keys = {key[1] for part in (a, b) for key in part if key[0] == "cluster"}
-        if len(keys) > _MOST_GROUPS or any(key < _MOST_GROUPS for key in keys):
-            a, b = self._regrouped(a), self._regrouped(b)
-        return super().merge(a, b)
-
-    def _regrouped(self, state: State) -> State:
-        out: State = {key: states for key, states in state.items() if key[0] != "cluster"}
-        for key in sorted(state.keys() - out.keys()):
-            group = key[1] if key[1] < _MOST_GROUPS else int(_coarse(np.array([key[1]], dtype=np.uint64))[0])
-            out = super().merge(out, {("cluster", group): state[key]})
-        return out
+        if not len(keys) > _MOST_GROUPS and not any(key < _MOST_GROUPS for key in keys):
+            return super().merge(a, b)
+        grouped: list[State] = []
+        for state in (a, b):
+            out: State = {key: states for key, states in state.items() if key[0] != "cluster"}
+            for key in sorted(state.keys() - out.keys()):
+                group = key[1] if key[1] < _MOST_GROUPS else int(_coarse(np.array([key[1]], dtype=np.uint64))[0])
+                out = super().merge(out, {("cluster", group): state[key]})
+            grouped.append(out)
+        return super().merge(*grouped)
 
 
 def _coarse(keys: Any) -> Any:
@@ -273,6 +270,12 @@ def _makers(metrics: Sequence[Metric[Any, Any]]) -> dict[str, Metric[Any, Any]]:
     return makers
 
 
+def _no_truth(source: Source) -> MissingColumnsError:
+    expected = "at least one row of known truth: `correct`, or `label` with `prediction` or `probabilities`"
+    remedy = "add the column, or estimate without labels: `oodometer estimate`"
+    return MissingColumnsError(expected, got="none", remedy=remedy, file=source.name)
+
+
 def plan_evaluation(
     source: Source,
     chosen: Sequence[Metric[Any, Any]],
@@ -284,20 +287,24 @@ def plan_evaluation(
     seed: int = 0,
 ) -> tuple[EvaluationPlan, list[Skipped]]:
     """What the source can feed of the metrics, and what not, with its reason; ``asked``: they were named one by one."""
-    columns = (by, cluster)
     needs = [Accuracy.needs, *(metric.needs for metric in chosen)]
     read = {name for alternatives in needs for group in alternatives for name in group}
-    orderings = {score for metric in chosen if (score := getattr(metric, "score", None)) is not None}
-    for score in orderings:
+    for score in {score for metric in chosen if (score := getattr(metric, "score", None)) is not None}:
         read |= {name for need in create("score", score).needs for name in need.split("|")}
-    read |= {"logits", "prediction", *(name for name in columns if name in FIELDS)}
+    read |= {"logits", "prediction", *(name for name in (by, cluster) if name in FIELDS)}
     fields = tuple(name for name in FIELDS if name in read)
     first = next(iter(source.batches(fields=fields, rows=1024)), None)
     if first is None or Accuracy.missing(first) is not None:
         raise _no_truth(source)
     used, skipped = [], []
+
+    def why_not(metric: Metric[Any, Any]) -> str | None:
+        if metric.gives not in ("number", "curve", "table") or not isinstance(metric.state_key, str):
+            raise TypeError(f"`gives` is {metric.gives!r}; expected number, curve or table")
+        return metric.why_not(first)
+
     for metric in chosen:
-        reason = guarded(metric.name, metric, partial(_asked, metric, first))
+        reason = guarded(metric.name, metric, partial(why_not, metric))
         why = reason.why if isinstance(reason, Failed) else reason
         if why is None and metric.name == "confusion" and not asked and first.num_classes > _MOST_CLASSES:
             why = f"{first.num_classes} classes make a large table; ask for it by name"
@@ -310,13 +317,6 @@ def plan_evaluation(
     by_id = cluster is None and KEY in first.columns
     about = (KEY if by_id else cluster, cluster is not None, by_id, level, seed)
     return EvaluationPlan(tuple(used), tuple(sliced) if by else (), by, fields, rows, *about), skipped
-
-
-def _asked(metric: Metric[Any, Any], first: Predictions) -> str | None:
-    """Why a metric cannot answer, or None; of a plugin, whether it says what the pass needs to know of it."""
-    if metric.gives not in ("number", "curve", "table") or not isinstance(metric.state_key, str):
-        raise TypeError(f"`gives` is {metric.gives!r}; expected number, curve or table")
-    return metric.why_not(first)
 
 
 def read_evaluation(source: Source, plan: EvaluationPlan, execution: Execution) -> tuple[EvaluationPlan, State]:
@@ -337,10 +337,8 @@ def finish_evaluation(source: Source, plan: EvaluationPlan, state: State, skippe
         raise _no_truth(source)
     clusters = whole.get("clusters") if plan.grouped else None
     if clusters is not None and clusters.count == 1 and not plan.by_id:
-        raise UsageError(
-            f"{source.name}: column {plan.cluster} holds one value in all rows; give --cluster a column that tells "
-            "several groups of dependent rows apart, or leave it out"
-        )
+        remedy = "give --cluster a column that tells several groups of dependent rows apart, or leave it out"
+        raise UsageError(f"{source.name}: column {plan.cluster} holds one value in all rows; {remedy}")
     pairs = whole.get("confusion")
     if isinstance(pairs, Confusion) and "probabilities" not in source.fields and "logits" not in source.fields:
         check_numbers(pairs.classes, pairs.truth, pairs.guess, pairs.counts, source.name)
@@ -349,17 +347,21 @@ def finish_evaluation(source: Source, plan: EvaluationPlan, state: State, skippe
         groups = [state[key] for key in sorted(key for key in state if key[0] == "cluster")]
         spread = GroupedClusters(clusters, groups, plan, whole["rows"])
     made, unable = _finished(plan, plan.metrics, whole, None if spread is None else spread.of_clusters)
-    results: dict[str, dict[str, Any]] = {"number": {}, "curve": {}, "table": {}}
-    for metric in plan.metrics:
-        if metric.name in made:
-            results[metric.gives][metric.name] = made[metric.name]
+    results: dict[str, dict[str, Any]] = {
+        gives: {m.name: made[m.name] for m in plan.metrics if m.gives == gives and m.name in made}
+        for gives in ("number", "curve", "table")
+    }
     skipped = [*skipped, *unable]
-    if not any(results.values()):
+    if not made:
         reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
         got, remedy = f"none applies ({reasons})", "ask for other metrics"
         raise InputError("data that at least one metric can use", got=got, file=source.name, remedy=remedy)
-    slices = in_natural_order([key for key in state if key[0] == "by"])
     of_slice = None if spread is None else spread.of_slice
+    # why a metric says nothing of a slice stands where the whole is skipped, or is this slice's alone
+    slices = tuple(
+        Slice(str(plan.by), key[1], state[key]["rows"], _finished(plan, plan.sliced, state[key], of_slice)[0])
+        for key in in_natural_order([key for key in state if key[0] == "by"])
+    )
     warnings = [*_warnings(whole, results["number"]), *said_of_classes(whole.get("noted", {}), source.name)]
     if clusters is not None:
         warnings.insert(0, clusters_said(clusters, str(plan.cluster), not plan.by_id))
@@ -377,11 +379,7 @@ def finish_evaluation(source: Source, plan: EvaluationPlan, state: State, skippe
         warnings=tuple(warnings),
         level=plan.level,
         seed=plan.seed,
-        slices=tuple(
-            # why a metric says nothing of a slice stands where the whole is skipped, or is this slice's alone
-            Slice(str(plan.by), key[1], state[key]["rows"], _finished(plan, plan.sliced, state[key], of_slice)[0])
-            for key in slices
-        ),
+        slices=slices,
     )
 
 
@@ -399,15 +397,6 @@ def _finished(
     return out, skipped
 
 
-def _no_truth(source: Source) -> MissingColumnsError:
-    return MissingColumnsError(
-        "at least one row of known truth: `correct`, or `label` with `prediction` or `probabilities`",
-        got="none",
-        remedy="add the column, or estimate without labels: `oodometer estimate`",
-        file=source.name,
-    )
-
-
 def _warnings(whole: Mapping[str, Any], numbers: Mapping[str, Interval]) -> list[str]:
     warnings = []
     rows, unlabelled = whole["rows"], whole["read"] - whole["rows"]
@@ -423,7 +412,6 @@ def _warnings(whole: Mapping[str, Any], numbers: Mapping[str, Interval]) -> list
         kind = "correct" if accuracy.value else "wrong"
         warnings.append(f"every row is {kind}: how well confidence tells right from wrong cannot be seen")
     if any("rounding" in getattr(number, "extras", {}) for number in numbers.values()):
-        warnings.append(
-            "so many rows that ranks were read from a fine histogram; `rounding` bounds what that may have cost"
-        )
+        rounded = "`rounding` bounds what that may have cost"
+        warnings.append(f"so many rows that ranks were read from a fine histogram; {rounded}")
     return warnings

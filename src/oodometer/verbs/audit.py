@@ -108,9 +108,8 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
     sources = opener.references(options.reference, options.classes)
     target = opener.target(options.target, where=options.where)
     if target.where and options.out is not None and options.key is None and not target.holds(KEY):
-        raise UsageError(
-            "rows that are suggested beside --where are known by a key, since others were left out; name it with --key"
-        )
+        why = "rows that are suggested beside --where are known by a key, since others were left out"
+        raise UsageError(f"{why}; name it with --key")
     given = options.labels if isinstance(options.labels, (list, tuple)) else [options.labels]
     told = [open_labels(data, opener.target) for data in given if data is not None]
     opener.check()
@@ -122,9 +121,8 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
         judges = None if first is None or first.votes is None else len(first.votes)
     proxy = choose_proxy(read, target.fields, judges, seed)
     slope = proxy.slope
-    scores, classes, truths = quiet.fold(
-        _Rows(proxy), target.parts(each=quiet.each), lambda a, b: (a[0] + b[0], a[1] + b[1], a[2] + b[2])
-    )
+    merge = lambda a, b: tuple(own + more for own, more in zip(a, b, strict=True))  # noqa: E731
+    scores, classes, truths = quiet.fold(_Rows(proxy), target.parts(each=quiet.each), merge)
     score, correct = np.concatenate(scores), np.concatenate(truths)
     predicted = np.concatenate(classes) if len(classes) == len(scores) else None  # none where some batch tells no class
     parts = [read_labels(source, target, predicted, len(score), options.key) for source in told]
@@ -132,9 +130,8 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
         absent = np.full(len(score), np.nan)
         parts = [LabelledRows(target.name, np.arange(len(score)), correct, absent, absent)]
     if not parts and not options.suggest:
-        raise UsageError(
-            "there are no labels: give --labels FILE, or ask which rows to label with --suggest N --out FILE"
-        )
+        remedy = "give --labels FILE, or ask which rows to label with --suggest N --out FILE"
+        raise UsageError(f"there are no labels: {remedy}")
     sampled = collect(parts, score, seed) if parts else None
     # faults of the labels have been told by now, before the work that takes long
     homes, away = with_features(sources, target, options.features, [options.key])

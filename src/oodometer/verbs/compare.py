@@ -33,7 +33,17 @@ from ..results.comparison import Comparison, ModelRecord
 from ..results.diagnosis import ColumnChange
 from ..results.evaluation import Evaluation
 from ..store import Source
-from .model_comparison import Domain, Rows, difference_of, disagreements, domain_of, findings_of, pairs_of, rankings_of
+from .model_comparison import (
+    Domain,
+    Rows,
+    difference_of,
+    disagreements,
+    domain_of,
+    findings_of,
+    pairs_of,
+    ranked,
+    rankings_of,
+)
 from .opening import executing, in_name_order, listed, opener_for, renamings, with_classes_of_all, with_features
 from .options import CompareOptions
 
@@ -226,10 +236,10 @@ def _compared(
     for name in ("didma", "nidma"):
         made = [getattr(record, name) for record in records]
         if all(one is not None for one in made):
-            rankings["in_domain"][name] = _ranked(titles, made)
+            rankings["in_domain"][name] = ranked(titles, made)
     if curves:
         named = [key for key in ("accuracy", "auc_coverage") if all(key in curve for curve in curves)]
-        rankings["target"] = {key: _ranked(titles, [curve[key] for curve in curves]) for key in named}
+        rankings["target"] = {key: ranked(titles, [curve[key] for curve in curves]) for key in named}
     findings = [row for domain in domains for row in findings_of(domain)]
     return Comparison(
         models=tuple(records),
@@ -313,8 +323,8 @@ def _records(domains: Sequence[Domain], curves: Sequence[Mapping[str, Any]], opt
     scores, out = options.computation_scores(), []
     for i, name in enumerate(inside.models):
         disaster = spoken = None
-        score = inside.evaluations[i].metrics.get("disca")
-        other = None if outside is None else outside.evaluations[i].metrics.get("disca")
+        away = None if outside is None else outside.evaluations[i]
+        score, other = inside.evaluations[i].metrics.get("disca"), None if away is None else away.metrics.get("disca")
         if scores is not None and score is not None:
             ends = [didma(x, scores[i], options.didma_weights) for x in (score.value, score.lower, score.upper)]
             disaster = Interval(ends[0], ends[1], ends[2], score.level, "empirical")
@@ -324,31 +334,11 @@ def _records(domains: Sequence[Domain], curves: Sequence[Mapping[str, Any]], opt
             down = math.hypot(u * (disaster.value - disaster.lower), v * (other.value - other.lower))
             up = math.hypot(u * (disaster.upper - disaster.value), v * (other.upper - other.value))
             spoken = Interval(value, value - down, value + up, disaster.level, "empirical")
-        out.append(
-            ModelRecord(
-                name=name,
-                in_domain=inside.evaluations[i],
-                out_of_domain=None if outside is None else outside.evaluations[i],
-                target=curves[i] if curves else None,
-                energy=float(options.energy[i]) if options.energy else None,
-                parameters=float(options.parameters[i]) if options.parameters else None,
-                computation=None if scores is None else scores[i],
-                didma=disaster,
-                nidma=spoken,
-            )
-        )
+        energy = float(options.energy[i]) if options.energy else None
+        parameters = float(options.parameters[i]) if options.parameters else None
+        about = (curves[i] if curves else None, energy, parameters, None if scores is None else scores[i])
+        out.append(ModelRecord(name, inside.evaluations[i], away, *about, disaster, spoken))
     return out
-
-
-def _ranked(titles: Sequence[str], intervals: Sequence[Interval]) -> list[dict[str, Any]]:
-    """Rows of a ranking without replicates, larger first."""
-    values = np.array([interval.value for interval in intervals])
-    ranks = (values[None] > values[:, None]).sum(axis=1) + 1
-    unknown = {"p_best": None, "stable": None}
-    return [
-        {"model": titles[i], "rank": int(ranks[i]), **intervals[i].to_dict(), **unknown}
-        for i in np.argsort(-values, kind="stable")
-    ]
 
 
 def _moved_columns(
@@ -388,17 +378,12 @@ def _label_free(
     except NotApplicable as error:
         raise UsageError(f"{target.name or 'the target'}: nothing can be estimated: {error}") from None
     head, curve = estimation.headline, estimation.risk_coverage
-    out: dict[str, Any] = {
-        "name": target.name,
-        "rows": estimation.target["rows"],
-        "accuracy": head.interval,
-        "trust": head.trust,
-        "why": head.why,
-        "assumes": head.assumes,
-        "shift": None if estimation.diagnosis is None else estimation.diagnosis.kind,
-        "truth": estimation.target.get("accuracy"),
-        "by_labels": estimation.truth if estimation.by_labels else None,
-    }
+    out: dict[str, Any] = {"name": target.name, "rows": estimation.target["rows"], "accuracy": head.interval}
+    out |= {"trust": head.trust, "why": head.why, "assumes": head.assumes}
+    out["shift"] = None if estimation.diagnosis is None else estimation.diagnosis.kind
+    out |= {"truth": estimation.target.get("accuracy"), "by_labels": None}
+    if estimation.by_labels:
+        out["by_labels"] = estimation.truth
     if curve is not None:
         # the mean over coverages, between the means of the band's ends (wider than a band of the mean)
         value, lower, upper = (float(np.mean(line)) for line in (curve.y, curve.lower, curve.upper))
@@ -419,25 +404,13 @@ def _findings_on_targets(titles: Sequence[str], curves: Sequence[dict[str, Any]]
         say = f"on the target {titles[a]} is {'by its labels' if all_labelled else 'estimated'} ahead of {titles[b]}, "
         say += f"{percent(first.value)} against {percent(second.value)}"
         if not apart:
-            say += ", but their intervals overlap: undecided"
-            say += (
-                "; compare these files themselves, row by row"
-                if all_labelled
-                else "; a few labels decide it (`oodometer rank`)"
-            )
+            remedy = "compare these files themselves, row by row"
+            remedy = remedy if all_labelled else "a few labels decide it (`oodometer rank`)"
+            say += f", but their intervals overlap: undecided; {remedy}"
         for model in (a, b):
             if curves[model]["trust"] == "none" and not all_labelled:
                 say += f"; the estimate of {titles[model]} deserves no trust"
-        out.append(
-            {
-                "name": "target_order",
-                "domain": "target",
-                "models": [titles[a], titles[b]],
-                "accuracy": [first.value, second.value],
-                "contested": False,
-                "undecided": not apart,
-                "share": None,
-                "sentence": say,
-            }
-        )
+        about = {"name": "target_order", "domain": "target", "models": [titles[a], titles[b]]}
+        verdict = {"contested": False, "undecided": not apart, "share": None, "sentence": say}
+        out.append({**about, "accuracy": [first.value, second.value], **verdict})
     return out

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from statistics import NormalDist
 from typing import Any
 
@@ -179,35 +179,36 @@ def _same_rows(rows: Sequence[Rows]) -> tuple[bool, str]:
     return True, "the labels are the same, in the same order"
 
 
+def ranked(
+    models: Sequence[str], intervals: Sequence[Any], sign: int = 1, best: Array | None = None, same: Array | None = None
+) -> list[dict[str, Any]]:
+    """Rows of a ranking, best first; models of equal value share a rank."""
+    ranks = _ranks(sign * np.array([[interval.value for interval in intervals]]))[0]
+    return [
+        {
+            "model": models[i],
+            "rank": int(ranks[i]),
+            **{name: getattr(intervals[i], name) for name in ("value", "lower", "upper", "level", "kind")},
+            "p_best": None if best is None else float(best[i]),
+            "stable": None if same is None else float(same[i]),
+        }
+        for i in np.argsort(ranks, kind="stable")
+    ]
+
+
 def rankings_of(domain: Domain) -> dict[str, list[dict[str, Any]]]:
-    """Rows of each ranking, best first, with the shares of replicates in which a model is best, and ranks so."""
+    """Rows of each ranking, with the shares of replicates in which a model is best, and has the same rank."""
     out = {}
-    for name in RANKED:
-        if not domain.has(name):
-            continue
-        sign = domain.better(name)
-        values = domain.values(name)
-        ranks = _ranks(sign * values[None])[0]
-        draws = domain.draws.get(name)
-        best = stable = None
+    for name in filter(domain.has, RANKED):
+        sign, draws = domain.better(name), domain.draws.get(name)
+        best = same = None
         if draws is not None:
             again = _ranks(np.where(np.isnan(draws), -np.inf, sign * draws))
             first = again == again.min(axis=1, keepdims=True)
             best = (first / first.sum(axis=1, keepdims=True)).mean(axis=0)
-            stable = (again == ranks).mean(axis=0)
-        out[name] = [
-            {
-                "model": domain.models[i],
-                "rank": int(ranks[i]),
-                **{
-                    k: getattr(domain.evaluations[i].metrics[name], k)
-                    for k in ("value", "lower", "upper", "level", "kind")
-                },
-                "p_best": None if best is None else float(best[i]),
-                "stable": None if stable is None else float(stable[i]),
-            }
-            for i in np.argsort(ranks, kind="stable")
-        ]
+            same = (again == _ranks(sign * domain.values(name)[None])[0]).mean(axis=0)
+        metrics = [evaluation.metrics[name] for evaluation in domain.evaluations]
+        out[name] = ranked(domain.models, metrics, sign, best, same)
     return out
 
 
@@ -220,28 +221,20 @@ def _ranks(values: Array) -> Array:
 def pairs_of(domain: Domain, level: float) -> list[dict[str, Any]]:
     """Each two models and metric: difference a - b with its interval, and the share of replicates with a better."""
     out = []
-    for i, j in combinations(range(len(domain.models)), 2):
-        for name in domain.draws:
-            values, draws = domain.values(name), domain.draws[name]
-            difference = float(values[i] - values[j])
-            lower, upper = interval_of(difference, draws[:, i] - draws[:, j], level)
-            kind = "empirical" if name in ("disca", "coverage_at_risk") else "asymptotic"
-            apart = domain.better(name) * (draws[:, i] - draws[:, j])
-            share = float(((apart > 0) + 0.5 * (apart == 0)).mean())
-            if name == "accuracy":
-                exact = domain.difference(i, j, level)
-                lower, upper, share = exact["lower"], exact["upper"], exact["share"]
-            out.append(
-                {
-                    "domain": domain.name,
-                    "metric": name,
-                    "a": domain.models[i],
-                    "b": domain.models[j],
-                    "difference": {"value": difference, "lower": lower, "upper": upper, "level": level, "kind": kind},
-                    "p_a_better": share,
-                    "undecided": max(share, 1 - share) < SURE,
-                }
-            )
+    for (i, j), (name, draws) in product(combinations(range(len(domain.models)), 2), domain.draws.items()):
+        values = domain.values(name)
+        difference = float(values[i] - values[j])
+        lower, upper = interval_of(difference, draws[:, i] - draws[:, j], level)
+        apart = domain.better(name) * (draws[:, i] - draws[:, j])
+        share = float(((apart > 0) + 0.5 * (apart == 0)).mean())
+        if name == "accuracy":
+            exact = domain.difference(i, j, level)
+            lower, upper, share = exact["lower"], exact["upper"], exact["share"]
+        kind = "empirical" if name in ("disca", "coverage_at_risk") else "asymptotic"
+        about = {"domain": domain.name, "metric": name, "a": domain.models[i], "b": domain.models[j]}
+        apart_by = {"value": difference, "lower": lower, "upper": upper, "level": level, "kind": kind}
+        sure = {"p_a_better": share, "undecided": max(share, 1 - share) < SURE}
+        out.append({**about, "difference": apart_by, **sure})
     return out
 
 
@@ -268,14 +261,8 @@ def disagreements(domain: Domain) -> list[dict[str, Any]]:
             if (first[i] - first[j]) * (second[i] - second[j]) >= 0:
                 continue
             a, b = (i, j) if first[i] > first[j] else (j, i)
-            share = parting(domain, metric, other, a, b)
-            parted.append(
-                {
-                    "preferred": {metric: domain.models[a], other: domain.models[b]},
-                    "share": share,
-                    "undecided": share < SURE,
-                }
-            )
+            share, preferred = parting(domain, metric, other, a, b), {metric: domain.models[a], other: domain.models[b]}
+            parted.append({"preferred": preferred, "share": share, "undecided": share < SURE})
         if not parted:
             continue
         flat = len(set(first.tolist())) < 2 or len(set(second.tolist())) < 2
