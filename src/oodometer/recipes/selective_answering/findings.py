@@ -14,7 +14,7 @@ from ...metrics.resampling import REPLICATES
 from ...reports import drawings as plain
 from ...reports.drawings import Panel
 from ...results import percent
-from ...verbs.model_comparison import SURE as FIRM
+from ...verbs.compare import SURE as FIRM
 from ..base import Progress, Workspace
 from ..kit.claims import LEVEL, Claim, Look, Row, above, all_of, claims_from, claims_table, gap, share
 from ..kit.publish import Figures

@@ -18,8 +18,7 @@ from ...metrics.ranks import Ranks
 from ...metrics.resampling import REPLICATES, generator, rank_bins
 from ...metrics.risk_coverage import jointly_resampled, replicated
 from ...store import read_predictions
-from ...verbs.compare import compare
-from ...verbs.model_comparison import SURE
+from ...verbs.compare import SURE, compare
 from ...version import __version__
 from ..base import Progress, Workspace
 from ..kit.tables import rounded
