@@ -36,17 +36,11 @@ def noticeable(labels: int, rows: int, lower: float, upper: float, level: float,
     """
     from scipy.special import bdtr, bdtrc
 
-    alpha = 1 - level
-
-    def few(hits: int) -> bool:
-        return hits < labels * lower and exact_p_value(hits, labels, rows, lower, upper) < alpha
-
-    def many(hits: int) -> bool:
-        return hits > labels * upper and exact_p_value(hits, labels, rows, lower, upper) < alpha
-
     hits = range(labels + 1)
-    most = bisect_left(hits, True, key=lambda k: not few(k)) - 1  # hits up to which the claim is refuted from below
-    least = bisect_left(hits, True, key=many)
+    refuted = lambda k: exact_p_value(k, labels, rows, lower, upper) < 1 - level  # noqa: E731
+    # hits up to which, and from which on, the claim is refuted
+    most = bisect_left(hits, True, key=lambda k: not (k < labels * lower and refuted(k))) - 1
+    least = bisect_left(hits, True, key=lambda k: k > labels * upper and refuted(k))
     below = above = None
     if most >= 0:
         below = _root(0.0, lower, lambda p: float(bdtr(most, labels, p)) < power)
@@ -92,14 +86,11 @@ def strata(
     stratum = rank * count // len(score)
     more = np.zeros(0, dtype=np.int64) if suggested is None else suggested
     out = []
-    for s in range(count):
-        f = score[stratum == s]
-        if len(f):
-            here = stratum[row] == s
-            ends = (float(f.min()), float(f.mean()), float(f.max()))
-            out.append(
-                Stratum(s, len(f), *ends, int(here.sum()), int(correct[here].sum()), int((stratum[more] == s).sum()))
-            )
+    for s in np.unique(stratum).tolist():
+        f, here = score[stratum == s], stratum[row] == s
+        ends = (float(f.min()), float(f.mean()), float(f.max()))
+        counts = (int(here.sum()), int(correct[here].sum()), int((stratum[more] == s).sum()))
+        out.append(Stratum(s, len(f), *ends, *counts))
     return tuple(out)
 
 
@@ -153,10 +144,7 @@ class Audit(Shown):
         """Intervals, each with what it is (audited, believed, label-free, another), strata, and rows to label with
         their chances.
         """
-        strata, more = (
-            ("stratum", "rows", "lowest", "expected", "highest", "labels", "correct", "suggested"),
-            self.suggestion,
-        )
+        strata, more = tuple(Stratum.__dataclass_fields__), self.suggestion
         made: dict[str, Maker] = {"intervals": lambda: _intervals_table(self)}
         if self.strata:
             made["strata"] = lambda: Table(strata, [stratum.to_dict() for stratum in self.strata])
@@ -174,38 +162,19 @@ class Audit(Shown):
         """Return a plain mapping, ready for JSON."""
         from ..version import __version__
 
-        chosen = self.estimate
-        return {
-            "command": "audit",
-            "version": __version__,
-            "argv": self.argv,
-            "level": self.level,
-            "seed": self.seed,
-            "reference": plain(self.reference),
-            "target": {**plain(self.target), "rows": self.rows},
-            "labels": self.labels,
-            "correct": self.correct,
-            "weighted": self.weighted,
-            "estimate": None if chosen is None else chosen.interval.to_dict(),
-            "method": None if chosen is None else chosen.method,
-            "assumes": None if chosen is None else chosen.assumes,
-            "label_only": None if self.label_only is None else self.label_only.interval.to_dict(),
-            "effective_labels": plain(self.effective_labels),
-            "believed": plain(self.believed),
-            "headline": self.headline.to_dict(),
-            "refuted": self.refuted,
-            "p_value": plain(self.p_value),
-            "noticeable": plain(self.noticeable),
-            "intervals": [{**e.to_dict(), "effective_labels": plain(self.worth(e))} for e in self.intervals],
-            "confidence": {"slope": plain(self.slope), "explained": plain(self.explained)},
-            "proxy": self.proxy,
-            "strata": plain(self.strata),
-            "outlook": plain(self.expected_widths),
-            "suggest_by": self.suggest_by,
-            "not_random": self.not_random,
-            "suggested": None if self.suggestion is None else plain(self.suggestion.row),
-            "warnings": list(self.warnings),
-        }
+        chosen, alone, more = self.estimate, self.label_only, self.suggestion
+        named: Callable[[str], dict[str, Any]]
+        named = lambda names: {name: plain(getattr(self, name)) for name in names.split()}  # noqa: E731
+        out: dict[str, Any] = {"command": "audit", "version": __version__, **named("argv level seed reference")}
+        out |= {"target": {**plain(self.target), "rows": self.rows}, **named("labels correct weighted")}
+        out |= {"estimate": None if chosen is None else chosen.interval.to_dict()}
+        out |= {name: getattr(chosen, name, None) for name in ("method", "assumes")}
+        out |= {"label_only": None if alone is None else alone.interval.to_dict()}
+        out |= named("effective_labels believed headline refuted p_value noticeable")
+        out |= {"intervals": [{**e.to_dict(), "effective_labels": plain(self.worth(e))} for e in self.intervals]}
+        out |= {"confidence": named("slope explained"), **named("proxy strata"), "outlook": plain(self.expected_widths)}
+        out |= {**named("suggest_by not_random"), "suggested": None if more is None else plain(more.row)}
+        return out | {"warnings": list(self.warnings)}
 
     def worth(self, interval: Estimate) -> float | None:
         """What the labels are worth by this interval, in labels drawn at random and read alone."""
@@ -222,23 +191,17 @@ def audit_view(result: Mapping[str, Any]) -> View:
     head, chosen = result.get("headline") or {}, interval_of(result.get("estimate"))
     free, warnings = interval_of(head), tuple(result.get("warnings") or ())
     rows = (result.get("target") or {}).get("rows") or 0
-    more = result.get("suggested") or ()
-    notes = (f"{counted(len(more), 'row')} to label next, drawn from {rows:,}",) if more else ()
+    drawn = result.get("suggested") or ()
+    notes = (f"{counted(len(drawn), 'row')} to label next, drawn from {rows:,}",) if drawn else ()
     claim = "" if free is None else f"Label-free estimate: {with_ends(free)}"
     method = (f"Label-free estimate by {head['method']}",) if head.get("method") else ()
     if chosen is None or not result.get("labels"):
-        lines = f"None of these {rows:,} rows has a label yet: nothing here is more than a guess. Label the rows that "
-        return View(
-            "Estimated accuracy, not audited: no labels",
-            "not audited" if free is None else percent(free.value),
-            free,
-            trust=head.get("trust"),
-            sentences=(f"{lines}were drawn, and run the audit again.",),
-            details=method,
-            notes=notes,
-            warnings=warnings,
-            seed=result.get("seed"),
-        )
+        text = f"None of these {rows:,} rows has a label yet: nothing here is more than a guess. Label the rows that "
+        says = (f"{text}were drawn, and run the audit again.",)
+        title = "Estimated accuracy, not audited: no labels"
+        number = "not audited" if free is None else percent(free.value)
+        about: dict[str, Any] = {"trust": head.get("trust"), "notes": notes, "seed": result.get("seed")}
+        return View(title, number, free, sentences=says, details=method, warnings=warnings, **about)
     verdict = ""
     if result.get("p_value") is not None:
         words = (

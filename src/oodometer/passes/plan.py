@@ -94,14 +94,10 @@ def check_rule(batch: Predictions, is_argmax: bool) -> None:
         raise InputError(expected, got="probabilities alone", file=batch.source, remedy=remedy)
     if is_argmax and not batch.is_argmax:
         row = int(np.argmax(batch.own_probability < batch.top.first - 1e-6))
-        raise InputError(
-            "the class of highest probability, as in the reference",
-            got=f"a decision for one of {batch.own_probability[row]:.4g}",
-            file=batch.source,
-            row=batch.first_row + row + 1,
-            column="prediction",
-            remedy="give the decisions of the reference, too, or leave `prediction` out to judge the argmax of both",
-        )
+        remedy = "give the decisions of the reference, too, or leave `prediction` out to judge the argmax of both"
+        got, where = f"a decision for one of {batch.own_probability[row]:.4g}", batch.first_row + row + 1
+        about: dict[str, Any] = {"file": batch.source, "row": where, "column": "prediction"}
+        raise InputError("the class of highest probability, as in the reference", got=got, remedy=remedy, **about)
 
 
 def decisions_said(record: Predictions, whose: str) -> list[str]:
@@ -261,15 +257,10 @@ class EstimationPlan(Pass):
                 methods[name] = method
             else:
                 skipped.append(Skipped(name, why.why if isinstance(why, Failed) else f"{why} (in the target)"))
-        confident = self.confidence is not None and self.confidence.why_not(batch) is None
-        plan = replace(
-            self,
-            methods=methods,
-            curve=self.curve if confident else None,
-            confidence=self.confidence if confident else None,
-            metrics=None if self.metrics is None else self.metrics.restricted_to(batch),
-        )
-        return plan, skipped
+        plan = replace(self, methods=methods)
+        if self.confidence is None or self.confidence.why_not(batch) is not None:
+            plan = replace(plan, curve=None, confidence=None)
+        return plan if self.metrics is None else replace(plan, metrics=self.metrics.restricted_to(batch)), skipped
 
     @property
     def makers(self) -> Mapping[str, Estimator]:
@@ -305,8 +296,16 @@ class EstimationPlan(Pass):
             method = self.methods[name]
             return guarded(name, method, lambda: (method.lighter() if lighter else method).summarize(rows), Sums)
 
+        def truth(rows: Predictions) -> Sums:
+            if not can_be_judged(rows):
+                return Sums(rows=rows.rows, known=0, correct=0, new=0)
+            # new: of classes that the model does not know
+            new = 0 if rows.label is None else int(np.sum(rows.label < -1))
+            verdicts = rows.verdicts
+            return Sums(rows=rows.rows, known=int(np.sum(verdicts >= 0)), correct=int(np.sum(verdicts == 1)), new=new)
+
         whole = {name: seen(name, calibrated) for name in self.methods}
-        whole["truth"] = _truth(batch)
+        whole["truth"] = truth(batch)
         if can_be_judged(batch):
             whole["labelled"] = self._labelled(batch, calibrated)
         if noted:
@@ -334,7 +333,7 @@ class EstimationPlan(Pass):
         for key, index in zip(keys, rows, strict=True):
             piece = calibrated.take(index)
             states = {name: seen(name, piece, lighter=True) for name, m in self.methods.items() if not m.traits.heavy}
-            states["truth"] = _truth(piece)
+            states["truth"] = truth(piece)
             if "labelled" in whole:
                 states["labelled"] = self._labelled(batch.take(index), piece)
             if self.every is not None and self.every.timed and piece.time is not None:
@@ -391,26 +390,15 @@ def bins_of_confidence(score: Score, record: Predictions) -> tuple[Array, Array]
 def confidence_counts(score: Score, record: Predictions) -> Array:
     """Rows in each of 60 equal cells of confidence over [0, 1]."""
     try:
-        counts: Array = tally(bins_of_confidence(score, record)[1], CONFIDENCE_BINS)[0, :, 0]
+        return np.asarray(tally(bins_of_confidence(score, record)[1], CONFIDENCE_BINS)[0, :, 0])
     except NotApplicable:
         return np.zeros(CONFIDENCE_BINS, dtype=np.int64)
-    return counts
 
 
 def rounding(digits: int, whose: str) -> str:
     """The warning about rounded probabilities."""
-    return (
-        f"{whose} probabilities are rounded to {digits} decimal digits; rows whose sum that moved by more than 0.001 "
-        "were divided by it"
-    )
-
-
-def _truth(batch: Predictions) -> Sums:
-    if not can_be_judged(batch):
-        return Sums(rows=batch.rows, known=0, correct=0, new=0)
-    verdicts = batch.verdicts
-    new = 0 if batch.label is None else int(np.sum(batch.label < -1))  # of classes that the model does not know
-    return Sums(rows=batch.rows, known=int(np.sum(verdicts >= 0)), correct=int(np.sum(verdicts == 1)), new=new)
+    moved = "rows whose sum that moved by more than 0.001 were divided by it"
+    return f"{whose} probabilities are rounded to {digits} decimal digits; {moved}"
 
 
 _LONG = frozenset({"atc-entropy", "threshold-classwise", "cbpe"})  # fits that take longest on many rows
@@ -461,13 +449,12 @@ def fit_plan(
     _ = record.verdicts, calibrated.verdicts, calibrated.probabilities is not None and calibrated.top
     names_wanted = list(methods or default_methods())
     names_asked = list(dict.fromkeys([*names_wanted, *(metrics.methods if metrics is not None else ())]))
-    curve = None
-    if target_accuracies is not None:
-        curve = RiskCoverage(level=level, target_accuracies=tuple(target_accuracies), seed=seed)
 
     def fit_curve() -> RiskCoverage | None:
         try:
-            return None if curve is None else curve.fit(record)
+            if target_accuracies is None:
+                return None
+            return RiskCoverage(level=level, target_accuracies=tuple(target_accuracies), seed=seed).fit(record)
         except NotApplicable:
             return None  # no confidence, no curve: the report leaves the section out
 
@@ -498,14 +485,8 @@ def fit_plan(
         fitted |= {n: m for n, m in metric_plan.methods.items() if n in fitted}
     fitted = {n: m for n, m in fitted.items() if n in names_wanted}
     confidence: Score | None = natural_confidence(record) if fitted_curve is not None else None
-    plan = EstimationPlan(
-        choice,
-        fitted,
-        fitted_curve,
-        confidence,
-        rows=batch_rows(record.num_classes),
-        shift_statistics=None if diagnostician is None else ShiftStatistics().fit(calibrated),
-        diagnostician=None if diagnostician is None else diagnostician.fit(calibrated),
-        metrics=metric_plan,
-    )
-    return plan, skipped
+    plan = EstimationPlan(choice, fitted, fitted_curve, confidence, rows=batch_rows(record.num_classes))
+    if diagnostician is not None:
+        statistics = ShiftStatistics().fit(calibrated)
+        plan = replace(plan, shift_statistics=statistics, diagnostician=diagnostician.fit(calibrated))
+    return replace(plan, metrics=metric_plan), skipped

@@ -21,7 +21,7 @@ from ..headline.natural_shifts import NaturalShifts
 from ..inference.row_sample import seeded_sample
 from ..options import declared, placed
 from ..passes.plan import EstimationPlan, quick_methods
-from ..passes.reference import Reference, ReferenceSource, width
+from ..passes.reference import Reference, ReferenceSource, most
 from ..persistence import ENDING, Archive, Damaged, Encoder, NotKept, decoded, write_archive
 from ..predictions import Predictions
 from ..registry import is_foreign
@@ -108,27 +108,20 @@ class Fitted:
             elif name == "methods":
                 methods = {*self.plan.methods, *(skip.method for skip in self.skipped)}
                 for unknown in (method for method in now if method not in methods):
-                    raise UsageError(
-                        f"{self.where} holds no method {unknown!r}, only {', '.join(self.plan.methods)}; fit the "
-                        f"reference again with --method {unknown}"
-                    )
+                    fitted, remedy = ", ".join(self.plan.methods), f"fit the reference again with --method {unknown}"
+                    raise UsageError(f"{self.where} holds no method {unknown!r}, only {fitted}; {remedy}")
             elif name == "metrics":
-                fitted = [] if self.plan.metrics is None else [metric.name for metric in self.plan.metrics.metrics]
-                for unknown in (metric for metric in now if metric_name(metric) not in (*fitted, "accuracy")):
-                    had = ", ".join(fitted) or "no metric but the accuracy"
-                    raise UsageError(
-                        f"{self.where} was fitted with {had}; fit the reference again with --metric {unknown}"
-                    )
+                metrics = [] if self.plan.metrics is None else [metric.name for metric in self.plan.metrics.metrics]
+                for unknown in (metric for metric in now if metric_name(metric) not in (*metrics, "accuracy")):
+                    had, remedy = ", ".join(metrics) or "no metric but the accuracy", "fit the reference again with"
+                    raise UsageError(f"{self.where} was fitted with {had}; {remedy} --metric {unknown}")
             else:
                 was, got = (", ".join(map(str, v)) if isinstance(v, list) else str(v) for v in (before, now))
-                raise UsageError(
-                    f"{self.where} was fitted with {name} {was}, got {got}; leave {name} out, or fit the reference "
-                    "again with it"
-                )
+                remedy = f"leave {name} out, or fit the reference again with it"
+                raise UsageError(f"{self.where} was fitted with {name} {was}, got {got}; {remedy}")
         if options.payoff is not None:
-            raise UsageError(
-                f"{self.where} holds what was fitted with its pay-off; give another one to `oodometer fit`"
-            )
+            remedy = "give another one to `oodometer fit`"
+            raise UsageError(f"{self.where} holds what was fitted with its pay-off; {remedy}")
         if options.backtest not in ("auto", None) and not isinstance(options.backtest, Backtest):
             raise UsageError(f"{self.where} holds its backtest; a folder for backtests is of use to `oodometer fit`")
         if options.prior is None and self.prior is not None:
@@ -153,9 +146,8 @@ class Fitted:
             if plan.metrics is not None:
                 plan = replace(plan, metrics=plan.metrics.of_methods(wanted))
                 if plan.metrics is None:
-                    warnings.append(
-                        "none of the methods asked for can estimate the metrics of the fit: they are left out"
-                    )
+                    why = "none of the methods asked for can estimate the metrics of the fit"
+                    warnings.append(f"{why}: they are left out")
         if plan.metrics is not None and options.metrics:
             plan = replace(plan, metrics=plan.metrics.only(options.metrics))
         if not options.diagnosis:
@@ -179,23 +171,16 @@ class Fitted:
                     plan = replace(plan, methods=left, metrics=metrics)
         reference = self.reference
         record = replace(reference.record, input=None, output=None, _cache={})
-        most = max(min(_MOST_ROWS, _MOST_VALUES // width(record)), 1)
-        if len(record) > most:
-            record = record.take(seeded_sample(len(record), most, int(self.options.get("seed", 0))))
+        kept = most(record, _MOST_ROWS, _MOST_VALUES)
+        if len(record) > kept:
+            record = record.take(seeded_sample(len(record), kept, int(self.options.get("seed", 0))))
         pieces = {name: getattr(self, name) for name in _KINDS if name != "counts"}
         pieces |= {"plan": plan, "skipped": skipped, "unmade": list(self.unmade), "clusters": astuple(self.clusters)}
-        pieces |= {
-            "counts": [reference.rows, reference.correct, reference.unlabelled, self.learnt_rows],
-            "options": dict(self.options),
-        }
-        pieces |= {"trials": None if self.trials is None else replace(self.trials, reused=0)}
-        about = {
-            "reference": self.name,
-            "rows": reference.rows,
-            "kept_rows": len(record),
-            "classes": None if record.classes is None else list(record.classes),
-            "methods": list(plan.methods),
-        }
+        counts = [reference.rows, reference.correct, reference.unlabelled, self.learnt_rows]
+        trials = None if self.trials is None else replace(self.trials, reused=0)
+        pieces |= {"counts": counts, "options": dict(self.options), "trials": trials}
+        about: dict[str, Any] = {"reference": self.name, "rows": reference.rows, "kept_rows": len(record)}
+        about |= {"classes": None if record.classes is None else list(record.classes), "methods": list(plan.methods)}
         sections = {"fitted": encoder.encode(pieces), "record": encoder.encode(record)}
         return write_archive(path, about, sections, encoder.arrays)
 

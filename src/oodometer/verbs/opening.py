@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, present
 from ..audits.joining import KEY
 from ..classes import NewClassError
 from ..errors import InputError, MissingColumnsError, OodometerError, UnknownColumnError, UsageError
@@ -148,20 +148,18 @@ class Opener:
             raise UsageError("a fitted file stands alone; fit all references at once, or give their own files")
         source = given[0] if isinstance(given[0], FittedSource) else FittedSource(given[0])
         fitted = source.fitted
-        name, wanted = fitted.where, fitted.options.get("classes")
-        if classes is not None and list(classes) != wanted:
-            raise UsageError(f"{name} was fitted with its own class names; leave classes out, or fit again with them")
-        if self._threshold not in (None, fitted.threshold):
-            before = "no threshold" if fitted.threshold is None else f"the threshold {fitted.threshold}"
-            raise UsageError(
-                f"{name} was fitted with {before}, got {self._threshold}; leave it out, or fit again with it"
-            )
-        named_before, named = _named_class(fitted.options.get("positive")), _named_class(self._positive)
-        if named not in (None, named_before):
-            raise UsageError(
-                f"{name} was fitted with the positive class {named_before or 'of its file'}, got {named}; leave it "
-                "out, or fit again with it"
-            )
+        if classes is not None and list(classes) != fitted.options.get("classes"):
+            remedy = "leave classes out, or fit again with them"
+            raise UsageError(f"{fitted.where} was fitted with its own class names; {remedy}")
+        threshold = "no threshold" if fitted.threshold is None else f"the threshold {fitted.threshold}"
+        before, named = _named_class(fitted.options.get("positive")), _named_class(self._positive)
+        for was, got, other in (
+            (threshold, self._threshold, self._threshold not in (None, fitted.threshold)),
+            (f"the positive class {before or 'of its file'}", named, named not in (None, before)),
+        ):
+            if other:
+                remedy = "leave it out, or fit again with it"
+                raise UsageError(f"{fitted.where} was fitted with {was}, got {got}; {remedy}")
         self._positive = fitted.options.get("positive")
         self._threshold, self._axes = fitted.threshold, source.axes
         taken = {*self.mapping.values()}
@@ -172,10 +170,8 @@ class Opener:
 
     @property
     def axes(self) -> Axes:
-        """Of the references, which targets follow."""
-        if self._axes is None:
-            raise AssertionError("open the references first: the target follows their names")
-        return self._axes
+        """Of the references, which are opened first and which targets follow."""
+        return present(self._axes)
 
     def target(self, data: Any, extra_columns: Iterable[str] = (), where: str | Sequence[str] | None = None) -> Source:
         """A source in the references' order, by name; its labels may be of further classes."""
@@ -225,9 +221,8 @@ class Opener:
     def with_ids(self, data: Any, cluster: str | None, classes: Any, extra: Sequence[str], **options: Any) -> Source:
         """The source as `open` gives it, with its column `id`, if it has one, where no ``cluster`` is named."""
         source = self.open(data, classes, extra, **options)
-        if cluster is not None or not source.holds(KEY) or KEY in extra:
-            return source
-        return self.open(data, classes, [*extra, KEY], **options)
+        more = cluster is None and source.holds(KEY) and KEY not in extra
+        return self.open(data, classes, [*extra, KEY], **options) if more else source
 
     def check(self, elsewhere: Iterable[str] = ()) -> None:
         """Raise the complaint about a renaming that no source could use, of a column that is not ``elsewhere``."""
@@ -295,10 +290,8 @@ def unread_probabilities(source: Source, renamed: Collection[str] = ()) -> tuple
     except OodometerError:
         return {}, []  # said where it is read
     # predicted classes of the first rows as texts, None where unknown, and their numbers in columns that hold some
-    predicted = np.array([*(None if value is None else str(value) for value in coded.values), None], dtype=object)[
-        coded.codes
-    ]
-    numbers = {}
+    names_of = [*(None if value is None else str(value) for value in coded.values), None]
+    predicted, numbers = np.array(names_of, dtype=object)[coded.codes], {}
     for place, name in enumerate([*columns, *others], 1):
         with suppress(InputError):
             values = raw_numbers(batch.column(place), name, source.raw_text, source.decimal_comma)
@@ -388,10 +381,8 @@ def with_features(
     from ..store.learn_encoding import learn_encoding
 
     every, names, left_out = asked == _AUTO, [] if asked == _AUTO else listed(asked), {}
-    for name in sources[0].own_columns if every else ():
+    for name in [own for own in sources[0].own_columns if every and own not in (*_OURS, *taken)]:
         lacking = next((file.name for file in files if name not in file.own_columns), None)
-        if name in (*_OURS, *taken):
-            continue
         if lacking is not None:
             left_out[name] = f"{lacking} has none"
         elif len(names) == _MOST:
@@ -403,9 +394,8 @@ def with_features(
             raise no_column(name, source.columns, source.path)
         renamed = name not in FIELDS and name not in source.columns  # no column of its own, but one was renamed to it
         if name not in source.own_columns and name not in _INPUTS and not renamed:
-            raise UsageError(
-                f"{source.name}: {name} is the truth, an answer of the model or a time; --features are its inputs"
-            )
+            what = "is the truth, an answer of the model or a time"
+            raise UsageError(f"{source.name}: {name} {what}; --features are its inputs")
     encoding = learn_encoding(sources, names, every).without(left_out)
     if not encoding.columns:
         why = "; ".join(f"{name}: {reason}" for name, reason in encoding.left_out.items())
