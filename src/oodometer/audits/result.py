@@ -37,7 +37,10 @@ def noticeable(labels: int, rows: int, lower: float, upper: float, level: float,
     from scipy.special import bdtr, bdtrc
 
     hits = range(labels + 1)
-    refuted = lambda k: exact_p_value(k, labels, rows, lower, upper) < 1 - level  # noqa: E731
+
+    def refuted(hits: int) -> bool:
+        return exact_p_value(hits, labels, rows, lower, upper) < 1 - level
+
     # hits up to which, and from which on, the claim is refuted
     most = bisect_left(hits, True, key=lambda k: not (k < labels * lower and refuted(k))) - 1
     least = bisect_left(hits, True, key=lambda k: k > labels * upper and refuted(k))
