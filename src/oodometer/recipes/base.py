@@ -126,6 +126,10 @@ class Recipe(ABC):
     """First key of the objects that stand on a line of their own in the published result."""
     side_by_side: ClassVar[bool] = False
     """Whether its steps name all that they need, so that several can be done at a time."""
+    form: ClassVar[int | None] = None
+    """Number of the form of its results, where they have one."""
+    figures: ClassVar[Any] = None
+    """Its drawings, a `kit.publish.Figures`."""
     configs: ClassVar[Mapping[str, Any]] = {}
     """How large a run is, by scale; ``config`` of an instance has others in tests."""
 

@@ -124,6 +124,7 @@ class CorrectnessDiscriminators(Recipe):
     citation = "yao2024"
     claims = staticmethod(lambda result: judged(claims_of(result)))
     to_markdown = staticmethod(markdown)
+    form, figures = FORM, FIGURES
     row_key = "form"
     side_by_side = True
 
@@ -159,7 +160,6 @@ class CorrectnessDiscriminators(Recipe):
             *last_steps(
                 self,
                 partial(work.combine, scale=scale, tasks=names, replicates=replicates),
-                FIGURES,
                 [f"{task.name}/study" for task in chosen],
             ),
         ]

@@ -93,6 +93,7 @@ class DialogueShift(Recipe):
     citation = "lee2021"
     claims = staticmethod(lambda result: judged(claims_of(result)))
     to_markdown = staticmethod(markdown)
+    form, figures = FORM, FIGURES
     configs = RUN_CONFIGS
     row_key = "condition"
     side_by_side = True
@@ -103,7 +104,7 @@ class DialogueShift(Recipe):
         config = self.config[scale]
         work.check(config)
         out = steps_of(config, RunData(config))
-        return [*out, *last_steps(self, partial(combine, scale=scale), FIGURES, ("study", "estimators"))]
+        return [*out, *last_steps(self, partial(combine, scale=scale), ("study", "estimators"))]
 
 
 RECIPE = DialogueShift()

@@ -87,6 +87,7 @@ class FewShotRanking(Recipe):
     citation = "singhal2022"
     claims = staticmethod(lambda result: judged(claims_of(result)))
     to_markdown = staticmethod(markdown)
+    form, figures = FORM, FIGURES
     configs = RUN_CONFIGS
     row_key = "suite"
     side_by_side = True
@@ -98,7 +99,7 @@ class FewShotRanking(Recipe):
         data = RunData(config)
         work.check(config, data)
         out = steps_of(config, data)
-        return [*out, *last_steps(self, partial(of_study, paper=self.name, scale=scale), FIGURES, ("study",))]
+        return [*out, *last_steps(self, partial(of_study, paper=self.name, scale=scale), ("study",))]
 
 
 RECIPE = FewShotRanking()

@@ -62,7 +62,7 @@ class Figures:
 
 
 def last_steps(
-    recipe: Recipe, combined: Callable[[Workspace], Mapping[str, Any]], figures: Figures, studies: Sequence[str]
+    recipe: Recipe, combined: Callable[[Workspace], Mapping[str, Any]], studies: Sequence[str]
 ) -> list[Step]:
     """Tables and figures of what the studies left; always made again: other tasks may have been finished since."""
 
@@ -70,7 +70,7 @@ def last_steps(
         write_result(recipe, workspace, combined(workspace))
         progress(1, 1)
 
-    left = ("result.json", "result.md")
+    left, figures = ("result.json", "result.md"), recipe.figures
     return [
         Step("tables", "comparing with the paper", left, tabulate, {}, tuple(studies), 1, True),
         Step("figures", "drawing", figures.files(), figures.draw, {}, ("tables",), 5, True),

@@ -136,6 +136,7 @@ class ScoringFunctions(Recipe):
     citation = "trivedi2023"
     claims = staticmethod(lambda result: judged(claims_of(result)))
     to_markdown = staticmethod(markdown)
+    form, figures = FORM, FIGURES
     configs = RUN_CONFIGS
     row_key = "form"
     side_by_side = True
@@ -156,7 +157,7 @@ class ScoringFunctions(Recipe):
         for task in chosen:
             dominoes = task == "dominoes"
             out += steps_of_dominoes(config, data) if dominoes else steps_of_condition(task, config, data)
-        return [*out, *last_steps(self, partial(combine, scale=scale), FIGURES, [f"{task}/study" for task in chosen])]
+        return [*out, *last_steps(self, partial(combine, scale=scale), [f"{task}/study" for task in chosen])]
 
     def is_finished(self, result: Mapping[str, Any]) -> bool:
         """Whether there is a finished task."""

@@ -47,6 +47,7 @@ class SelectiveAnswering(Recipe):
     citation = "mishra2022"
     claims = staticmethod(lambda result: judged(claims_of(result)))
     to_markdown = staticmethod(markdown)
+    form, figures = tables.FORM, FIGURES
     configs = entries.RUN_CONFIGS
 
     def models(self, scale: str) -> tuple[str, ...]:
