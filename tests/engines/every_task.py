@@ -1,7 +1,4 @@
-"""Everything that runs as tasks, as JSON of checksums: ``python every_task.py ENGINE FOLDER``, started once an engine.
-
-A process of its own, since clusters leave much behind in the one that starts them.
-"""
+"""Everything that runs as tasks, as checksums; `everything.py` asks for it once an engine."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import hashlib
 import importlib.util
 import json
 import os
-import sys
 import warnings
 from functools import partial
 from pathlib import Path
@@ -21,7 +17,7 @@ from oodometer import predict, rank, shift, stress
 from oodometer.attributions import Lime, explain_in
 from oodometer.datasets import Dataset
 from oodometer.discriminators import collect
-from oodometer.engines import create_engine, run_tasks
+from oodometer.engines import run_tasks
 from oodometer.errors import OodometerError
 from oodometer.models import BagOfWords, Encoder, load_model, train_deep_ensemble
 from oodometer.models.seq2seq import EncoderDecoder
@@ -186,22 +182,14 @@ def engines_own(runner: Any, out: Path) -> dict[str, Any]:
     }
 
 
-def work(engine: str) -> dict[str, Any]:
+def work(engine: str, runner: Any) -> dict[str, Any]:
     """Checksums of what each verb leaves, all paths relative.
 
-    Verbs that take the ways of others run where workers stay between tasks: processes and Spark start anew each time.
+    Verbs that take the ways of others run where workers stay between tasks: Spark starts anew each time.
     """
     out = Path("out") / engine
     out.mkdir(parents=True)
-    runner = create_engine(engine, 2)
     found = {**networks(runner, out), **shifts(runner, out), **pieces(runner, out)}
     if engine == "local" or engine == ("ray" if importlib.util.find_spec("ray") else "processes"):
         found |= others(runner, out)
-    if engine != "local":
-        found["own"] = engines_own(runner, out)
     return found
-
-
-if __name__ == "__main__":
-    os.chdir(sys.argv[2])
-    Path(f"{sys.argv[1]}.json").write_text(json.dumps(work(sys.argv[1]), sort_keys=True))

@@ -16,6 +16,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import every_task
+
 from oodometer import audit, backtest, compare, diagnose, estimate, evaluate, fit
 from oodometer.engines import create_engine
 from oodometer.errors import OodometerError
@@ -67,10 +69,10 @@ def said(call: Any) -> str:
     return "nothing"
 
 
-def verbs(engine: str, folder: Path) -> dict[str, Any]:
+def verbs(engine: str, runner: Any, folder: Path) -> dict[str, Any]:
     """What each verb answers."""
     reference, target = folder / "reference.parquet", folder / "target.parquet"
-    on: dict[str, Any] = {"engine": create_engine(engine, 2), "workers": 2}
+    on: dict[str, Any] = {"engine": runner, "workers": 2}
     return {
         "estimate": estimate(reference, target, by="site", metrics=["f1"], backtest=None, **on).to_dict(),
         "chunks": estimate(reference, target, every="700rows", backtest=None, **on).to_dict(),
@@ -82,16 +84,16 @@ def verbs(engine: str, folder: Path) -> dict[str, Any]:
         "fit": hashlib.sha256(
             fit(reference, backtest=None, **on).save(folder / f"{engine}.oodo").read_bytes()
         ).hexdigest(),
-        "frame": frame(engine, folder),
+        "frame": frame(engine, runner, folder),
         "damaged": said(lambda: estimate(reference, folder / "damaged.parquet", backtest=None, **on)),
         "partial": said(lambda: evaluate(folder / "empty.parquet", **on)),
     }
 
 
-def methods(engine: str, folder: Path) -> dict[str, Any]:
+def methods(runner: Any, folder: Path) -> dict[str, Any]:
     """Every estimator, metric and test of the diagnosis, and a backtest of slow and quick methods."""
     rich, moved = folder / "rich.parquet", folder / "moved.parquet"
-    on: dict[str, Any] = {"engine": create_engine(engine, 2), "workers": 2}
+    on: dict[str, Any] = {"engine": runner, "workers": 2}
     few: dict[str, Any] = {"families": ["none", "class_prior", "logit_noise"], "repeats": 2, "cache": None}
     found = {
         "every estimator": estimate(rich, moved, methods=default_methods(), backtest=None, **on),
@@ -112,9 +114,9 @@ def methods(engine: str, folder: Path) -> dict[str, Any]:
     }
 
 
-def folds(engine: str, folder: Path) -> dict[str, Any]:
+def folds(engine: str, runner: Any, folder: Path) -> dict[str, Any]:
     """Order, errors, and workers that die."""
-    runner, done = create_engine(engine, 2), []
+    done: list[int] = []
     return {
         "order": runner.fold(range(7), square, add, done.append),
         "done": done,
@@ -131,7 +133,7 @@ def folds(engine: str, folder: Path) -> dict[str, Any]:
     }
 
 
-def frame(engine: str, folder: Path) -> Any:
+def frame(engine: str, runner: Any, folder: Path) -> Any:
     """The estimate of a frame of the cluster; its copy on disk must go with it."""
     if engine == "ray":
         import ray.data
@@ -143,7 +145,7 @@ def frame(engine: str, folder: Path) -> Any:
         data = SparkSession.getActiveSession().read.parquet(str(folder / "target.parquet"))
     else:
         data = folder / "target.parquet"
-    on: dict[str, Any] = {"engine": create_engine(engine, 2), "workers": 2}
+    on: dict[str, Any] = {"engine": runner, "workers": 2}
     return estimate(folder / "reference.parquet", data, by="site", backtest=None, **on).to_dict()["slices"]
 
 
@@ -163,9 +165,13 @@ def guest(engine: str) -> dict[str, Any]:
 
 def main(engine: str, folder: Path) -> None:
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT), dict(os.environ)
-    found = {"verbs": verbs(engine, folder) | methods(engine, folder)}
+    runner = create_engine(engine, 2)
+    found: dict[str, Any] = {"verbs": verbs(engine, runner, folder) | methods(runner, folder)}
+    found["tasks"] = every_task.work(engine, runner)
     if engine != "local":
-        found["folds"] = folds(engine, folder)
+        found["own"] = every_task.engines_own(runner, Path("out") / engine)
+        found["folds"] = folds(engine, runner, folder)
+    del runner
     found["guest"] = guest(engine)
     after = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT), dict(os.environ)
     found["guest"] |= {
@@ -176,4 +182,5 @@ def main(engine: str, folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    os.chdir(sys.argv[2])
     main(sys.argv[1], Path(sys.argv[2]))

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import operator
 import os
 import pickle
-import shutil
 import socket
 import subprocess
 import sys
@@ -15,10 +13,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.csv as pacsv
-import pyarrow.parquet as pq
 import pytest
 
 from oodometer import estimate
@@ -28,109 +22,31 @@ from oodometer.errors import InputError, MissingExtraError, UsageError, WorkErro
 from oodometer.passes.plan import default_methods
 from oodometer.registry import names
 
-SCRIPT = Path(__file__).with_name("everything.py")
-NEEDS = {"ray": "ray", "spark": "pyspark"}
-
-
-def why_not(engine: str) -> str:
-    """Why an engine cannot be tried here."""
-    if engine in NEEDS and importlib.util.find_spec(NEEDS[engine]) is None:
-        return f"{NEEDS[engine]} is not installed"
-    if engine == "spark" and shutil.which("java") is None:
-        return "Spark needs Java: sudo apt-get install default-jre-headless"
-    return ""
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files of four row groups and more: a reference, a target, labels of some rows, a damaged and an empty file."""
-    place = tmp_path_factory.mktemp("engines")
-    rng = np.random.default_rng(0)
-
-    def table(rows: int, sharp: float) -> dict[str, Any]:
-        scores = np.exp(rng.normal(size=(rows, 3)) * sharp)
-        p = scores / scores.sum(axis=1, keepdims=True)
-        label = (p.cumsum(axis=1) > rng.random((rows, 1))).argmax(axis=1)
-        site = rng.choice(["north", "south"], rows)
-        return {**{f"prob_{k}": p[:, k] for k in range(3)}, "label": label, "site": site, "id": np.arange(rows)}
-
-    reference, target = table(2000, 2.0), table(3000, 1.5)
-    labels = target.pop("label")
-    damaged = {**target, "prob_0": np.where(np.arange(3000) == 2700, 3.0, target["prob_0"])}
-    for name, one in (("reference", reference), ("target", target), ("damaged", damaged)):
-        pq.write_table(pa.table(one), place / f"{name}.parquet", row_group_size=500)
-    pq.write_table(pa.table({name: one[:0] for name, one in reference.items()}), place / "empty.parquet")
-    for name, sharp in (("rich", 2.0), ("moved", 1.4)):
-        pq.write_table(pa.table(rich(table(400, sharp), rng)), place / f"{name}.parquet", row_group_size=100)
-    scores = [rng.random(int(k)).tolist() for k in rng.integers(2, 12, 300)]
-    replies = {"candidate_scores": scores, "label": [int(rng.integers(0, len(one))) for one in scores]}
-    many = {f"prob_{k:02}": p for k, p in enumerate(rng.dirichlet(np.ones(12), 300).T)}
-    many["label"] = np.array([f"{k:02}" for k in rng.integers(0, 12, 300)])
-    for name, one in (("replies", replies), ("many", many)):
-        pq.write_table(pa.table(one), place / f"{name}.parquet", row_group_size=100)
-    (place / "few.csv").write_text("row,label\n" + "".join(f"{row},{row % 3}\n" for row in range(0, 400, 10)))
-    (place / "lake").mkdir()
-    for start in range(0, 3000, 1000):
-        rows = {name: one[start : start + 1000] for name, one in target.items()}
-        pacsv.write_csv(pa.table(rows), place / "lake" / f"{start:04}.csv")
-    told = "".join(f"{row},{labels[row]}\n" for row in range(0, 3000, 30))
-    (place / "labels.csv").write_text(f"id,label\n{told}")
-    return place
-
-
-def rich(one: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-    """A table with everything that a method may ask for: inputs, further models, copies, judges, groups and times."""
-    rows = len(one["label"])
-    p = np.stack([one[f"prob_{k}"] for k in range(3)], axis=1)
-    right = p.argmax(axis=1) == one["label"]
-    out = {f"logit_{k}": np.log(p[:, k]) for k in range(3)}
-    out |= {
-        "label": one["label"],
-        "site": one["site"],
-        "time": np.datetime64("2026-11-01", "us") + np.arange(rows) * np.timedelta64(1, "h"),
-    }
-    out["group"] = rng.choice(["a", "b", "c", "d"], rows)
-    for k in range(4):
-        out[f"feature_{k}"] = rng.normal(size=rows) + (out["label"] == k)
-    for kind in ("member", "view"):
-        for k in range(4):
-            guess = rng.integers(0, 3, rows)
-            out[f"{kind}_{k}"] = np.where(rng.random(rows) < 0.7, out["label"], guess)
-    for k in range(3):
-        out[f"vote_{k}"] = np.where(rng.random(rows) < 0.8, right, ~right)
-    out["member_probabilities"] = [rng.dirichlet([1.0, 1.0, 1.0], 4).tolist() for _ in range(rows)]
-    return out
-
-
-def done_on(engine: str, folder: Path) -> dict[str, Any]:
-    """What `everything.py` found on an engine, where the first ``python3`` on the path is not this one."""
-    command = [sys.executable, str(SCRIPT), engine, str(folder)]
-    here = str(Path(sys.executable).parent)
-    env = {**os.environ, "PATH": os.pathsep.join(p for p in os.get_exec_path() if p != here)}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=env)
-    assert done.returncode == 0, done.stderr[-3000:]
-    found: dict[str, Any] = json.loads((folder / f"{engine}.json").read_text())
-    return found
-
-
-@pytest.fixture(scope="module")
-def local(folder: Path) -> dict[str, Any]:
-    return done_on("local", folder)
-
 
 @pytest.mark.parametrize("engine", ["processes", "ray", "spark"])
-def test_every_verb_gives_the_same_to_the_last_bit_and_lost_workers_are_said(
-    engine: str, folder: Path, local: dict[str, Any]
+def test_everything_gives_the_same_to_the_last_bit_and_lost_workers_are_said(
+    engine: str, answers: Any, local: dict[str, Any], needs: Any
 ) -> None:
-    if why_not(engine):
-        pytest.skip(why_not(engine))
-    found = done_on(engine, folder)
-    assert set(found["verbs"]) == set(local["verbs"])
+    needs(engine)
+    there = answers(engine)
+    assert set(there["verbs"]) == set(local["verbs"])
     for verb, answer in local["verbs"].items():
-        assert found["verbs"][verb] == answer, verb
-    assert answer_of(local, "damaged").startswith("InputError: ")
-    assert "row 2701" in answer_of(local, "damaged")
-    folds = found["folds"]
+        assert there["verbs"][verb] == answer, verb
+    assert str(local["verbs"]["damaged"]).startswith("InputError: ")
+    assert "row 2701" in local["verbs"]["damaged"]
+    every_task = engine == ("ray" if importlib.util.find_spec("ray") else "processes")
+    assert len(there["tasks"]) == (14 if every_task else 8)
+    for task, answer in there["tasks"].items():
+        assert answer == local["tasks"][task], task
+    assert there["tasks"]["left"] == ["seed-0", "seed-1", "seed-2"]  # no checkpoint of a finished training
+    own = there["own"]
+    assert own["threads"] == ["0 1", "1 1", "2 1"]  # torch.get_num_threads() in each task
+    assert own["warned"] == ["a long text was cut"]
+    assert own["lost"].startswith("WorkError: ")
+    assert own["lost"].count("\n") == 0
+    assert own["finished"] == ["done-0", "done-1"]
+    assert own["unsendable"].startswith("UsageError: the work cannot be sent to workers (")
+    folds = there["folds"]
     assert folds["order"] == 150886  # 0, 1, 4, 9, 16, 25, 36 as digits: 0 * 10 + 1, ... in this order alone
     assert folds["done"] == [0, 1, 2, 3, 4, 5, 6]
     assert folds["error"] == "not ours: ValueError: part 2 is odd"
@@ -141,8 +57,8 @@ def test_every_verb_gives_the_same_to_the_last_bit_and_lost_workers_are_said(
     else:  # there is nobody who would do it again
         assert folds["lost once"] == "nothing"
     assert folds["after"] == 14
-    assert found["guest"]["left"] is False
-    assert found["guest"]["signals"] is True
+    assert there["guest"]["left"] is False
+    assert there["guest"]["signals"] is True
 
 
 def test_no_method_is_left_out_of_the_comparison(local: dict[str, Any]) -> None:
@@ -154,10 +70,6 @@ def test_no_method_is_left_out_of_the_comparison(local: dict[str, Any]) -> None:
     tried = {row["method"] for row in local["verbs"]["backtest"]["rows"]}
     assert tried == {"source", "doc", "importance", "cot", "atc"}
     assert len(local["verbs"]["trials"]) == 2 * (1 + 4 + 3)
-
-
-def answer_of(found: dict[str, Any], verb: str) -> str:
-    return str(found["verbs"][verb])
 
 
 def test_engines_are_listed_and_made_by_name() -> None:
@@ -254,9 +166,8 @@ def closed_port() -> int:
 
 
 @pytest.mark.parametrize("scheme", ["", "ray://"])
-def test_an_address_that_does_not_answer(scheme: str, folder: Path) -> None:
-    if why_not("ray"):
-        pytest.skip(why_not("ray"))
+def test_an_address_that_does_not_answer(scheme: str, folder: Path, needs: Any) -> None:
+    needs("ray")
     place = f"{scheme}127.0.0.1:{closed_port()}"
     files = [str(folder / f"{name}.parquet") for name in ("reference", "target")]
     command = [sys.executable, "-m", "oodometer", "estimate", *files, "--engine", f"ray:{place}"]
@@ -265,9 +176,8 @@ def test_an_address_that_does_not_answer(scheme: str, folder: Path) -> None:
     assert done.stderr.strip().splitlines()[-1].startswith(f"oodometer: no Ray cluster answers at {place} (")
 
 
-def test_an_address_that_is_none() -> None:
-    if why_not("ray"):
-        pytest.skip(why_not("ray"))
+def test_an_address_that_is_none(needs: Any) -> None:
+    needs("ray")
     with pytest.raises(UsageError, match=r"expected an address of Ray as HOST:PORT.*got 'head'"):
         create_engine("ray:head").fold([1], len, max)
 

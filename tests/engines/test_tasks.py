@@ -6,17 +6,16 @@ import importlib.util
 import json
 import os
 import pickle
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -28,71 +27,9 @@ from oodometer.engines import Engine, LocalEngine, ProcessEngine, RayEngine, cre
 from oodometer.engines.base import fold_states
 from oodometer.errors import InputError, MissingExtraError, UnknownColumnError, UsageError
 from oodometer.kernels import cores
+from oodometer.models import train_deep_ensemble
 
-SCRIPT = Path(__file__).with_name("every_task.py")
-NEEDS = {"ray": "ray", "spark": "pyspark"}
-
-
-def why_not(engine: str) -> str:
-    """Why an engine cannot be tried here."""
-    if engine in NEEDS and importlib.util.find_spec(NEEDS[engine]) is None:
-        return f"{NEEDS[engine]} is not installed"
-    if engine == "spark" and shutil.which("java") is None:
-        return "Spark needs Java: sudo apt-get install default-jre-headless"
-    return ""
-
-
-def _loaded() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("every_task", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Texts, pairs, images, two small models, and what the engine local makes of them."""
-    pytest.importorskip("torch")
-    pytest.importorskip("transformers")
-    place = tmp_path_factory.mktemp("tasks")
-    _loaded().prepare(place)
-    done_on("local", place)
-    return place
-
-
-def done_on(engine: str, folder: Path) -> dict[str, Any]:
-    command = [sys.executable, str(SCRIPT), engine, str(folder)]
-    path = os.pathsep.join([str(SCRIPT.parent), *filter(None, [os.environ.get("PYTHONPATH")])])  # workers find a recipe
-    env = {**os.environ, "PYTHONPATH": path}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return read(engine, folder)
-
-
-def read(engine: str, folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / f"{engine}.json").read_text())
-    return found
-
-
-@pytest.mark.parametrize("engine", ["processes", "ray", "spark"])
-def test_every_task_gives_the_same_to_the_last_bit(engine: str, folder: Path) -> None:
-    if why_not(engine):
-        pytest.skip(why_not(engine))
-    found, local = done_on(engine, folder), read("local", folder)
-    own = found.pop("own")
-    assert len(found) == (14 if engine == ("processes" if why_not("ray") else "ray") else 8)
-    for name, value in found.items():
-        assert value == local[name], name
-    assert found["left"] == ["seed-0", "seed-1", "seed-2"]  # no checkpoint of a finished training
-    assert own["threads"] == ["0 1", "1 1", "2 1"]  # torch.get_num_threads() in each task
-    assert own["warned"] == ["a long text was cut"]
-    assert own["lost"].startswith("WorkError: ")
-    assert own["lost"].count("\n") == 0
-    assert own["finished"] == ["done-0", "done-1"]
-    assert own["unsendable"].startswith("UsageError: the work cannot be sent to workers (")
-
+HERE = Path(__file__).parent
 
 # ------------------------------------------------------------------------------------------------ run_tasks
 
@@ -294,11 +231,10 @@ def test_errors_come_back_from_processes_as_they_were() -> None:
     ],
 )
 def test_an_engine_that_is_none_is_one_line(
-    words: list[str], said: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], said: str, folder: Path, tmp_path: Path, needs: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = words[1].partition(":")[0]
-    if name in ("ray", "spark") and why_not(name):
-        pytest.skip(why_not(name))
+    needs(name)
     given = ["predict", str(folder / "m0"), str(folder / "texts.jsonl"), "--out", str(tmp_path / "p.parquet")]
     assert main([*given, *words]) == 2
     err = capsys.readouterr().err
@@ -339,9 +275,10 @@ def test_an_image_that_does_not_decode_is_named_and_can_be_left_out(folder: Path
 
 # ------------------------------------------------------------------------------------------------ killed
 
+# The whole job is not started twice: what goes on behind a kill runs in this process, which has loaded its libraries.
+
 TRAIN = """
 import sys
-sys.path.insert(0, {home!r})
 from every_task import encoder, films
 from oodometer.models import train_deep_ensemble
 
@@ -381,63 +318,75 @@ def end(process: subprocess.Popen[str], number: int) -> None:
         time.sleep(0.05)
 
 
+def started(command: list[str], folder: Path, **env: str) -> subprocess.Popen[str]:
+    quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen(command, cwd=folder, text=True, env={**os.environ, **env}, **quiet)
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_killed_training_goes_on_to_the_same_models(number: int, folder: Path, tmp_path: Path) -> None:
+def test_a_killed_training_goes_on_to_the_same_models(
+    number: int, folder: Path, local: Any, every_task: Any, tmp_path: Path
+) -> None:
     script, home = tmp_path / "train.py", tmp_path / "ensemble"
-    script.write_text(TRAIN.format(home=str(SCRIPT.parent)))
-    command = [sys.executable, str(script), str(home)]
-    killed = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+    script.write_text(TRAIN)
+    path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    killed = started([sys.executable, str(script), str(home)], tmp_path, PYTHONPATH=path)
     wait_for(lambda: any((home / f"seed-{seed}").is_dir() for seed in range(3)), killed)
     end(killed, number)
     kept = {one: one.stat().st_mtime_ns for one in home.glob("seed-*/training.json")}
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=200)
+    train_deep_ensemble(every_task.encoder, every_task.films(), seeds=(0, 1, 2), checkpoint=home)
     assert all(one.stat().st_mtime_ns == when for one, when in kept.items())  # what was finished is not trained again
     names = [f"seed-{seed}/weights.safetensors" for seed in range(3)]
-    assert [_loaded().digest(home / name) for name in names] == read("local", folder)["ensemble"]
+    assert [every_task.digest(home / name) for name in names] == local["tasks"]["ensemble"]
 
 
-def test_a_killed_prediction_goes_on_to_the_same_file(folder: Path, tmp_path: Path) -> None:
+def test_a_killed_prediction_goes_on_to_the_same_file(
+    folder: Path, local: Any, every_task: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "p.parquet"
-    asked = f"'m0', 'texts.jsonl', members=['m1'], batch_rows=16, workers=2, out={str(out)!r}"
-    command = [sys.executable, "-c", f"import oodometer; oodometer.predict({asked})"]
-    killed = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+    asked: Any = {"members": ["m1"], "batch_rows": 16, "workers": 2, "out": str(out)}
+    code = f"import oodometer; oodometer.predict('m0', 'texts.jsonl', **{asked!r})"
+    killed = started([sys.executable, "-c", code], folder)
     parts = tmp_path / ".p.parquet.parts"
     wait_for(lambda: any(parts.glob("part-*.json")) or out.exists(), killed)
     end(killed, signal.SIGKILL)
     assert not out.exists()
     kept = {one: one.stat().st_mtime_ns for one in parts.glob("part-*.json")}
-    again = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
-    changed = []
-    while again.poll() is None:
-        changed += [one for one, when in kept.items() if one.exists() and one.stat().st_mtime_ns != when]
-        time.sleep(0.005)
-    assert again.returncode == 0
+    monkeypatch.chdir(folder)
+    with ThreadPoolExecutor(1) as thread:
+        again = thread.submit(predict, "m0", "texts.jsonl", **{**asked, "workers": None})
+        changed = []
+        while not again.done():
+            changed += [one for one, when in kept.items() if one.exists() and one.stat().st_mtime_ns != when]
+            time.sleep(0.005)
+        again.result()
     assert changed == []
     assert not parts.exists()
-    assert _loaded().digest(out) == read("local", folder)["predictions"]
+    assert every_task.digest(out) == local["tasks"]["predictions"]
 
 
-def test_a_killed_shift_goes_on_to_the_same_images(folder: Path, tmp_path: Path) -> None:
+def test_a_killed_shift_goes_on_to_the_same_images(
+    folder: Path, local: Any, every_task: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out, part = tmp_path / "shifted", tmp_path / ".shifted.part"
-    words = ["shift", "image", "images", "--kind", "fog", "--kind", "shot_noise", "--severity", "2", "--workers", "2"]
-    command = [sys.executable, "-m", "oodometer", *words, "--out", str(out)]
-    killed = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+    words = ["shift", "image", "images", "--kind", "fog", "--kind", "shot_noise", "--severity", "2", "--out", str(out)]
+    killed = started([sys.executable, "-m", "oodometer", *words, "--workers", "2"], folder)
     wait_for(lambda: any(part.glob("*/*.png")) or out.exists(), killed)
     end(killed, signal.SIGKILL)
     assert not out.exists()
-    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=200)
+    monkeypatch.chdir(folder)
+    assert main(words) == 0
     assert not part.exists()
-    assert _loaded().digest(out) == read("local", folder)["shifted"]
+    assert every_task.digest(out) == local["tasks"]["shifted"]
 
 
 # ------------------------------------------------------------------------------------------------ a Connect server
 
 
 @pytest.fixture(scope="module")
-def connect(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def connect(tmp_path_factory: pytest.TempPathFactory, needs: Any) -> Any:
     """The address of a Spark Connect server of this machine."""
-    if why_not("spark"):
-        pytest.skip(why_not("spark"))
+    needs("spark")
     for name in ("grpc", "grpc_status"):
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"{name} is not installed: pip install 'pyspark[connect]'")
@@ -490,9 +439,8 @@ def test_a_connect_server_gives_the_same_and_is_left_as_it_is(connect: str, fold
     assert out[0].read_bytes() == out[1].read_bytes()
 
 
-def test_without_the_libraries_of_connect_one_line_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    if why_not("spark"):
-        pytest.skip(why_not("spark"))
+def test_without_the_libraries_of_connect_one_line_names_them(monkeypatch: pytest.MonkeyPatch, needs: Any) -> None:
+    needs("spark")
     monkeypatch.setattr("oodometer.engines.spark.find_spec", lambda name: None)
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
