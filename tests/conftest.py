@@ -35,6 +35,8 @@ ROOT = Path(__file__).resolve().parent.parent
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # and so do the threads of tokenizers
+# A Spark of a test lives for seconds: the slower compiler of Java would not earn back what it costs.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 # A background job of a shell ignores Ctrl-C, and all that it starts inherits that; tests send it to what they start. A
 # handler of Python's is not inherited, and one that does nothing ignores as well.

@@ -14,7 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from oodometer.cli import main
 from oodometer.errors import UsageError
+from oodometer.recipes import RECIPES
 from oodometer.runs import JOB, LOCK, MANIFEST, Kept, Lock, is_locked, read_manifest, running
 from oodometer.verbs.history import Run, runs
 
@@ -79,20 +81,39 @@ STAYS = {"stress", "reproduce"}  # whose manifest is in the folder of their resu
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Texts, images, pairs, and a model of a function."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Texts, and a model of a function; the folder that this process is in, too."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "own", raising=False)
+    monkeypatch.delitem(RECIPES, "toy", raising=False)
     (tmp_path / "own.py").write_text(MODEL)
     rows = "".join(f'{{"text": "{word} {i}", "label": {i % 2}}}\n' for i in range(600) for word in ["up we go", "SO"])
     (tmp_path / "texts.jsonl").write_text(rows)
     return tmp_path
 
 
-def done(folder: Path, command: str, fatal: int | None = None) -> subprocess.CompletedProcess[str]:
-    """The command in the folder, killed at a call or not."""
-    env = {**os.environ, "FATAL": "" if fatal is None else str(fatal)}
+def killed(folder: Path, command: str, fatal: int) -> Run:
+    """What is listed of the command, killed in a process of its own at a call."""
+    env = {**os.environ, "FATAL": str(fatal)}
     env["PYTHONPATH"] = os.pathsep.join([str(folder), env.get("PYTHONPATH", "")])
     words = [sys.executable, *COMMANDS[command][0]]
-    return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    return listed(folder)
+
+
+def run(command: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What the command says against running, from this process, which has loaded its libraries."""
+    first, *words = COMMANDS[command][0]
+    if first == "-c":
+        try:
+            exec(words[0], {})
+        except UsageError as error:
+            return str(error)
+        return ""
+    code = main(words[1:])
+    return capsys.readouterr().err if code else ""
 
 
 def content(folder: Path) -> dict[str, str]:
@@ -120,65 +141,58 @@ def put_more(folder: Path, command: str) -> None:
 
 
 @pytest.mark.parametrize("command", [one for one in COMMANDS if COMMANDS[one][1]])
-def test_a_killed_command_is_listed_and_goes_on_to_the_same_result(command: str, folder: Path) -> None:
+def test_a_killed_command_is_listed_and_goes_on_to_the_same_result(
+    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     put_more(folder, command)
-    found = done(folder, command, COMMANDS[command][1])
-    assert found.returncode == -signal.SIGKILL, found.stderr
-    one = listed(folder)
+    one = killed(folder, command, COMMANDS[command][1])
     assert (one.verb, one.status) == (command, "killed")
     assert not is_locked(Path(one.folder) / LOCK)
     with Lock(Path(one.folder) / LOCK, Path(one.folder)):
         assert listed(folder).status == "running"
-        refused = done(folder, command)
-        assert refused.returncode != 0
-        assert f"in use by another run (process {os.getpid()}); wait until it has ended" in refused.stderr
+        assert f"in use by another run (process {os.getpid()}); wait until it has ended" in run(command, capsys)
     assert listed(folder).status == "killed"  # whoever was refused has touched nothing
-    found = done(folder, command)
-    assert found.returncode == 0, found.stderr
+    assert run(command, capsys) == ""
     first = content(folder)
     assert first
     if command in STAYS:
         one = listed(folder)
         assert (one.status, one.done) == ("finished", one.parts)
         assert 0 < one.read < one.parts  # what was finished before the kill was not done again
-        # a fresh run in the same place, which some results name
-        subprocess.run(["rm", "-r", "out"], cwd=folder, check=True)
+        shutil.rmtree("out")  # a fresh run in the same place, which some results name
     else:
         assert runs(folder).runs == ()  # a finished one leaves its result alone
         assert not [one for one in folder.iterdir() if one.name.startswith(".")]
-        subprocess.run("rm -r out*", shell=True, cwd=folder, check=True)
+        for place in folder.glob("out*"):
+            shutil.rmtree(place) if place.is_dir() else place.unlink()
     (folder / "calls.txt").unlink(missing_ok=True)
-    found = done(folder, command)
-    assert found.returncode == 0, found.stderr
+    assert run(command, capsys) == ""
     assert content(folder) == first
 
 
-def test_a_training_of_judges_is_listed_while_it_lasts(folder: Path) -> None:
+def test_a_training_of_judges_is_listed_while_it_lasts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("torch")
     rows = [
         f'{{"input": "a b {i}", "gold": "A B {i}", "output": "A {"B" if i % 2 else "C"} {i}"}}\n' for i in range(60)
     ]
     (folder / "pairs.jsonl").write_text("".join(rows))
-    found = done(folder, "discriminate train", 5)
-    assert found.returncode == -signal.SIGKILL, found.stderr
-    one = listed(folder)
+    one = killed(folder, "discriminate train", 5)
     assert (one.verb, one.status, Path(one.folder).name) == ("discriminate train", "killed", "out.training")
     with Lock(Path(one.folder) / LOCK, Path(one.folder)):
-        assert "in use by another run" in done(folder, "discriminate train").stderr
-    assert done(folder, "discriminate train").returncode == 0
+        assert "in use by another run" in run("discriminate train", capsys)
+    assert run("discriminate train", capsys) == ""
     assert runs(folder).runs == ()
     assert (folder / "out" / "judges.json").is_file()
 
 
-def test_a_folder_without_a_manifest_goes_on_as_before(folder: Path) -> None:
+def test_a_folder_without_a_manifest_goes_on_as_before(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever took it away."""
-    killed = done(folder, "predict", COMMANDS["predict"][1])
-    assert killed.returncode == -signal.SIGKILL
+    killed(folder, "predict", COMMANDS["predict"][1])
     parts = folder / ".out.parquet.parts"
     for name in (MANIFEST, LOCK):
         (parts / name).unlink()
     (folder / "calls.txt").unlink()
-    assert done(folder, "predict").returncode == 0
+    assert run("predict", capsys) == ""
     assert len((folder / "calls.txt").read_text().split()) == 2  # two batches were kept, the third is asked about
 
 
