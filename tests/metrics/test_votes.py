@@ -25,7 +25,6 @@ from oodometer.metrics.votes import (
     check_agree,
     check_draws,
     count_votes,
-    default_sizes,
     draw_subsets,
     least_votes,
     paired_gap,
@@ -238,9 +237,9 @@ def test_draws_keep_the_number_of_rows_and_are_seeded() -> None:
 
 
 def test_sizes() -> None:
-    assert default_sizes(20) == (20,)
-    assert default_sizes(1) == (1,)
-    assert default_sizes(21_000)[-3:] == (10_000, 20_000, 21_000)
+    assert check_draws(None, 1, 20) == (20,)
+    assert check_draws(None, 1, 1) == (1,)
+    assert check_draws(None, 1, 21_000)[-3:] == (10_000, 20_000, 21_000)
     assert check_draws([50, 10, 50], 5, 60) == (10, 50)
     for sizes, draws in (([0], 5), ([61], 5), ([], 5), ([10], 0)):
         with pytest.raises(UsageError, match="expected"):

@@ -21,6 +21,11 @@ class Sums(dict[str, Any]):
             raise ValueError("states of different methods cannot be merged")
         return Sums({key: self[key] + other[key] for key in self})
 
+    @property
+    def rows(self) -> Any:
+        """Number of samples."""
+        return self["rows"]
+
 
 class Method(ABC, Generic[S, R]):
     """What is read off a data set through a small state, so that batches, files and machines are one code path:

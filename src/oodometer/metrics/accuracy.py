@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
@@ -11,10 +11,11 @@ from ..arrays import Array, Ragged
 from ..classes import encode_positions, truth_values
 from ..errors import InputError, NotApplicable, UsageError
 from ..fields import check_candidate_scores, check_length, check_within
+from ..inference.method import Sums
 from ..intervals import clopper_pearson
 from ..predictions import Predictions
 from ..registry import register
-from .base import VERDICT, Measure, Metric, checked_classes, measure
+from .base import VERDICT, Measure, Metric, S, checked_classes, measure
 
 _OFTEN_ASKED = (1, 2, 3, 5, 10)
 
@@ -40,12 +41,6 @@ def recall_at_k(candidate_scores: Any, label: Any, k: int = 1) -> float:
     return float((_candidates_before(scores, truth) < _checked_k(k, "R@1")).mean())
 
 
-def _argument_k(argument: str, example: str) -> int:
-    if not (argument.isascii() and argument.isdecimal()):
-        raise UsageError(f"expected a k such as {example}, got {argument!r}")
-    return int(argument)
-
-
 def _checked_k(k: Any, first: str) -> int:
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise UsageError(f"expected a k of at least 1, got {k!r}; {first} is the accuracy")
@@ -61,10 +56,30 @@ def _candidates_before(scores: Ragged, truth: Array) -> Array:
     return np.add.reduceat(before.astype(np.int64), starts)
 
 
+class _AtK(Metric[S, Measure]):
+    """What both share that ask for a true class or candidate among the first ``k``; ``name:5`` asks for k = 5."""
+
+    bigger_is_better = True
+    quiet = True
+    example: ClassVar[str]
+    first: ClassVar[str]  # what k = 1 is called
+
+    def __init__(self, k: int = 1) -> None:
+        self.k = _checked_k(k, self.first)
+
+    @classmethod
+    def from_argument(cls, argument: str) -> Self:
+        """The metric with the k after the colon."""
+        if not (argument.isascii() and argument.isdecimal()):
+            raise UsageError(f"expected a k such as {cls.example}, got {argument!r}")
+        return cls(int(argument))
+
+
 @dataclass(frozen=True, eq=False)
 class Places:
     """How many samples have their true candidate at each place, shape (place,), and the most and fewest candidates."""
 
+    rows: int
     counts: Array
     most: int
     fewest: int
@@ -73,12 +88,13 @@ class Places:
         counts = np.zeros(max(len(self.counts), len(other.counts)), dtype=np.int64)
         counts[: len(self.counts)] += self.counts
         counts[: len(other.counts)] += other.counts
-        return Places(counts, max(self.most, other.most), min(self.fewest, other.fewest))
+        rows = self.rows + other.rows
+        return Places(rows, counts, max(self.most, other.most), min(self.fewest, other.fewest))
 
 
 @final
 @register("metric")
-class RecallAtK(Metric[Places, Measure]):
+class RecallAtK(_AtK[Places]):
     """R@k, with the interval of Clopper and Pearson (1934); ``recall_at_k:5`` asks for k = 5.
 
     ``by_k`` has it for other k, ``mean_reciprocal_rank`` the mean of 1 / place. By default k is 1; of R@k/n, n is the
@@ -94,37 +110,22 @@ class RecallAtK(Metric[Places, Measure]):
 
     name = "recall_at_k"
     needs = (("candidate_scores", "label"),)
-    bigger_is_better = True
-    quiet = True
+    example, first = "recall_at_k:5", "R@1"
     citation = "lowe2015"
-
-    def __init__(self, k: int = 1) -> None:
-        self.k = _checked_k(k, "R@1")
-
-    @classmethod
-    def from_argument(cls, argument: str) -> Self:
-        """``recall_at_k:5``."""
-        return cls(_argument_k(argument, "recall_at_k:5"))
 
     def summarize(self, batch: Predictions) -> Places:
         """Count the places of the true candidates."""
         if batch.label is None or batch.candidate_scores is None:
             raise NotApplicable("needs `candidate_scores` and `label`")
-        labelled = batch.take(batch.label >= 0)
-        scores, label = labelled.candidate_scores, labelled.label
-        assert scores is not None
-        assert label is not None
+        at = np.flatnonzero(batch.label >= 0)
+        scores, label = batch.candidate_scores.take(at), batch.label[at]
         if not len(label):
-            return Places(np.zeros(0, dtype=np.int64), 0, np.iinfo(np.int64).max)
-        lengths = scores.lengths
-        return Places(np.bincount(_candidates_before(scores, label)), int(lengths.max()), int(lengths.min()))
+            return Places(0, np.zeros(0, dtype=np.int64), 0, np.iinfo(np.int64).max)
+        counts, lengths = np.bincount(_candidates_before(scores, label)), scores.lengths
+        return Places(len(label), counts, int(lengths.max()), int(lengths.min()))
 
-    def finish(self, state: Places, level: float = 0.95, seed: int = 0) -> Measure:
-        """R@k and its exact interval."""
-        rows = int(state.counts.sum())
-        if not rows:
-            raise NotApplicable("needs at least one labelled row")
-        by_k: list[dict[str, Any]] = []
+    def _finish(self, state: Places, level: float, seed: int) -> Measure:
+        rows, by_k = state.rows, []
         for k in sorted({self.k, *(often for often in _OFTEN_ASKED if often < state.most)}):
             hits = int(state.counts[:k].sum())
             low, high = clopper_pearson(hits, rows, level)
@@ -150,23 +151,12 @@ def accuracy(correct: Any) -> float:
     return float(verdict.mean())
 
 
-@dataclass(frozen=True)
-class Counts:
-    """Samples and how many of them are correct."""
-
-    rows: int
-    hits: int
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(self.rows + other.rows, self.hits + other.hits)
-
-
 @final
 @register("metric")
-class Accuracy(Metric[Counts, Measure]):
+class Accuracy(Metric[Sums, Measure]):
     """Accuracy, hits / n, with the interval of Clopper and Pearson (1934), which holds for every n.
 
-    Source: Clopper and Pearson (1934) for the interval.
+    Source: Clopper and Pearson (1934).
 
     >>> Accuracy().compute(Predictions.from_classes([0, 1, 1, 1], label=[0, 1, 1, 0])).value
     0.75
@@ -177,13 +167,14 @@ class Accuracy(Metric[Counts, Measure]):
     bigger_is_better = True
     citation = "clopper1934"
 
-    def summarize(self, batch: Predictions) -> Counts:
+    def summarize(self, batch: Predictions) -> Sums:
         """Count the rows of known truth."""
         verdict = batch.known().verdicts
-        return Counts(len(verdict), int(verdict.sum()))
+        return Sums(rows=len(verdict), hits=int(verdict.sum()))
 
-    def _finish(self, state: Counts, level: float, seed: int) -> Measure:
-        return measure(state.hits / state.rows, clopper_pearson(state.hits, state.rows, level), level, "exact")
+    def _finish(self, state: Sums, level: float, seed: int) -> Measure:
+        hits, rows = state["hits"], state["rows"]
+        return measure(hits / rows, clopper_pearson(hits, rows, level), level, "exact")
 
 
 def top_k_accuracy(probabilities: Any, label: Any, k: int = 5) -> float:
@@ -210,7 +201,7 @@ def _classes_before(probabilities: Array, label: Array) -> Array:
 
 @final
 @register("metric")
-class TopKAccuracy(Metric[Counts, Measure]):
+class TopKAccuracy(_AtK[Sums]):
     """Top-k accuracy with the interval of Clopper and Pearson (1934); ``top_k_accuracy:3`` asks for k = 3, not 5.
 
     Only for more than k classes. Source: Russakovsky et al. (2015).
@@ -222,17 +213,11 @@ class TopKAccuracy(Metric[Counts, Measure]):
 
     name = "top_k_accuracy"
     needs = (("class", "label", "probabilities"),)
-    bigger_is_better = True
-    quiet = True
+    example, first = "top_k_accuracy:3", "top 1"
     citation = "russakovsky2015"
 
     def __init__(self, k: int = 5) -> None:
-        self.k = _checked_k(k, "top 1")
-
-    @classmethod
-    def from_argument(cls, argument: str) -> Self:
-        """``top_k_accuracy:3``."""
-        return cls(_argument_k(argument, "top_k_accuracy:3"))
+        super().__init__(k)
 
     @property
     def state_key(self) -> str:
@@ -244,14 +229,14 @@ class TopKAccuracy(Metric[Counts, Measure]):
         few = record.probabilities is not None and record.num_classes <= self.k
         return f"needs more than {self.k} classes; ask for top_k_accuracy:2, say" if few else self.missing(record)
 
-    def summarize(self, batch: Predictions) -> Counts:
+    def summarize(self, batch: Predictions) -> Sums:
         """Count the rows whose true class is among the first k."""
         if batch.label is None or batch.probabilities is None:
             raise NotApplicable("needs `probabilities` and `label`")
         labelled = batch.label >= 0
         ranks = _classes_before(batch.probabilities[labelled], batch.label[labelled])
-        return Counts(len(ranks), int(np.count_nonzero(ranks < self.k)))
+        return Sums(rows=len(ranks), hits=int(np.count_nonzero(ranks < self.k)))
 
-    def _finish(self, state: Counts, level: float, seed: int) -> Measure:
-        ends = clopper_pearson(state.hits, state.rows, level)
-        return measure(state.hits / state.rows, ends, level, "exact", k=self.k)
+    def _finish(self, state: Sums, level: float, seed: int) -> Measure:
+        hits, rows = state["hits"], state["rows"]
+        return measure(hits / rows, clopper_pearson(hits, rows, level), level, "exact", k=self.k)

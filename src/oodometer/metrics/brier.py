@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, final
 
 import numpy as np
 
-from ..arrays import Array, Ragged
+from ..arrays import Array, Ragged, present
 from ..errors import InputError, NotApplicable
 from ..fields import own_probability
+from ..inference.method import Sums
 from ..intervals import normal_quantile
 from ..predictions import Predictions
 from ..registry import register
@@ -19,11 +20,9 @@ from .resampling import from_influence
 
 
 def log_loss(probabilities: Any, label: Any) -> float:
-    """Mean of -ln p(true class), in nats; infinite where a true class has probability 0.
+    """Mean of -ln p(true class), in nats; infinite where one has probability 0. `InputError` for no probabilities.
 
-    ``probabilities`` of shape (sample, class), rows summing to 1; ``label`` integer classes of shape
-    (sample,). Raises `InputError` for arrays that hold no probabilities or no known classes. Source: Good
-    (1952).
+    ``probabilities`` of shape (sample, class), ``label`` integer classes of shape (sample,). Source: Good (1952).
 
     >>> round(log_loss([[0.5, 0.5], [0.25, 0.75]], [0, 0]), 4)  # (ln 2 + ln 4) / 2
     1.0397
@@ -33,26 +32,11 @@ def log_loss(probabilities: Any, label: Any) -> float:
         return max(0.0, float(-np.log(checked[np.arange(len(codes)), codes].astype(np.float64)).mean()))
 
 
-@dataclass(frozen=True)
-class LossState:
-    """Number of samples, sum of losses and of squared losses, and samples whose loss is infinite."""
-
-    rows: int
-    total: float
-    squares: float
-    impossible: int
-
-    def __add__(self, other: LossState) -> LossState:
-        own, theirs = astuple(self), astuple(other)
-        return LossState(*(a + b for a, b in zip(own, theirs, strict=True)))
-
-
 def _losses(batch: Predictions) -> Array:
     """Loss of each labelled row; from logits where a probability has underflown to 0, of candidates from scores."""
-    if batch.candidate_scores is not None:
-        # ln sum_k exp(s_ik) - s_iy of each labelled row
-        assert batch.label is not None
-        at = np.flatnonzero(batch.label >= 0)
+    at = np.flatnonzero(present(batch.label) >= 0)
+    label = present(batch.label)[at]
+    if batch.candidate_scores is not None:  # ln sum_k exp(s_ik) - s_iy
         scores = batch.candidate_scores.take(at)
         if not len(at):
             return np.empty(0)
@@ -60,11 +44,8 @@ def _losses(batch: Predictions) -> Array:
         most = np.maximum.reduceat(values, starts)
         with np.errstate(over="ignore"):
             spread = np.add.reduceat(np.exp(values - np.repeat(most, scores.lengths)), starts)
-        return np.asarray(np.log(spread) + (most - own_probability(Ragged(values, scores.offsets), batch.label[at])))
-    assert batch.probabilities is not None and batch.label is not None  # noqa: PT018 - for the type checker
-    at = np.flatnonzero(batch.label >= 0)
-    label = batch.label[at]
-    own = batch.probabilities[at, label].astype(np.float64)
+        return np.asarray(np.log(spread) + (most - own_probability(Ragged(values, scores.offsets), label)))
+    own = present(batch.probabilities)[at, label].astype(np.float64)
     with np.errstate(divide="ignore"):
         losses: Array = -np.log(np.minimum(own, 1.0))
     gone = np.flatnonzero(own <= 0)
@@ -77,13 +58,12 @@ def _losses(batch: Predictions) -> Array:
 
 @final
 @register("metric")
-class NegativeLogLikelihood(Metric[LossState, Measure]):
+class NegativeLogLikelihood(Metric[Sums, Measure]):
     """Log loss, mean_i -ln p_i(y_i), in nats, with the large-sample interval of a mean.
 
     One true class of probability 0 makes the loss infinite; no number is made up for it: `finish` raises
     `NotApplicable` with the count of such rows. Where `logits` are given, probabilities that underflowed are
-    taken from them. With `candidate_scores` p is their softmax over the candidates of the sample.
-
+    taken from them. With `candidate_scores` p is their softmax over the candidates of the sample. Source: Good (1952).
     >>> r = Predictions.from_probabilities([[0.5, 0.5], [0.25, 0.75]], label=[0, 0])
     >>> round(NegativeLogLikelihood().compute(r).value, 4)
     1.0397
@@ -95,21 +75,20 @@ class NegativeLogLikelihood(Metric[LossState, Measure]):
     citation = "good1952"
     bounds = (0.0, float("inf"))
 
-    def summarize(self, batch: Predictions) -> LossState:
-        """Sums of one batch."""
+    def summarize(self, batch: Predictions) -> Sums:
+        """Rows, sum of finite losses and of their squares, and samples whose loss is infinite."""
         losses = _losses(batch)
         finite = losses[np.isfinite(losses)]
-        return LossState(len(losses), float(finite.sum()), float((finite * finite).sum()), len(losses) - len(finite))
+        sums = {"total": float(finite.sum()), "squares": float((finite * finite).sum())}
+        return Sums(rows=len(losses), impossible=len(losses) - len(finite), **sums)
 
-    def _finish(self, state: LossState, level: float, seed: int) -> Measure:
-        n = state.rows
-        if state.impossible:
-            raise NotApplicable(
-                f"the true class has probability 0 in {state.impossible} of {n} rows, so log loss is infinite; "
-                "give logits, or probabilities that are not rounded to 0"
-            )
-        value = max(0.0, state.total / n)
-        error = (max(state.squares / n - value * value, 0.0) / max(n - 1, 1)) ** 0.5
+    def _finish(self, state: Sums, level: float, seed: int) -> Measure:
+        n = state["rows"]
+        if state["impossible"]:
+            why = f"the true class has probability 0 in {state['impossible']} of {n} rows, so log loss is infinite"
+            raise NotApplicable(f"{why}; give logits, or probabilities that are not rounded to 0")
+        value = max(0.0, state["total"] / n)
+        error = (max(state["squares"] / n - value * value, 0.0) / max(n - 1, 1)) ** 0.5
         half = normal_quantile(level) * error if n > 1 else value
         return measure(value, (max(0.0, value - half), value + half), level, "asymptotic")
 
@@ -125,12 +104,9 @@ def _row_scores(probabilities: Array, label: Array) -> Array:
 
 
 def brier_score(probabilities: Any, label: Any) -> float:
-    """Brier score: of two classes mean_i (p_i1 - y_i)^2, at most 1; of more mean_i sum_k (p_ik - [y_i = k])^2, to 2.
-
-    ``probabilities`` of shape (sample, class), rows summing to 1; ``label``, integer classes of shape (sample,). The
-    convention is that of scikit-learn's ``brier_score_loss``; the sum over both of two classes is twice the score.
-
-    Raises `InputError` for arrays that hold no probabilities or no known classes. Source: Brier (1950).
+    """The score of `Brier` of probabilities (sample, class) and integer classes (sample,), as scikit-learn's
+    ``brier_score_loss``: of two classes mean_i (p_i1 - y_i)^2, of more mean_i sum_k (p_ik - [y_i = k])^2. Raises
+    `InputError` for arrays that hold no probabilities or no known classes. Source: Brier (1950).
 
     >>> round(brier_score([[0.8, 0.2], [0.4, 0.6]], [0, 0]), 3)  # (0.04 + 0.36) / 2
     0.2
@@ -213,8 +189,7 @@ class BrierState:
     def __add__(self, other: BrierState) -> BrierState:
         """Sum of both."""
         if self.binary != other.binary or self.counts.shape != other.counts.shape:
-            remedy = "evaluate them apart"
-            got = "class probabilities and confidences, or other classes"
+            got, remedy = "class probabilities and confidences, or other classes", "evaluate them apart"
             raise InputError("parts of one form", got=got, remedy=remedy, column="probabilities")
         added = (f.name for f in fields(self) if f.name != "binary")
         return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in added})
@@ -269,8 +244,7 @@ class Brier(Metric[BrierState, Measure]):
         labelled = batch if bool((batch.label >= 0).all()) else batch.take(batch.label >= 0)
         if labelled.candidate_scores is not None and labelled.label is not None:
             return BrierState.of_candidates(labelled.candidate_probabilities, labelled.label)
-        assert labelled.probabilities is not None and labelled.label is not None  # noqa: PT018 - for the type checker
-        return BrierState.of_classes(labelled.probabilities, labelled.label)
+        return BrierState.of_classes(present(labelled.probabilities), present(labelled.label))
 
     def _finish(self, state: BrierState, level: float, seed: int) -> Measure:
         n = state.rows

@@ -17,7 +17,7 @@ from ..intervals import clopper_pearson, normal_quantile
 from ..predictions import Predictions
 from ..registry import create, register
 from .base import CLASSES, Measure, Metric, R, measure
-from .resampling import dot, from_effective_rows, from_signed_influence
+from .resampling import dot, from_effective_rows, from_influence
 
 _DENSE = 1 << 20  # cells up to which counting densely beats sorting
 _LARGEST = 2048
@@ -32,9 +32,7 @@ def confusion_matrix(label: Any, prediction: Any, classes: int) -> Array:
     >>> confusion_matrix([0, 0, 1], [0, 1, 1], 2).tolist()
     [[1, 1], [0, 1]]
     """
-    names = tuple(range(classes))
-    record = Predictions.from_classes(prediction, label=label, classes=names)
-    return Confusion.of(record).matrix()
+    return Confusion.of(Predictions.from_classes(prediction, label=label, classes=tuple(range(classes)))).matrix()
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +64,8 @@ class Confusion:
     def __add__(self, other: Confusion) -> Confusion:
         """Sum of both, of the same classes."""
         if self.classes != other.classes:
-            remedy = "read them with the same class names"
-            expected = "parts that name the same classes"
-            got = f"{len(self.classes)} and {len(other.classes)} classes"
-            raise InputError(expected, got=got, remedy=remedy, column="label")
+            got, remedy = f"{len(self.classes)} and {len(other.classes)} classes", "read them with the same class names"
+            raise InputError("parts that name the same classes", got=got, remedy=remedy, column="label")
         codes, at = np.unique(np.concatenate([self.codes, other.codes]), return_inverse=True)
         counts = np.zeros(len(codes), dtype=np.int64)
         np.add.at(counts, at, np.concatenate([self.counts, other.counts]))
@@ -185,9 +181,7 @@ class CohenKappa(ConfusionMetric[Measure]):
         by_chance = predicted[truth] + support[guess]  # how one more sample moves it
         over = (truth == guess) * n + float(state.hits.sum()) - by_chance
         moved = (over - value * (2 * n - by_chance)) / divisor
-        variance = float((state.counts * moved**2).sum())
-        ends = from_signed_influence(value, variance, state.rows, state.rarest, level)
-        return measure(value, ends, level, "asymptotic")
+        return _correlation(state, value, moved, level)
 
 
 @final
@@ -223,9 +217,14 @@ class MatthewsCorrelation(ConfusionMetric[Measure]):
         over = (truth == guess) * n + hits - predicted[truth] - support[guess]
         under = (n - predicted[guess]) / of_guess + (n - support[truth]) / of_truth
         moved = over / divisor - value * under
-        variance = float((state.counts * moved**2).sum())
-        ends = from_signed_influence(value, variance, state.rows, state.rarest, level)
-        return measure(value, ends, level, "asymptotic")
+        return _correlation(state, value, moved, level)
+
+
+def _correlation(state: Confusion, value: float, moved: Array, level: float) -> Measure:
+    """A number in [-1, 1] with the linearised interval of (1 + v) / 2; ``moved`` by one sample of each cell."""
+    variance = float((state.counts * moved**2).sum())
+    low, high = from_influence((1 + value) / 2, variance / 4, state.rows, state.rarest, level)
+    return measure(value, (2 * low - 1, 2 * high - 1), level, "asymptotic")
 
 
 class ClassMean(ConfusionMetric[Measure]):
@@ -281,8 +280,8 @@ def place_of_class(classes: ClassNames, positive: int | str | None) -> int:
     names = [str(name) for name in classes]
     if str(positive) not in names:
         remedy = "name one of them, --positive COLUMN=CLASS or --positive =CLASS"
-        expected = f"a positive class among {', '.join(names[:10])}{', ...' if len(names) > 10 else ''}"
-        raise InputError(expected, got=repr(positive), remedy=remedy)
+        among = f"{', '.join(names[:10])}{', ...' if len(names) > 10 else ''}"
+        raise InputError(f"a positive class among {among}", got=repr(positive), remedy=remedy)
     return names.index(str(positive))
 
 
@@ -309,6 +308,10 @@ def about_class(metrics: Sequence[Metric[Any, Any]], positive: int | str | None)
     return out
 
 
+def _share(hits: int, trials: int, level: float) -> Measure:
+    return measure(hits / max(trials, 1), clopper_pearson(hits, trials, level), level, "exact")
+
+
 class PositiveClassMetric(AboutClass, ConfusionMetric[Measure]):
     """A rate of the positive class where there are two classes, a mean over classes where there are more."""
 
@@ -319,8 +322,7 @@ class PositiveClassMetric(AboutClass, ConfusionMetric[Measure]):
 
     def binary(self, state: Confusion, at: int, level: float) -> Measure:
         """The rate of the class at a position, with its exact interval."""
-        hits, trials = int(state.hits[at]), int(getattr(state, self.among)[at])
-        return measure(hits / max(trials, 1), clopper_pearson(hits, trials, level), level, "exact")
+        return _share(int(state.hits[at]), int(getattr(state, self.among)[at]), level)
 
     def _finish(self, state: Confusion, level: float, seed: int) -> Measure:
         if len(state.classes) != 2:
@@ -458,7 +460,7 @@ class Recall(PositiveClassMetric):
 
 @final
 @register("metric")
-class Specificity(AboutClass, ConfusionMetric[Measure]):
+class Specificity(PositiveClassMetric):
     """Specificity, true negatives / negatives, with the interval of Clopper and Pearson (1934).
 
     Of more than two classes it is the mean over the classes that occur, each against the rest, with a linearised
@@ -471,17 +473,16 @@ class Specificity(AboutClass, ConfusionMetric[Measure]):
 
     name = "specificity"
     quiet = True
-    bigger_is_better = True
-    citation = "sokolova2009"
+
+    def binary(self, state: Confusion, at: int, level: float) -> Measure:
+        """The other class's samples that are taken for it."""
+        other = 1 - at
+        return _share(int(state.hits[other]), int(state.support[other]), level)
 
     def _finish(self, state: Confusion, level: float, seed: int) -> Measure:
-        others = state.rows - state.support
-        false = state.predicted - state.hits
         if len(state.classes) == 2:
-            at = self.position(state.classes)
-            hits, trials = int(others[at] - false[at]), int(others[at])
-            ends = clopper_pearson(hits, trials, level)
-            return measure(hits / max(trials, 1), ends, level, "exact", positive=state.classes[at])
+            return super()._finish(state, level, seed)
+        others, false = state.rows - state.support, state.predicted - state.hits
         used = (state.support + state.predicted > 0) & (others > 0)
         if not used.any():
             raise NotApplicable("every row is of one class: needs two")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, present
 from ..errors import NotApplicable, UsageError
 from ..registry import register
 from ..results import plain
@@ -36,11 +36,13 @@ def computation_score(
     """
     if (energy is None) == (parameters is None):
         raise UsageError("give either the energy of a model or its number of parameters")
-    if energy is not None:
-        return 1 / _above_zero("energy", energy)
-    if parameters is None or optimal_parameters is None:
+    if energy is None and optimal_parameters is None:
         raise UsageError("a score by parameters needs the optimal number of parameters for the device")
-    return _above_zero("optimal parameters", optimal_parameters) / _above_zero("parameters", parameters)
+    given = {"energy": energy, "optimal parameters": optimal_parameters, "parameters": parameters}
+    for name, value in given.items():
+        if value is not None and not 0 < value < float("inf"):
+            raise UsageError(f"expected {name} above 0, got {value:g}")
+    return 1 / energy if energy is not None else present(optimal_parameters) / present(parameters)
 
 
 def didma(disca: float, computation: float, weights: Sequence[float] = (0.5, 0.5)) -> float:
@@ -52,22 +54,16 @@ def didma(disca: float, computation: float, weights: Sequence[float] = (0.5, 0.5
     >>> round(didma(0.7, 0.5, weights=(0.75, 0.25)), 3)
     0.65
     """
-    p, q = check_pair_of_weights("p and q", weights)
+    p, q = check_weights("p and q", weights)
     return p * disca + q * computation
 
 
-def check_pair_of_weights(names: str, weights: Sequence[float]) -> tuple[float, float]:
-    """Two weights that are not negative and sum to 1; `UsageError` otherwise."""
-    given = tuple(float(w) for w in weights)
-    if len(given) != 2 or not min(given) >= 0 or abs(sum(given) - 1) > 1e-6:
-        raise UsageError(f"expected two weights {names} that sum to 1, got {', '.join(f'{w:g}' for w in given)}")
-    return given[0], given[1]
-
-
-def _above_zero(name: str, value: float) -> float:
-    if not 0 < value < float("inf"):
-        raise UsageError(f"expected {name} above 0, got {value:g}")
-    return float(value)
+def check_weights(names: str, weights: Sequence[float], slack: float = 1e-6) -> tuple[float, ...]:
+    """Weights that are not negative and sum to 1; `UsageError` otherwise."""
+    given, many = tuple(float(w) for w in weights), "three" if "," in names else "two"
+    if len(given) != ("two", "three").index(many) + 2 or not min(given) >= 0 or abs(sum(given) - 1) > slack:
+        raise UsageError(f"expected {many} weights {names} that sum to 1, got {', '.join(f'{w:g}' for w in given)}")
+    return given
 
 
 GRIDS = ("coverage", "samples", "thresholds")
@@ -168,12 +164,7 @@ def disca_by_tolerance(
     grid: str = "coverage",
     steps: int = STEPS,
 ) -> dict[float, Disca]:
-    """`disca` at several tolerances in one pass over the curve, by default those of the paper's Table 2.
-
-    >>> table = disca_by_tolerance([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0], grid="samples")
-    >>> [round(table[t].b, 1) for t in (0.95, 0.55)]
-    [0.8, 0.8]
-    """
+    """`disca` at several tolerances in one pass over the curve, by default those of the paper's Table 2."""
     options = check_options(tolerances, weights, grid, steps)
     groups = Ranks.of(*checked_pair(confidence, correct)).groups
     terms = disca_terms(rank_bins(groups), grid, steps, tolerances)
@@ -228,10 +219,8 @@ def check_options(
     for tolerance in tolerances:
         if not 0.5 <= tolerance <= 1:
             raise UsageError(f"expected a tolerance from 0.5 to 1, an accuracy, got {tolerance}; 0.95 is usual")
-    given = tuple(float(w) for w in weights)
-    if len(given) != 3 or not min(given) >= 0 or abs(sum(given) - 1) > 0.0101:
-        raise UsageError(f"expected three weights x, y, z that sum to 1, got {', '.join(f'{w:g}' for w in given)}")
-    return given[0], given[1], given[2]
+    x, y, z = check_weights("x, y, z", weights, 0.0101)
+    return x, y, z
 
 
 def check_defined(terms: Terms, groups: Groups) -> None:
@@ -240,29 +229,18 @@ def check_defined(terms: Terms, groups: Groups) -> None:
         raise NotApplicable("needs an ordering in (0, 1], such as a probability; this score leaves it")
     for name, value in (("a", terms.a[0]), ("b", terms.b[0].min())):
         if not value > LEAST:
-            raise NotApplicable(
-                f"1/{name} is undefined: {name}, a confidence, is {value:g}; it needs to be above {LEAST:g}"
-            )
+            why = f"{name}, a confidence, is {value:g}; it needs to be above {LEAST:g}"
+            raise NotApplicable(f"1/{name} is undefined: {why}")
 
 
 def parts_of(terms: Terms, i: int, tolerance: float, weights: tuple[float, float, float]) -> Disca:
     """The score and its parts in the first replicate, at the i-th tolerance of the terms."""
     points, a_at, b_at = terms.points, int(terms.a_at[0]), int(terms.b_at[0, i])
-    rows = points.answered[0, -1]
-    return Disca(
-        value=float(terms.values(weights)[0, i]),
-        a=float(terms.a[0]),
-        b=float(terms.b[0, i]),
-        fluctuations=int(terms.fluctuations[0]),
-        penalty=float(terms.penalty[0]),
-        tolerance=tolerance,
-        weights=weights,
-        a_coverage=float(points.answered[0, a_at] / rows),
-        b_coverage=float(points.answered[0, b_at] / rows),
-        b_accuracy=float(points.accuracy[0, b_at]),
-        never_wrong=bool(terms.never_wrong[0]),
-        never_below=bool(terms.never_below[0, i]),
-    )
+    a_coverage, b_coverage = (float(points.answered[0, at] / points.answered[0, -1]) for at in (a_at, b_at))
+    value, a, b = float(terms.values(weights)[0, i]), float(terms.a[0]), float(terms.b[0, i])
+    rises, penalty, accuracy = int(terms.fluctuations[0]), float(terms.penalty[0]), float(points.accuracy[0, b_at])
+    never = bool(terms.never_wrong[0]), bool(terms.never_below[0, i])
+    return Disca(value, a, b, rises, penalty, tolerance, weights, a_coverage, b_coverage, accuracy, *never)
 
 
 _SHOWN = (1.0, *TOLERANCES, 0.5)
@@ -357,5 +335,5 @@ def nidma(didma: float, disca_out_of_domain: float, weights: Sequence[float] = (
     >>> round(nidma(0.65, 0.45), 3)
     0.55
     """
-    u, v = check_pair_of_weights("u and v", weights)
+    u, v = check_weights("u and v", weights)
     return u * didma + v * disca_out_of_domain

@@ -102,8 +102,7 @@ def falling_accuracy(correct: Array, sizes: Array) -> Array:
 def _part(name: str) -> Array:
     """Which of the steps of coverage a case is about."""
     low, high = REGIONS.get(name, (0.0, 1.0))
-    steps = COVERAGES
-    return (steps > low + 1e-9) & (steps <= high + 1e-9)
+    return (low + 1e-9 < COVERAGES) & (high + 1e-9 >= COVERAGES)
 
 
 def case_sizes(accuracy: Array) -> dict[str, Array]:
@@ -160,8 +159,7 @@ def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
     out: dict[str, Any] = {"name": "plateau", "case": None, "seen": False, "share": 0.0}
     if groups.highest[0] > 1 or groups.lowest[-1] < 0:
         return out | {"sentence": "the order is no confidence in [0, 1], so no plateau can be told"}
-    coverages = COVERAGES
-    points = rank_bins(groups).at_coverages(coverages)
+    points = rank_bins(groups).at_coverages(COVERAGES)
     accuracy, confidence = points.accuracy[0], points.confidence[0].astype(np.float64)
     best = (0, 0)
     for i in range(_STEPS):
@@ -177,13 +175,13 @@ def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
     rows = float(points.answered[0, j] - points.answered[0, i])
     wrong = float(points.wrong[0, j] - points.wrong[0, i])
     right = 1 - wrong / rows
-    stated = float(np.interp(np.linspace(coverages[i], coverages[j], 201), coverages, confidence).mean())
+    stated = float(np.interp(np.linspace(COVERAGES[i], COVERAGES[j], 201), COVERAGES, confidence).mean())
     upper = clopper_pearson(rows - wrong, rows, level)[1]
-    again = resampled(groups, seed).at_coverages(coverages[[i, j]])
+    again = resampled(groups, seed).at_coverages(COVERAGES[[i, j]])
     share = 1 - np.diff(again.wrong, axis=1)[:, 0] / np.maximum(np.diff(again.answered, axis=1)[:, 0], 1)
     is_seen = stated - right >= _GAP and upper < stated
     say = (
-        f"a plateau from {percent(coverages[i])} to {percent(coverages[j])} coverage: accuracy stays within "
+        f"a plateau from {percent(COVERAGES[i])} to {percent(COVERAGES[j])} coverage: accuracy stays within "
         f"{percent(accuracy[i : j + 1].min())} to {percent(accuracy[i : j + 1].max())}, confidence within "
         f"{confidence[j]:.3f} to {confidence[i]:.3f}, and of the rows there {percent(wrong / rows)} are wrong where "
         f"they admit {percent(1 - stated)}: no threshold in it can be told from another"
@@ -191,7 +189,7 @@ def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
         else "sureness hardly varies over a wide stretch, but the rows there are as often right as they say"
     )
     out |= {"seen": bool(is_seen), "share": float((stated - share >= _GAP).mean()), "width": wide}
-    out |= {"from_coverage": float(coverages[i]), "to_coverage": float(coverages[j])}
+    out |= {"from_coverage": float(COVERAGES[i]), "to_coverage": float(COVERAGES[j])}
     out |= {"accuracy_low": float(accuracy[i : j + 1].min()), "accuracy_high": float(accuracy[i : j + 1].max())}
     out |= {"confidence_low": float(confidence[j]), "confidence_high": float(confidence[i])}
     return out | {"right": right, "stated": stated, "sentence": say}

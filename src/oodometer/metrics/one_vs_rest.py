@@ -103,28 +103,26 @@ class OneVsRest:
         """The state itself, or with bins where its values are too many."""
         if not self.kept or self.rows * len(self.columns) <= _KEPT:
             return self
-        counts = self._collapsed(self.kept)
-        counts = counts if self.binned is None else counts + self.binned
-        return OneVsRest(self.confusion, self.rows, True, (), counts)
+        counts = self._collapsed()
+        return OneVsRest(self.confusion, self.rows, True, (), counts if self.binned is None else counts + self.binned)
 
-    def _collapsed(self, kept: tuple[tuple[Array, Array], ...]) -> Array:
+    def _collapsed(self) -> Array:
         # the mantissa's bits that tell bins apart: 10 for one column of scores, fewer for many classes
         bits = max(0, min(_MOST_BITS, int(np.log2(max(_CELLS / (2 * _OCTAVES * len(self.columns)), 1)))))
-        counted = (
-            np.stack([_counted(scores[:, at], label == k, bits) for at, k in enumerate(self.columns)])
-            for scores, label in kept
-        )
-        return reduce(np.add, counted)
+
+        def counted(scores: Array, label: Array) -> Array:
+            return np.stack([_counted(scores[:, at], label == k, bits) for at, k in enumerate(self.columns)])
+
+        return reduce(np.add, (counted(*part) for part in self.kept))
 
     def __add__(self, other: OneVsRest) -> OneVsRest:
         """Rows of both."""
         if self.rows and other.rows and self.scored != other.scored:
             raise UsageError("some parts have probabilities and some have none; give all of them, or leave them out")
         confusion, rows = self.confusion + other.confusion, self.rows + other.rows
-        binned = [counts_of for counts_of in (self.binned, other.binned) if counts_of is not None]
-        counts = sum(binned[1:], binned[0]) if binned else None
-        scored = self.scored or other.scored
-        return OneVsRest(confusion, rows, scored, self.kept + other.kept, counts)._bounded()
+        binned = [counts for counts in (self.binned, other.binned) if counts is not None]
+        counts = reduce(np.add, binned) if binned else None
+        return OneVsRest(confusion, rows, self.scored or other.scored, self.kept + other.kept, counts)._bounded()
 
     @cached_property
     def exact(self) -> bool:
@@ -145,11 +143,9 @@ class OneVsRest:
         if not self.scored:
             raise NotApplicable("needs `probabilities` (or `logits`)")
         if not self.exact:
-            counts = self._collapsed(self.kept) if self.binned is None else self.binned
-            made = []
-            for own in counts:
-                used = np.flatnonzero(own[:, 0] + own[:, 1])
-                made.append(ScoreCounts(own[used, 1].astype(np.float64), own[used, 0].astype(np.float64)))
+            counts = self._collapsed() if self.binned is None else self.binned
+            used = (own[own.any(axis=1)].astype(np.float64) for own in counts)
+            made = [ScoreCounts(own[:, 1], own[:, 0]) for own in used]
         elif len(self.confusion.classes) == 2:
             scores, label = self._joined
             clean = np.clip(scores[:, 0], 0, 1) + scores.dtype.type(0)
@@ -159,10 +155,8 @@ class OneVsRest:
             label = self._joined[1]
             made = []
             for k, place in zip(self.columns, self.places or (), strict=True):
-                sides = (
-                    np.bincount(place[which], minlength=int(place.max()) + 1) for which in (label == k, label != k)
-                )
-                made.append(ScoreCounts(*(side.astype(np.float64) for side in sides)))
+                sides = (np.bincount(place, which) for which in (label == k, label != k))
+                made.append(ScoreCounts(*sides))
         if len(self.confusion.classes) == 2:  # by the score of the other class, 1 - p
             return [ScoreCounts(made[0].negatives[::-1], made[0].positives[::-1]), made[0]]
         return made
@@ -434,15 +428,15 @@ class PerClass(OneVsRestMetric[list[dict[str, Any]]]):
     gives = "table"
 
     def _finish(self, state: OneVsRest, level: float, seed: int) -> list[dict[str, Any]]:
-        areas: list[Interval | None] = []  # of each class, None where it has no row or all
-        for counts in state.by_class if state.scored else ():
+        def area_of(counts: ScoreCounts) -> Interval | None:
             area = auc_of(counts)
-            if area is None:
-                areas.append(None)
-                continue
+            if area is None:  # the class has no row, or all
+                return None
             few = int(min(counts.positives.sum(), counts.negatives.sum()))
             low, high = from_effective_rows(area.value, sum(area.variances(counts)), few, level)
-            areas.append(Interval(area.value, min(low, area.value), max(high, area.value), level, "asymptotic"))
+            return Interval(area.value, min(low, area.value), max(high, area.value), level, "asymptotic")
+
+        areas = [area_of(counts) for counts in (state.by_class if state.scored else ())]
         counted = state.confusion
         hits, support, predicted = counted.hits, counted.support, counted.predicted
         either = support + predicted - hits

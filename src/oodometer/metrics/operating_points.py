@@ -69,12 +69,11 @@ def binomial_tails(hits: Array, trials: Array, required: Sequence[float]) -> Flo
 def rejected(
     tails: Float[Array, "accuracy t"], starts: Float[Array, "accuracy t"], parts: Float[Array, " accuracy"]
 ) -> Bool[Array, "accuracy t"]:
-    """Which hypotheses "from threshold t on the accuracy is below a" are rejected, all at the level that parts sum to.
-    An accuracy's part is laid at its ``starts`` (which sum to 1). What lies at a threshold goes on to the next, more
-    lenient one as soon as the hypothesis there is rejected, and after the last to the starts of the next higher
-    accuracy. A hypothesis is tested at all that lies there for its own accuracy and for higher ones, whose hypotheses
-    it follows from. These are fixed sequences (Bauer 1991) with fallback (Wiens and Dmitrienko 2005), valid as a
-    sequentially rejective procedure (Goeman and Solari 2010). Accuracies ascend, and ``tails`` ascend with them.
+    """Which hypotheses "from threshold t on the accuracy is below a" are rejected, at the level that parts sum to.
+
+    An accuracy's part is laid at its ``starts`` and goes on to the next threshold that rejects, then to the next higher
+    accuracy: fixed sequences (Bauer 1991) with fallback (Wiens and Dmitrienko 2005), valid as a sequentially rejective
+    procedure (Goeman and Solari 2010). A hypothesis is tested at all that lies there for its own and higher accuracies.
     """
     p, shares, lies = tails.tolist(), starts.tolist(), (starts * parts[:, None]).tolist()
     done = [[False] * tails.shape[1] for _ in p]
@@ -163,31 +162,25 @@ def _points(
         seen: dict[str, float | None] = {"coverage": 0.0, "threshold": None}
         if len(reached):
             seen = {"coverage": float(groups.answered[reached[-1]]) / n, "threshold": float(groups.lowest[reached[-1]])}
-        told = {"accuracy": accuracy, "level": level, "kind": "exact", "tests": len(at)}
-        told |= {"set_aside": set_aside, "observed": seen}
+        point: dict[str, Any] = {"accuracy": accuracy, "level": level, "kind": "exact", "tests": len(at)}
+        point |= {"set_aside": set_aside, "observed": seen}
         if not len(passed):
-            told |= dict.fromkeys(("coverage", "threshold", "answered", "selective_accuracy"))
+            point |= dict.fromkeys(("coverage", "threshold", "answered", "selective_accuracy"))
             if n < (least := fewest_rows(accuracy, 1 - level)):
                 why = f"needs at least {least} rows to prove {accuracy:g} at the level {level:g}; there are {n}"
             elif not len(reached):
                 why = f"no part of the rows, the most confident first, is {accuracy:g} accurate"
             else:
-                why = (
-                    f"a threshold reaches {percent(accuracy, None)} here, but there are too few rows to confirm it at "
-                )
-                why += percent(level, None)
-            out.append(told | {"why": why})
+                why = f"a threshold reaches {percent(accuracy, None)} here"
+                why += f", but there are too few rows to confirm it at {percent(level, None)}"
+            out.append(point | {"why": why})
             continue
         m, h = float(answered[passed[-1]]), float(right[passed[-1]])
         ends, common = clopper_pearson(m, n, level), {"level": level, "kind": "exact"}
-        told |= {
-            "coverage": {"value": m / n, "lower": ends[0], "upper": ends[1], **common},
-            "threshold": float(values[passed[-1]]),
-            "answered": int(m),
-            "selective_accuracy": {"value": h / m, "lower": accuracy, "upper": 1.0, **common},
-            "why": None,
-        }
-        out.append(told)
+        point |= {"coverage": {"value": m / n, "lower": ends[0], "upper": ends[1], **common}}
+        point |= {"threshold": float(values[passed[-1]]), "answered": int(m)}
+        point |= {"selective_accuracy": {"value": h / m, "lower": accuracy, "upper": 1.0, **common}, "why": None}
+        out.append(point)
     return out
 
 

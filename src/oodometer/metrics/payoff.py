@@ -16,12 +16,11 @@ import numpy as np
 from ..arrays import Array
 from ..classes import ClassNames
 from ..errors import InputError, NotApplicable
-from ..intervals import wilson_from_variance
 from ..predictions import Predictions
 from ..registry import register
 from .base import Measure, measure
 from .confusion import Confusion, ConfusionMetric
-from .resampling import FEW_OF_A_KIND, FEW_ROWS, dot
+from .resampling import dot, from_influence
 
 _SHAPE = (
     'rows by true class, columns by predicted class, such as {"no": {"no": 0, "yes": -1}, "yes": {"no": -20, "yes": 5}}'
@@ -55,10 +54,9 @@ class Payoff:
         try:
             content = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
-            remedy = f"write {_SHAPE}"
             expected = "a file with a pay-off matrix, .json or .csv, or JSON text"
             got = type(error).__name__ if isinstance(error, UnicodeDecodeError) else str(error.strerror).lower()
-            raise InputError(expected, got=got, file=text, remedy=remedy) from None
+            raise InputError(expected, got=got, file=text, remedy=f"write {_SHAPE}") from None
         table = _csv(content, text) if path.suffix.lower() == ".csv" else _json(content, text)
         return cls(_numbers(table, text), text)
 
@@ -96,14 +94,11 @@ def _numbers(table: Any, file: str | None) -> dict[str, dict[str, float]]:
     for truth, row in table.items():
         out[str(truth)] = {}
         for guess, cell in row.items():
-            value = (
-                float(cell) if isinstance(cell, (int, float, np.number)) and not isinstance(cell, bool) else math.nan
-            )
-            if not math.isfinite(value):
-                remedy = "costs are numbers below 0"
-                expected = f"a number for truth {truth!r} and prediction {guess!r}"
+            is_number = isinstance(cell, (int, float, np.number)) and not isinstance(cell, bool)
+            if not is_number or not math.isfinite(cell):
+                expected, remedy = f"a number for truth {truth!r} and prediction {guess!r}", "costs are numbers below 0"
                 raise InputError(expected, got=repr(cell)[:60], file=file, column="payoff", remedy=remedy)
-            out[str(truth)][str(guess)] = value
+            out[str(truth)][str(guess)] = float(cell)
     return out
 
 
@@ -118,9 +113,8 @@ def _csv(text: str, file: str) -> dict[str, dict[str, Any]]:
     """A table whose header names the predicted classes, and whose first column the true ones."""
     rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
     if len(rows) < 2 or len(rows[0]) < 2:
-        raise InputError(
-            "a header and a row for each class", got=f"{len(rows)} rows", file=file, remedy=f"write {_SHAPE}"
-        )
+        expected = "a header and a row for each class"
+        raise InputError(expected, got=f"{len(rows)} rows", file=file, remedy=f"write {_SHAPE}")
     out: dict[str, dict[str, Any]] = {}
     for number, row in enumerate(rows[1:], start=1):
         if len(row) != len(rows[0]):
@@ -166,25 +160,19 @@ class ExpectedValue(ConfusionMetric[Measure]):
         """Why this record is not enough, or None."""
         return "needs a pay-off matrix: --payoff FILE, payoff={...}" if self.payoff is None else self.missing(record)
 
-    def finish(self, state: Confusion, level: float = 0.95, seed: int = 0) -> Measure:
-        """The mean and its interval."""
+    def _finish(self, state: Confusion, level: float, seed: int) -> Measure:
         n = state.rows
-        if not n:
-            raise NotApplicable("needs at least one labelled row")
         if self.payoff is None:
             raise NotApplicable("needs a pay-off matrix: --payoff FILE, payoff={...}")
         values = self.payoff.matrix(state.classes)
         low, high = float(values.min()), float(values.max())
         each = values[state.truth, state.guess]
-        mean = dot(state.counts, each) / n
-        span = high - low
+        mean, span = dot(state.counts, each) / n, high - low
         if not span:
             return measure(mean, (mean, mean), level, "exact", total=mean * n)
         share = min(max((mean - low) / span, 0.0), 1.0)
         variance = dot(state.counts, ((each - mean) / span) ** 2) / n / n
-        if n < FEW_ROWS or state.rarest < FEW_OF_A_KIND:
-            variance = max(variance, share * (1 - share) / n)
-        bottom, top = wilson_from_variance(share, variance, n, level)
+        bottom, top = from_influence(share, variance, n, state.rarest, level)
         return measure(mean, (low + span * bottom, low + span * top), level, "asymptotic", total=mean * n)
 
 

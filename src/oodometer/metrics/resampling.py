@@ -64,14 +64,6 @@ def dot(a: Array, b: Array) -> float:
     return float(np.einsum("i,i->", a, b))
 
 
-def from_signed_influence(
-    value: float, variance: float, rows: float, rarer: float, level: float
-) -> tuple[float, float]:
-    """`from_influence` for a number in [-1, 1]: its ends are those of (1 + v) / 2."""
-    low, high = from_influence((1 + value) / 2, variance / 4, rows, rarer, level)
-    return 2 * low - 1, 2 * high - 1
-
-
 def from_effective_rows(value: float, variance: float, few: int, level: float) -> tuple[float, float]:
     """Wilson's ends for n' = (v (1 - v) + 1 / f^2) / (variance + 1 / f^3) rows, f = ``few``, the samples behind it."""
     few, value = max(few, 1), min(max(float(value), 0.0), 1.0)
@@ -140,11 +132,13 @@ class RankBins:
             line = (self.answered + apart).ravel()
             at = np.searchsorted(line, (ranks + apart).ravel()).reshape(replicates, -1)
             at -= (np.arange(replicates) * cells)[:, None]
-        before = np.where(at > 0, np.take_along_axis(self.answered, np.maximum(at - 1, 0), axis=1), 0.0)
-        wrong_before = np.where(at > 0, np.take_along_axis(self.wrong, np.maximum(at - 1, 0), axis=1), 0.0)
-        size = np.take_along_axis(self.answered, at, axis=1) - before
-        part = (ranks - before) / size
-        wrong = wrong_before + (np.take_along_axis(self.wrong, at, axis=1) - wrong_before) * part
+        sides = (self.answered, self.wrong)
+        end, wrong_end = (np.take_along_axis(x, at, axis=1) for x in sides)
+        before, wrong_before = (
+            np.where(at > 0, np.take_along_axis(x, np.maximum(at - 1, 0), axis=1), 0.0) for x in sides
+        )
+        part = (ranks - before) / (end - before)
+        wrong = wrong_before + (wrong_end - wrong_before) * part
         high = self.high[at]
         confidence = high - (high - self.low[at]) * part if self.joined else high
         return Points(ranks.astype(np.float64), wrong, confidence)
@@ -195,9 +189,8 @@ def _poisson(counts: Array, replicates: int, rng: np.random.Generator) -> Array:
 def resampled(groups: Groups, seed: int, most: int = MOST_BINS, replicates: int = REPLICATES) -> RankBins:
     """Poisson bootstrap replicates over at most ``most`` cells; kept with the groups for the next metric."""
     cache: dict[tuple[int, int, int], RankBins] = groups.__dict__.setdefault("_resampled", {})
-    key = (seed, most, replicates)
-    if key in cache:
-        return cache[key]
+    if (seed, most, replicates) in cache:
+        return cache[seed, most, replicates]
     cells = groups.joined(most)
     right, wrong = cells.correct, cells.sizes - cells.correct
     rng = generator(seed, "ranks")
@@ -210,21 +203,18 @@ def resampled(groups: Groups, seed: int, most: int = MOST_BINS, replicates: int 
             drawn[:, rare] += unseen
             drawn[:, other] -= unseen
     sums = np.cumsum(drawn, axis=2)
-    joined = cells.widths is not None
-    out = RankBins(sums[:, 0] + sums[:, 1], sums[:, 0], cells.highest, cells.lowest, joined)
-    cache[key] = out
+    out = RankBins(sums[:, 0] + sums[:, 1], sums[:, 0], cells.highest, cells.lowest, cells.widths is not None)
+    cache[seed, most, replicates] = out
     return out
 
 
 def accuracy_band(bins: RankBins, again: RankBins, coverages: Array, level: float) -> tuple[Array, Array]:
     """Ends for the selective accuracy at each coverage: quantiles of replicates joined with Clopper and Pearson's."""
-    points = bins.at_coverages(coverages)
-    answered, wrong = points.answered[0], points.wrong[0]
-    tail = (1 - level) / 2
+    points, tail = bins.at_coverages(coverages), (1 - level) / 2
+    answered, accuracy = points.answered[0], points.accuracy[0]
     low, high = np.quantile(again.at_coverages(coverages).accuracy, [tail, 1 - tail], axis=0)
-    exact = clopper_pearson_many(answered - wrong, answered, level)
-    lower = np.minimum(np.minimum(low, exact[0]), points.accuracy[0])
-    upper = np.maximum(np.maximum(high, exact[1]), points.accuracy[0])
+    exact = clopper_pearson_many(answered - points.wrong[0], answered, level)
+    lower, upper = np.minimum.reduce([low, exact[0], accuracy]), np.maximum.reduce([high, exact[1], accuracy])
     return np.clip(lower, 0, 1), np.clip(upper, 0, 1)
 
 

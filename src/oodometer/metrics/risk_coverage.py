@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import UsageError
 from ..inference.decision_metrics import answers_for
+from ..predictions import Predictions as Predictions  # for the examples
 from ..registry import register
 from ..results import Curve
 from .base import Measure, checked_pair, measure
@@ -34,13 +35,9 @@ from .resampling import (
 def area_under_accuracy_coverage(confidence: Any, correct: Any) -> float:
     """Mean over k = 1..n of the accuracy of the k most confident samples; ties in expectation over their order.
 
-    For a tie of m samples, c of them correct, after a samples of which C are correct, the expected number of
-    correct samples among the first k is C + c (k - a) / m, so the tie adds (C - c a / m)(H(a + m) - H(a)) +
-    c, H harmonic numbers.
-
-    ``confidence`` of shape (sample,), in [0, 1]; ``correct``, booleans or 0/1, of the same shape.
-
-    Raises `InputError` for no sample or values that are no confidences. Source: Kamath, Jia and Liang (2020).
+    A tie of m samples, c of them correct, after a samples of which C are correct, adds (C - c a / m)(H(a + m) - H(a)) +
+    c, H harmonic numbers. ``confidence`` of shape (sample,), in [0, 1]; ``correct``, booleans or 0/1, of the same
+    shape. Raises `InputError` for no sample or values that are no confidences. Source: Kamath, Jia and Liang (2020).
 
     >>> round(area_under_accuracy_coverage([0.9, 0.8, 0.7], [1, 0, 1]), 4)  # (1 + 1/2 + 2/3) / 3
     0.7222
@@ -80,12 +77,10 @@ def influence_variance(groups: Groups, influences: Array) -> float:
 
 def area_variance(groups: Groups) -> float:
     """Variance of the area, and of 1 minus it; made once for all metrics that share the state."""
-    variance: float | None = groups.__dict__.get("_area_variance")
-    if variance is None:
+    if "_area_variance" not in groups.__dict__:
         coarse = groups.coarse
-        variance = influence_variance(coarse, influence(coarse, auc_of(groups)))
-        groups.__dict__["_area_variance"] = variance
-    return variance
+        groups.__dict__["_area_variance"] = influence_variance(coarse, influence(coarse, auc_of(groups)))
+    return float(groups.__dict__["_area_variance"])
 
 
 class AreaMetric(RankMetric[Measure]):
@@ -160,9 +155,7 @@ class RiskCoverageArea(AreaMetric):
 def excess_area_under_risk_coverage(confidence: Any, correct: Any) -> float:
     """AURC minus the AURC of the perfect order (all correct samples first) of the same n verdicts; 0 is best.
 
-    For error rate e and many samples the perfect order has e + (1 - e) ln(1 - e); here it is summed for the n
-    at hand. Arguments and errors as in `area_under_accuracy_coverage`. Source: Geifman, Uziel and El-Yaniv
-    (2019).
+    Arguments and errors as in `area_under_accuracy_coverage`. Source: Geifman, Uziel and El-Yaniv (2019).
 
     >>> round(excess_area_under_risk_coverage([0.9, 0.8, 0.7], [1, 0, 1]), 4)  # 5/18 - 1/9
     0.1667
@@ -305,16 +298,11 @@ def _crossings(groups: Groups, risk: float) -> tuple[int, int]:
     return last, first
 
 
-def replicated_coverage_at_risk(bins: RankBins, risk: float, *, first: bool = False) -> Array:
-    """The same for every replicate, to the nearest end of a cell; shape (replicate,)."""
-    within = bins.wrong <= risk * bins.answered + 1e-9
-    within &= bins.answered > 0
-    if first:
-        over = ~within & (bins.answered > 0)
-        at = np.where(over.any(axis=1), over.argmax(axis=1), within.shape[1]) - 1
-    else:
-        at = within.shape[1] - 1 - within[:, ::-1].argmax(axis=1)
-        at = np.where(within.any(axis=1), at, -1)
+def replicated_coverage_at_risk(bins: RankBins, risk: float) -> Array:
+    """The largest coverage of every replicate, to the nearest end of a cell; shape (replicate,)."""
+    within = (bins.wrong <= risk * bins.answered + 1e-9) & (bins.answered > 0)
+    at = within.shape[1] - 1 - within[:, ::-1].argmax(axis=1)
+    at = np.where(within.any(axis=1), at, -1)
     reached = np.take_along_axis(bins.answered, np.maximum(at, 0)[:, None], axis=1)[:, 0]
     return np.where(at >= 0, reached / bins.rows, 0.0)
 
@@ -341,7 +329,6 @@ class CoverageAtRisk(RankMetric[Measure]):
         self.risk, self.risks = _checked_risk(risk), tuple(_checked_risk(r) for r in risks)
 
     def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
-        """Coverage and interval; ``first``, ``threshold`` and ``by_risk`` as extras."""
         groups = state.groups
         again = resampled(groups, seed)
         rows: list[dict[str, Any]] = []
@@ -349,10 +336,10 @@ class CoverageAtRisk(RankMetric[Measure]):
             last, first = _crossings(groups, risk)
             value = float(groups.answered[last]) / groups.rows if last >= 0 else 0.0
             lower, upper = interval_of(value, replicated_coverage_at_risk(again, risk), level)
-            few = groups.rows < FEW_ROWS
-            row: dict[str, float | None] = {"risk": risk, "value": value, "lower": 0.0 if few else max(lower, 0.0)}
-            row |= {"upper": 1.0 if few else min(upper, 1.0)}
-            row |= {"threshold": float(groups.lowest[last]) if last >= 0 else None}
+            if groups.rows < FEW_ROWS:
+                lower, upper = 0.0, 1.0
+            row: dict[str, Any] = {"risk": risk, "value": value, "lower": max(lower, 0.0), "upper": min(upper, 1.0)}
+            row["threshold"] = float(groups.lowest[last]) if last >= 0 else None
             rows.append(row | {"first": float(groups.answered[first]) / groups.rows if first >= 0 else 0.0})
         own = next(row for row in rows if row["risk"] == self.risk)
         ends, extras = (own["lower"], own["upper"]), {name: own[name] for name in ("risk", "first", "threshold")}
@@ -372,7 +359,7 @@ def risk_at_coverage(confidence: Any, correct: Any, coverage: float = 0.8) -> fl
     0.3333
     """
     cells = rank_bins(Ranks.of(*checked_pair(confidence, correct)).groups)
-    return float(replicated_risk_at_coverage(cells, np.array([_checked_coverage(coverage)]))[0, 0])
+    return float(_risks(cells, np.array([_checked_coverage(coverage)]))[0, 0])
 
 
 def _checked_coverage(coverage: float) -> float:
@@ -381,8 +368,7 @@ def _checked_coverage(coverage: float) -> float:
     return float(coverage)
 
 
-def replicated_risk_at_coverage(bins: RankBins, coverages: Array) -> Array:
-    """The same for every replicate and coverage, shape (replicate, coverage)."""
+def _risks(bins: RankBins, coverages: Array) -> Array:
     points = bins.at_coverages(coverages)
     return points.wrong / points.answered
 
@@ -409,7 +395,6 @@ class RiskAtCoverage(RankMetric[Measure]):
         self.coverage, self.coverages = _checked_coverage(coverage), tuple(_checked_coverage(c) for c in coverages)
 
     def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
-        """Risk and interval; ``threshold`` and ``by_coverage`` as extras."""
         groups = state.groups
         wanted = np.array(sorted({*self.coverages, self.coverage}))
         bins = rank_bins(groups)
@@ -499,8 +484,7 @@ class RiskCoverageCurve(RankMetric[Curve]):
         answered = groups.answered
         even = np.linspace(answered[0], groups.rows, self.points)
         at = np.unique(np.minimum(np.searchsorted(answered, even), len(answered) - 1))
-        trials = answered[at]
-        hits = groups.right[at]
+        trials, hits = answered[at], groups.right[at]
         share = hits / trials
         lower, upper = clopper_pearson_many(hits, trials, level)
         threshold = groups.lowest[at].astype(np.float64)
@@ -600,5 +584,5 @@ def replicated(
     if name == "coverage_at_risk":
         return replicated_coverage_at_risk(bins, risk)
     if name == "risk_at_coverage":
-        return replicated_risk_at_coverage(bins, np.array([coverage]))[:, 0]
+        return _risks(bins, np.array([coverage]))[:, 0]
     return _PLAIN[name](bins)

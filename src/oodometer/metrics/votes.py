@@ -15,7 +15,7 @@ from ..errors import InputError, NotApplicable, UsageError
 from ..intervals import clopper_pearson, normal_quantile, wilson_from_variance
 from ..predictions import Predictions
 from ..registry import register
-from ..results import Interval
+from ..results import Interval, Kind
 from .base import VERDICT, Metric
 from .resampling import clopper_pearson_many, generator
 
@@ -35,12 +35,9 @@ def check_agree(agree: int | None, judges: int) -> int:
     if agree is None:
         return judges
     if agree not in agreements(judges):
-        least = judges // 2 + 1
-        span = f"{least} to {judges}" if least < judges else f"{judges}"
-        raise UsageError(
-            f"expected agree to be a majority of the {judges} judges, {span}, got {agree}; with fewer the lower bound "
-            "would lie above the upper one"
-        )
+        span = f"{judges // 2 + 1} to {judges}" if judges > 1 else f"{judges}"
+        wanted = f"expected agree to be a majority of the {judges} judges, {span}"
+        raise UsageError(f"{wanted}, got {agree}; with fewer the lower bound would lie above the upper one")
     return agree
 
 
@@ -104,9 +101,8 @@ class VoteCounts:
     def __add__(self, other: VoteCounts) -> VoteCounts:
         """Sum of both, of the same judges."""
         if self.judges != other.judges:
-            remedy = "give every row a vote of every judge"
-            expected = "parts with the same judges"
-            raise InputError(expected, got=f"{self.judges} and {other.judges}", column="votes", remedy=remedy)
+            got, remedy = f"{self.judges} and {other.judges}", "give every row a vote of every judge"
+            raise InputError("parts with the same judges", got=got, column="votes", remedy=remedy)
         return VoteCounts(self.names, self.table + other.table, self.accepted + other.accepted)
 
     @property
@@ -139,8 +135,12 @@ def share(part: float, rows: float, level: float) -> Interval | None:
     """A share with the exact interval of Clopper and Pearson; None of no rows."""
     if not rows:
         return None
-    low, high = clopper_pearson(part, rows, level)
-    return Interval(part / rows, min(low, part / rows), max(high, part / rows), level, "exact")
+    return _within(part / rows, clopper_pearson(part, rows, level), level, "exact")
+
+
+def _within(value: float, ends: tuple[float, float], level: float, kind: Kind) -> Interval:
+    """An interval whose ends are moved, by rounding only, so that they hold the value."""
+    return Interval(value, min(ends[0], value), max(ends[1], value), level, kind)
 
 
 def discrimination(accepted: Array, of_verdict: Array, level: float) -> list[dict[str, Any]]:
@@ -160,7 +160,7 @@ def discrimination(accepted: Array, of_verdict: Array, level: float) -> list[dic
     for name, (hits, trials) in pairs.items():
         lower, upper = clopper_pearson_many(hits, trials, level)
         columns[name] = [
-            Interval(h / n, min(float(a), h / n), max(float(b), h / n), level, "exact") if n else None
+            _within(h / n, (float(a), float(b)), level, "exact") if n else None
             for h, n, a, b in zip(hits.tolist(), trials.tolist(), lower, upper, strict=True)
         ]
     return [{name: columns[name][line] for name in pairs} for line in range(len(accepted))]
@@ -198,17 +198,13 @@ def mean_of(total: float, squares: float, rows: int, level: float) -> Interval:
     """Mean of numbers in [0, 1] from sum and sum of squares, plus one squared unit, in Wilson's form; asymptotic."""
     value = total / rows
     variance = (max(squares - rows * value * value, 0.0) + 1) / (rows + 1) / rows
-    low, high = wilson_from_variance(value, variance, rows, level)
-    return Interval(value, min(low, value), max(high, value), level, "asymptotic")
+    return _within(value, wilson_from_variance(value, variance, rows, level), level, "asymptotic")
 
 
 def bounds_by_agreement(counts: VoteCounts, level: float) -> list[dict[str, Any]]:
     """The bounds for every k, widest first, beside the truth (`against_truth`)."""
-    out = []
-    for agree in agreements(counts.judges):
-        bounds = bounds_of(counts.at_least.sum(axis=0), agree, level)
-        out.append(bounds | against_truth(counts, agree, level))
-    return out
+    at_least, every = counts.at_least.sum(axis=0), agreements(counts.judges)
+    return [bounds_of(at_least, agree, level) | against_truth(counts, agree, level) for agree in every]
 
 
 def against_truth(counts: VoteCounts, agree: int, level: float) -> dict[str, Any]:
@@ -221,9 +217,8 @@ def against_truth(counts: VoteCounts, agree: int, level: float) -> dict[str, Any
     votes = np.arange(counts.judges + 1)
     bound = np.add(votes >= agree, votes >= counts.judges - agree + 1, dtype=np.float64) / 2
     off = np.array([[0.0], [1.0]]) - bound
-    error = _sums(counts.by_count, off)
+    distance = absolute(paired_gap(*_sums(counts.by_count, off), rows, level))
     inside = sum(every) <= right <= sum(some)
-    distance = absolute(paired_gap(*error, rows, level))
     return {"inside": inside, "above_lower": below, "below_upper": above, "error": distance}
 
 
@@ -247,17 +242,13 @@ _FEWEST = 20
 _STEPS = (1, 2, 5)
 
 
-def default_sizes(rows: int) -> tuple[int, ...]:
-    """Numbers of rows to draw: 20, 50, 100, 200, 500, ... below the number there are, and all of them."""
-    series = [step * 10**power for power in range(1, 10) for step in _STEPS]
-    return (*(size for size in series if _FEWEST <= size < rows), rows)
-
-
 def check_draws(sizes: Sequence[int] | None, draws: int, rows: int) -> tuple[int, ...]:
-    """The sizes, rising and each once; `UsageError` for one that is no number of rows, or for no draw."""
+    """Numbers of rows to draw, by default 20, 50, 100, 200, 500, ... and all; `UsageError` for ones that cannot be."""
     if draws < 1:
         raise UsageError(f"expected at least one draw of each size, got {draws}; 50 are usual")
-    wanted = default_sizes(rows) if sizes is None else tuple(sorted(set(sizes)))
+    series = [step * 10**power for power in range(1, 10) for step in _STEPS]
+    usual = (*(size for size in series if _FEWEST <= size < rows), rows)
+    wanted = usual if sizes is None else tuple(sorted(set(sizes)))
     if not wanted or wanted[0] < 1 or wanted[-1] > rows:
         given = ", ".join(map(str, wanted)) or "none"
         raise UsageError(f"expected sizes from 1 to {rows}, the labelled rows with votes, got {given}")
@@ -301,9 +292,8 @@ def vote_subsets(
 
 def _central(values: Array, level: float) -> Interval:
     """Mean of the draws and their central part."""
-    mean = float(values.mean())
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2]).tolist()
-    return Interval(mean, min(low, mean), max(high, mean), level, "empirical")
+    return _within(float(values.mean()), (low, high), level, "empirical")
 
 
 @final

@@ -23,7 +23,7 @@ from ..inference.clusters import Clusters, named_repeats, student_quantile
 from ..intervals import clopper_pearson, normal_quantile
 from ..kernels.incomplete_beta import beta_cdf
 from ..metrics import Metric, computation_score, didma, nidma, ordered_by
-from ..metrics.disca import check_options, check_pair_of_weights
+from ..metrics.disca import check_options, check_weights
 from ..metrics.failure_cases import TAIL, tail_difference
 from ..metrics.ranks import RankMetric, Ranks
 from ..metrics.resampling import RankBins, interval_of, resampled
@@ -439,8 +439,8 @@ class CompareJob(CompareOptions):
         super().__post_init__()
         object.__setattr__(self, "mapping", renamings(self.mapping, self.positive))
         self.shares()
-        check_pair_of_weights("p and q", self.didma_weights)
-        check_pair_of_weights("u and v", self.nidma_weights)
+        check_weights("p and q", self.didma_weights)
+        check_weights("u and v", self.nidma_weights)
         self.computation_scores()
 
     def computation_scores(self) -> list[float] | None:
@@ -707,7 +707,7 @@ def _records(domains: Sequence[Domain], curves: Sequence[Mapping[str, Any]], opt
             ends = [didma(x, scores[i], options.didma_weights) for x in (score.value, score.lower, score.upper)]
             disaster = Interval(ends[0], ends[1], ends[2], score.level, "empirical")
         if disaster is not None and other is not None:  # they come from different rows: deviations add as squares
-            u, v = check_pair_of_weights("u and v", options.nidma_weights)
+            u, v = check_weights("u and v", options.nidma_weights)
             value = nidma(disaster.value, other.value, options.nidma_weights)
             down = math.hypot(u * (disaster.value - disaster.lower), v * (other.value - other.lower))
             up = math.hypot(u * (disaster.upper - disaster.value), v * (other.upper - other.value))
