@@ -120,9 +120,7 @@ class Estimator(Method[Sums, Estimate]):
         return self.why_not(reference)
 
     def fit(self, *references: Predictions) -> Self:
-        """A fitted copy, from one labelled record or several; rows of unknown truth are left out. Raises
-        `NotApplicable`.
-        """
+        """A fitted copy, from one labelled record or several; rows of unknown truth are left out. `NotApplicable`."""
         if not references:
             raise NotApplicable("needs a reference")
         records = [r.known() for r in references] if self.traits.needs_labels else list(references)
@@ -141,15 +139,11 @@ class Estimator(Method[Sums, Estimate]):
         return self
 
     def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
-        """A copy of the fitted method that can `expect`; ``own`` is the reference before it was calibrated. Raises
-        `NotApplicable` where the method, or this reference, tells the accuracy alone.
-        """
+        """A copy of the fitted method that can `expect`; ``own``: the reference before calibration. `NotApplicable`."""
         raise NotApplicable("estimates the accuracy alone")
 
     def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
-        """The samples of each class that the target is expected to hold, and ``draws`` replicates of them. ``state`` is
-        the method's own, ``counts`` that of `count_classes`, both of the target. Needs `with_metrics`.
-        """
+        """The samples of each class the target is expected to hold, and ``draws`` replicates; after `with_metrics`."""
         raise NotApplicable("estimates the accuracy alone")
 
     def estimate(self, target: Predictions, *, batch_rows: int = 65_536) -> Estimate:

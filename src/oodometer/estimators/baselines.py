@@ -70,14 +70,10 @@ def max_prob_oracle(
     below = _reaching(-scores[~right], incorrect_recall)
     most, least = credit(scores, above), 1 - credit(-scores, below)
     middle = (least + most) / 2
-    bounds = [
-        mean_of(float(values.sum()), float(np.square(values).sum()), len(values), level)
-        for values in (least, most, middle)
-    ]
-    gap = verdict - middle
-    error = absolute(paired_gap(float(gap.sum()), float(np.square(gap).sum()), len(gap), level))
+    sums = [(float(x.sum()), float(np.square(x).sum()), len(x), level) for x in (least, most, middle, verdict - middle)]
+    intervals = (*(mean_of(*each) for each in sums[:3]), absolute(paired_gap(*sums[3])))
     lower, upper, mean, error = (
-        replace(interval, kind="conditional") for interval in (*bounds, error)
+        replace(interval, kind="conditional") for interval in intervals
     )  # thresholds are given
     return OracleBounds(lower, upper, mean, error, -below.threshold + 0.0, above.threshold)
 
@@ -137,7 +133,7 @@ class SourceAccuracy(Estimator):
     def finish(self, state: Sums) -> Estimate:
         """The reference accuracy, whatever the target; its rows widen the interval the more the fewer they are."""
         value = self._correct / self._rows
-        own, new = (clopper_pearson(self._correct, self._rows, self.level), wilson(value, state["rows"], self.level))
+        own, new = clopper_pearson(self._correct, self._rows, self.level), wilson(value, state["rows"], self.level)
         lower = value - root_sum_square(value - own[0], value - new[0])
         upper = value + root_sum_square(own[1] - value, new[1] - value)
         return self._estimate(state, value, lower, upper, details={"reference_rows": self._rows})

@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, present
 from ..errors import NotApplicable
 from ..inference.row_sample import RowSample
 from ..intervals import wilson_from_variance
@@ -31,14 +31,9 @@ _EXACT_VALUES = 300
 
 @dataclass(frozen=True, eq=False)
 class Transport:
-    """The solution of `transport`.
-
-    cost : W_1, the least mean cost; the value of the dual, a lower bound that is within ``gap`` of the plan's own cost.
-    potentials : worth of each class, shape (class,), with mean 0 under the prior; for a class of share 0 the most that
-        attracts no sample. They are the derivative of ``cost`` by the prior.
-    surplus : least of (cost - potential) over the classes for each sample, shape (sample,); their mean is ``cost``.
-    assigned : class that each sample is carried to, shape (sample,).
-    gap : share of samples that would have to be split or moved for the assigned classes to meet the prior exactly.
+    """The solution of `transport`: ``cost`` W_1; ``potentials``, worth of each class (class,), its derivative by the
+    prior; ``surplus``, least of (cost - potential) over the classes, and the class ``assigned`` to each sample
+    (sample,); ``gap``, the share of samples that would have to be split to meet the prior exactly.
     """
 
     cost: float
@@ -49,16 +44,13 @@ class Transport:
 
 
 def transport(probabilities: Array, prior: Array, start: Array | None = None) -> Transport:
-    """W_1 between {p_i} and a class prior q on one-hots at the cost 0.5 ||p_i - e_y||_1 = 1 - p_iy. Semi-discrete: the
-    dual is a concave problem in one potential a class,
+    """W_1 between {p_i} and a class prior q on one-hots at the cost 0.5 ||p_i - e_y||_1 = 1 - p_iy (Lu et al. 2023).
+
+    Semi-discrete: the dual (Peyre and Cuturi 2019, chapter 5) is a concave problem in one potential a class,
 
         max_f  sum_y q_y f_y + mean_i min_y (1 - p_iy - f_y),
 
-    solved by L-BFGS from the solution of a problem with a soft minimum, on at most 2,000 rows. Within about 1e-5 of the
-    linear programme for tens of classes; problems of at most 300 numbers are solved as one, exactly. Classes of share 0
-    take nothing. ``probabilities`` have shape (sample, class), the ``prior`` q shape (class,); ``start`` may be
-    potentials of a problem like this one. Source: Lu et al. (2023) for the cost; Peyre and Cuturi (2019), chapter 5,
-    for the semi-dual.
+    solved by L-BFGS from a soft minimum on at most 2,000 rows; at most 300 numbers as a linear programme, exactly.
     """
     from scipy.optimize import minimize
 
@@ -71,10 +63,10 @@ def transport(probabilities: Array, prior: Array, start: Array | None = None) ->
 
     def choice(potential: Array) -> tuple[Array, Array, Array]:
         """The dearest class of each sample, what it is worth there, and the share of samples in each class."""
+        lifted = worth + potential
         if few:  # one compiled pass
-            chosen, most, _ = top_two(worth + potential)
+            chosen, most, _ = top_two(lifted)
         else:
-            lifted = worth + potential
             chosen = lifted.argmax(axis=1)
             most = lifted[every, chosen]
         return chosen, most, np.bincount(chosen, minlength=classes) / samples
@@ -195,9 +187,8 @@ class TransportEstimator(PriorEstimator):
         if self._choice == "source":
             notes.append("the source prior was used; where the class shares moved the answer is badly wrong")
         if plan.gap > _LARGE_GAP:
-            notes.append(
-                f"{percent(plan.gap, 0)} of the samples would have to be split to meet the class prior exactly"
-            )
+            share = percent(plan.gap, 0)
+            notes.append(f"{share} of the samples would have to be split to meet the class prior exactly")
         details |= {"transport_gap": plan.gap, "rows_used": len(probabilities)}
         return fit, probabilities, plan, {"details": details, "warnings": tuple(notes)}
 
@@ -275,8 +266,8 @@ class COTT(TransportEstimator):
 
     def _fit(self, reference: Predictions) -> None:
         super()._fit(reference)
-        assert reference.label is not None
-        labelled = reference if (reference.label >= 0).all() else reference.take(reference.label >= 0)
+        known = present(reference.label) >= 0
+        labelled = reference if known.all() else reference.take(known)
         limit = rows_to_keep(self._label_counts.classes)
         sample = RowSample.of(labelled, ["probabilities", "label", "verdicts"], limit, self.seed)
         probabilities, label = sample["probabilities"], sample["label"]

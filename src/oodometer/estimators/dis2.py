@@ -53,7 +53,7 @@ def fit_critics(x: Array, y: Array, on_target: Array, classes: int, seed: int = 
     shape = (few.x.shape[1], _STARTS, classes)
     weights = rng.uniform(-1, 1, shape) / np.sqrt(shape[0])
     first, second = np.zeros(shape), np.zeros(shape)
-    started = [_Found(weights[:, start]) for start in range(_STARTS)]
+    started = [_Critic(weights[:, start]) for start in range(_STARTS)]
     for step in range(1, _START_STEPS + 1):
         z = (few.x @ weights.reshape(len(weights), -1)).reshape(-1, *shape[1:])
         _, slope, gains = _losses(z, few, paper)
@@ -66,14 +66,15 @@ def fit_critics(x: Array, y: Array, on_target: Array, classes: int, seed: int = 
         weights = weights - _RATE * first / (1 - 0.9**step) / size
     yield from (critic.weights for critic in critics)
     some = rows.first(_SHARP_ROWS)
-    better = [_sharpened(c.weights, some) for c in (critics[0], *_best(critics[1:]), *_best(started))]
+    best = [sorted(path, key=lambda critic: -critic.gain)[:_SHARPENED] for path in (critics[1:], started)]
+    better = [_sharpened(critic.weights, some) for critic in (critics[0], *best[0], *best[1])]
     yield from (critic.weights for critic in better)
     if len(some.x) < len(x):
-        yield _sharpened(_best(better)[0].weights, rows).weights
+        yield _sharpened(max(better, key=lambda critic: critic.gain).weights, rows).weights
 
 
 @dataclass
-class _Found:
+class _Critic:
     """The critic with the largest discrepancy seen on a path so far."""
 
     weights: Array
@@ -83,10 +84,6 @@ class _Found:
         """Remember a copy of the weights where their gain is the largest so far."""
         if gain > self.gain:
             self.gain, self.weights = gain, weights.copy()
-
-
-def _best(critics: list[_Found]) -> list[_Found]:
-    return sorted(critics, key=lambda critic: -critic.gain)[:_SHARPENED]
 
 
 @dataclass(frozen=True)
@@ -155,13 +152,13 @@ def _descend(loss: Callable[[Array], tuple[float, Array]], start: Array, steps: 
     return end.reshape(start.shape)
 
 
-def _by_trades(rows: _Rows, classes: int, trades: list[float]) -> Iterator[_Found]:
+def _by_trades(rows: _Rows, classes: int, trades: list[float]) -> Iterator[_Critic]:
     """The best critic on the way to each trade's minimum; each starts where the one before ended."""
     weights = np.zeros((rows.x.shape[1], classes))
     for trade in trades:
-        best = _Found(weights)
+        best = _Critic(weights)
 
-        def loss(w: Array, trade: float = trade, best: _Found = best) -> tuple[float, Array]:
+        def loss(w: Array, trade: float = trade, best: _Critic = best) -> tuple[float, Array]:
             values, slope, gains = _losses((rows.x @ w)[:, None, :], rows, trade)
             best.see(w, float(gains[0]))
             value = float(values[0]) + _DECAY / 2 * float(np.square(w).sum())
@@ -171,12 +168,12 @@ def _by_trades(rows: _Rows, classes: int, trades: list[float]) -> Iterator[_Foun
         yield best
 
 
-def _sharpened(weights: Array, rows: _Rows) -> _Found:
+def _sharpened(weights: Array, rows: _Rows) -> _Critic:
     """The best critic on the way down mean_T s(m) - mean_S s(m), m = z_h - max_{k != h} z_k and s the sigmoid."""
     from scipy.special import expit
 
     at, share = np.arange(len(rows.x)), rows.share
-    best = _Found(weights)
+    best = _Critic(weights)
 
     def margins(w: Array) -> tuple[Array, Array, Array]:
         z = rows.x @ w
@@ -262,9 +259,8 @@ class DisagreementDiscrepancy(Estimator):
         return None
 
     def _fit(self, reference: Predictions) -> None:
-        order = ("logits", "probabilities", "features")
-        first = sorted(order, key=lambda name: name != self._critic)
-        self._input = next(name for name in first if reference.has(name))
+        inputs = sorted(("logits", "probabilities", "features"), key=lambda name: name != self._critic)
+        self._input = next(name for name in inputs if reference.has(name))
         self._sample = self._rows_of(reference, "verdicts")
         if reference.num_classes < 2:
             raise NotApplicable("needs at least two classes to disagree about")

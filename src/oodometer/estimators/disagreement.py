@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, present
 from ..errors import NotApplicable
 from ..inference.row_sample import RowSample
 from ..intervals import wilson_from_variance
@@ -107,9 +107,8 @@ class _AgreementLine(Estimator):
         return why
 
     def _fit(self, reference: Predictions) -> None:
-        assert reference.members is not None
         self._used: Array = ~copies_of_base(reference)
-        codes = stack_models(reference.predicted, reference.members, self._used)
+        codes = stack_models(reference.predicted, present(reference.members), self._used)
         if len(codes) < _FEWEST_MODELS:
             raise NotApplicable(f"needs at least {_FEWEST_MODELS} models that differ on the reference")
         self._rows = len(reference)
@@ -130,8 +129,7 @@ class _AgreementLine(Estimator):
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows, counts of agreement, and a few rows for the sampling error."""
-        assert batch.members is not None
-        codes = stack_models(batch.predicted, batch.members, self._used)
+        codes = stack_models(batch.predicted, present(batch.members), self._used)
         sample = RowSample.of(batch, ["predicted", "members"], _VARIANCE_ROWS, self.seed)
         return Sums(rows=len(batch), agreement=agreement_counts(codes), sample=sample)
 
@@ -145,8 +143,7 @@ class _AgreementLine(Estimator):
 
         rows = int(state["rows"])
         y = probit(state["agreement"], rows)
-        line = fit_line(self._x[self._pairs], y[self._pairs])
-        assert line is not None  # the spread of x was looked at in the fit
+        line = present(fit_line(self._x[self._pairs], y[self._pairs]))  # the spread of x was looked at in the fit
         probits, pull, scatter = self._read(line, y)
         value = float(ndtr(probits[0]))
         slope_of_share = float(np.exp(-(probits[0] ** 2) / 2) / np.sqrt(2 * np.pi))
@@ -156,31 +153,24 @@ class _AgreementLine(Estimator):
         details |= {"r_squared": line.r_squared, "models": len(self._x)}
         if len(self._u) == len(self._names):
             details["accuracies"] = dict(zip(self._names, ndtr(probits).tolist(), strict=True))
-        notes: tuple[str, ...] = ()
-        if not line.r_squared > _GOOD_FIT:
-            notes = (
-                f"agreement does not lie on a line (R^2 = {line.r_squared:.2f} over {len(self._pairs[0])} pairs, "
-                f"more than {_GOOD_FIT} is wanted): accuracy need not either",
-            )
-        return self._estimate(state, value, lower, upper, details=details, warnings=notes)
-
-    def _gradients(self, line: Line, y: Array, pull: Array) -> tuple[Array, Array]:
-        """Derivatives of the judged model's probit by each y and by each x; the upper triangle is meant."""
-        x = self._x
-        dx, dy = x - x[self._pairs].mean(), y - y[self._pairs].mean()
-        spread = float(np.square(dx[self._pairs]).sum())
-        by_slope = float(self._u[0] - (pull * x)[self._pairs].sum())
-        by_y = pull + by_slope * dx / spread
-        by_x = -line.slope * pull + by_slope * (dy - 2 * line.slope * dx) / spread
-        return by_y, by_x
+        figures = f"R^2 = {line.r_squared:.2f} over {len(self._pairs[0])} pairs, more than {_GOOD_FIT} is wanted"
+        doubt = f"agreement does not lie on a line ({figures}): accuracy need not either"
+        warnings = () if line.r_squared > _GOOD_FIT else (doubt,)
+        return self._estimate(state, value, lower, upper, details=details, warnings=warnings)
 
     def _sampling_variance(self, line: Line, y: Array, pull: Array, state: Sums) -> float:
         """Variance of the judged model's probit by redrawing both samples: delta method, row by row."""
-        by_y, by_x = self._gradients(line, y, pull)
+        x = self._x
+        dx, dy = x - x[self._pairs].mean(), y - y[self._pairs].mean()
+        by_slope = float(self._u[0] - (pull * x)[self._pairs].sum())
+        spread = float(np.square(dx[self._pairs]).sum())
+        # derivatives by each y and by each x; the upper triangle is meant
+        by_y = pull + by_slope * dx / spread
+        by_x = -line.slope * pull + by_slope * (dy - 2 * line.slope * dx) / spread
         seen = stack_models(state["sample"]["predicted"], state["sample"]["members"].T, self._used)
         target = weigh_pairs(seen, by_y / _density(y))
         own = stack_models(self._sample["predicted"], self._sample["members"].T, self._used)
-        reference = weigh_pairs(own, by_x / _density(self._x))
+        reference = weigh_pairs(own, by_x / _density(x))
         reference += line.slope * self._sample["verdicts"] / _density(self._u[:1])
         return float(target.var() / state["rows"] + reference.var() / self._rows)
 
@@ -332,11 +322,11 @@ class DisagreementDifference(_Agreement):
 
     def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
         """Pairs of predictions of the target plus the reference's gap between truth and them."""
-        assert self._gap_pairs is not None
-        pairs = np.maximum(state["pairs"] + self._gap_pairs * state["rows"], 0.0)
+        own = present(self._gap_pairs)
+        pairs = np.maximum(state["pairs"] + own * state["rows"], 0.0)
         rng = np.random.default_rng([self.seed, 0x6DE])
-        drawn = rng.poisson(state["pairs"], (draws, *pairs.shape)) + self._gap_pairs * state["rows"]
-        gap = rng.normal(0, (np.abs(self._gap_pairs) / self._rows) ** 0.5, drawn.shape) * state["rows"]
+        drawn = rng.poisson(state["pairs"], (draws, *pairs.shape)) + own * state["rows"]
+        gap = rng.normal(0, (np.abs(own) / self._rows) ** 0.5, drawn.shape) * state["rows"]
         return Expectation(expected_of_pairs(pairs), expected_of_pairs(np.maximum(drawn + gap, 0.0)))
 
     def summarize(self, batch: Predictions) -> Sums:
@@ -379,8 +369,7 @@ class SoftDisagreement(Estimator):
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows and summed squares of the mean probabilities."""
-        assert batch.member_probabilities is not None
-        mean = batch.member_probabilities.mean(axis=0)
+        mean = present(batch.member_probabilities).mean(axis=0)
         return Sums(rows=len(batch), total=float(np.square(mean).sum(dtype=np.float64)))
 
     def finish(self, state: Sums) -> Estimate:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, present
 from ..calibrators.binned_map import BlockRates, bin_numbers, bins_for, count_bins, fit_block_rates
 from ..classes import ClassNames
 from ..errors import NotApplicable, UsageError
@@ -93,12 +93,10 @@ class ConfusionCounts(NamedTuple):
     off_diagonal: Array
     mass: Array
 
-
-def confusion_counts(top: Array, off_diagonal: Array, mass: Array) -> ConfusionCounts:
-    """`ConfusionCounts`; of two classes, what is not the predicted one is the other: its counts are the mirror
-    image.
-    """
-    return ConfusionCounts(top, mirrored(top), mass) if len(top) == 2 else ConfusionCounts(top, off_diagonal, mass)
+    @classmethod
+    def of(cls, top: Array, off_diagonal: Array, mass: Array) -> ConfusionCounts:
+        """Of two classes, what is not the predicted one is the other: its counts are the mirror image."""
+        return cls(top, mirrored(top) if len(top) == 2 else off_diagonal, mass)
 
 
 def mirrored(top: Array) -> Array:
@@ -131,11 +129,10 @@ def class_rates(counts: ConfusionCounts, hits: Array, misses: Array) -> ClassRat
 
 def count_misses(record: Predictions, predicted: Array, *, is_argmax: bool) -> Array:
     """Rows whose class was not the predicted one, by (class, bin of its probability)."""
-    assert record.probabilities is not None
-    assert record.label is not None
-    missed = np.flatnonzero((record.label != predicted) & (record.label >= 0))
-    label, classes = record.label[missed], record.num_classes
-    bins = bin_numbers(record.probabilities[missed, label], classes)
+    truth, classes = present(record.label), record.num_classes
+    missed = np.flatnonzero((truth != predicted) & (truth >= 0))
+    label = truth[missed]
+    bins = bin_numbers(present(record.probabilities)[missed, label], classes)
     if is_argmax:  # as `count_off_diagonal` does: one half is the lower one
         np.minimum(bins, bins_for(classes) // 2 - 1, out=bins)
     return count_bins(label, bins, classes)
@@ -143,9 +140,8 @@ def count_misses(record: Predictions, predicted: Array, *, is_argmax: bool) -> A
 
 def fit_class_rates(reference: Predictions, predicted: Array, hits: Array, *, is_argmax: bool = True) -> ClassRates:
     """Rates of each class from a labelled reference; ``hits`` are counts by (predicted class, bin, verdict)."""
-    assert reference.probabilities is not None
-    counted = count_off_diagonal(reference.probabilities, predicted, is_argmax=is_argmax)
-    counts = confusion_counts(hits.sum(axis=2), counted["others"], counted["mass"])
+    counted = count_off_diagonal(present(reference.probabilities), predicted, is_argmax=is_argmax)
+    counts = ConfusionCounts.of(hits.sum(axis=2), counted["others"], counted["mass"])
     two = reference.num_classes == 2
     misses = mirrored(hits[:, :, 0]) if two else count_misses(reference, predicted, is_argmax=is_argmax)
     return class_rates(counts, hits[:, :, 1], misses)._replace(order=class_order(reference))
@@ -154,8 +150,8 @@ def fit_class_rates(reference: Predictions, predicted: Array, hits: Array, *, is
 def count_off_diagonal(probabilities: Array, predicted: Array, *, is_argmax: bool = True) -> dict[str, Array]:
     """``off_diagonal`` (as "others") and ``mass`` of `ConfusionCounts`; not ``is_argmax``: others may pass one half."""
     width = bins_for(probabilities.shape[1])
-    off_diagonal, mass = off_diagonal_counts(probabilities, predicted, width, is_argmax=is_argmax)
-    return {"others": off_diagonal, "mass": mass}
+    counts = off_diagonal_counts(probabilities, predicted, width, is_argmax=is_argmax)
+    return dict(zip(("others", "mass"), counts, strict=True))
 
 
 def expected_confusion(predicted: Array, found: Array, mass: Array, missed: Array | None = None) -> Array:
@@ -209,9 +205,9 @@ def expected_metrics(
     point = class_metrics(counts.top, hits, counts.off_diagonal, elsewhere)
     order = rates.order or ClassOrder(np.zeros(len(names)), 1.0)
     point[3] = np.clip(point[3] + order.moved, 0, 1)
-    present = (counts.top.sum(axis=1) > 0) | (counts.mass.sum(axis=0) >= 0.5)
-    if not present.any():
-        present[:] = True
+    occurs = (counts.top.sum(axis=1) > 0) | (counts.mass.sum(axis=0) >= 0.5)
+    if not occurs.any():
+        occurs[:] = True
     rng = np.random.default_rng([seed, 0xCB9E])
     step = max(_VALUES_AT_A_TIME // (len(counts.top) * _REDRAWN_BINS), 1)
     groups = [min(step, _REPLICATES - start) for start in range(0, _REPLICATES, step)]
@@ -224,7 +220,7 @@ def expected_metrics(
 
     metrics = {}
     for i, metric in enumerate(("macro_precision", "macro_recall", "macro_f1", "macro_auc")):
-        used = present & np.isfinite(point[i])
+        used = occurs & np.isfinite(point[i])
         if used.any():
             value = float(point[i][used].mean())
             values = draws[:, i][:, used]
@@ -242,8 +238,8 @@ def expected_metrics(
         per_class.append(row)
     out: dict[str, Any] = {"metrics": metrics, "per_class": per_class}
     if len(names) <= _LARGEST_CONFUSION:
-        matrix = expected_confusion(counts.top.sum(axis=1), hits.sum(axis=1), counts.mass, elsewhere.sum(axis=1))
-        out["confusion"] = matrix
+        sides = counts.top.sum(axis=1), hits.sum(axis=1), counts.mass, elsewhere.sum(axis=1)
+        out["confusion"] = expected_confusion(*sides)
     return out
 
 
@@ -284,8 +280,7 @@ def count_classes(batch: Predictions) -> Sums:
     counts = Sums(rows=len(batch)) | _counted(batch, "top", "others", "mass")
     if batch.label is not None:
         labelled = batch if (batch.label >= 0).all() else batch.take(batch.label >= 0)
-        assert labelled.label is not None
-        classes, label, predicted = labelled.num_classes, labelled.label, labelled.predicted
+        classes, label, predicted = labelled.num_classes, present(labelled.label), labelled.predicted
         out: dict[str, Array] = _counted(labelled, "known_top", "known_others", "known_mass")
         out.pop("known_mass", None)
         pairs = np.bincount(label.astype(np.int64) * classes + predicted, minlength=classes * classes)
@@ -307,21 +302,18 @@ def _counted(batch: Predictions, top: str, others: str, mass: str) -> dict[str, 
         return {top: np.bincount(predicted, minlength=classes)[:, None]}
     counts = {top: count_bins(predicted, _own_bins(batch), classes)}
     if classes > 2:
-        assert batch.probabilities is not None
-        more = count_off_diagonal(batch.probabilities, predicted, is_argmax=batch.is_argmax)
+        more = count_off_diagonal(present(batch.probabilities), predicted, is_argmax=batch.is_argmax)
         counts |= {others: more["others"], mass: more["mass"]}
     return counts
 
 
 def _own_bins(batch: Predictions) -> Array:
     """Bin of the probability of the predicted class, shape (sample,); of two classes by the first one's, mirrored."""
-    probabilities = batch.probabilities
-    assert probabilities is not None
     classes = batch.num_classes
 
     def make() -> Array:
         if classes == 2:
-            first = log_odds_bin(probabilities[:, 0])
+            first = log_odds_bin(present(batch.probabilities)[:, 0])
             return np.where(batch.predicted == 0, first, bins_for(2) - 1 - first)
         return bin_numbers(batch.own_probability, classes)
 
@@ -333,7 +325,7 @@ def confusion_of(counts: Sums, *, known: bool = False) -> ConfusionCounts:
     top = counts["known_top" if known else "top"]
     nothing = np.zeros((len(top), len(top)))
     others = counts.get("known_others" if known else "others", np.zeros_like(top))
-    return confusion_counts(top, others, nothing if known else counts.get("mass", nothing))
+    return ConfusionCounts.of(top, others, nothing if known else counts.get("mass", nothing))
 
 
 def counts_of_truth(counts: Sums) -> tuple[Array, Array]:
@@ -391,9 +383,9 @@ def _expected(counts: ConfusionCounts, found: Array, elsewhere: Array, mass: Arr
         confusion[..., 1, 0] = margins.predicted[..., 0] - hits[..., 0]
         np.maximum(confusion, 0.0, out=confusion)
     elif mass is not None:
-        own = (counts_of.reshape(-1, hits.shape[-1]) for counts_of in (margins.predicted, hits, elsewhere.sum(axis=-1)))
+        sides = (side.reshape(-1, hits.shape[-1]) for side in (margins.predicted, hits, elsewhere.sum(axis=-1)))
         drawn = [
-            expected_confusion(predicted, right, mass, missed).T for predicted, right, missed in zip(*own, strict=True)
+            expected_confusion(all_of, right, mass, missed).T for all_of, right, missed in zip(*sides, strict=True)
         ]
         confusion = np.stack(drawn).reshape(*hits.shape, hits.shape[-1])
     return ExpectedClasses(margins, positives, negatives, confusion)
@@ -416,11 +408,8 @@ def drawn_by_rates(counts: Sums, rates: ClassRates, many: int, rng: np.random.Ge
 
 def known_classes(counts: Sums) -> ExpectedClasses:
     """What the labelled rows of a data set do hold: a measurement."""
-    target = confusion_of(counts, known=True)
-    hits, elsewhere = counts_of_truth(counts)
-    return _expected(target, hits.astype(np.float64), elsewhere.astype(np.float64))._replace(
-        confusion=counts["pairs"].astype(np.float64)
-    )
+    sides = (side.astype(np.float64) for side in counts_of_truth(counts))
+    return _expected(confusion_of(counts, known=True), *sides)._replace(confusion=counts["pairs"].astype(np.float64))
 
 
 def drawn_truth(counts: Sums, many: int, rng: np.random.Generator) -> ExpectedClasses:
@@ -526,28 +515,25 @@ def _rows_of(record: Predictions, predicted: Array, label: Array | None, probabi
         if record.num_classes == 2:  # the second's are the mirror image of the first's, as `mirrored` counts have them
             bins[:, 0] = log_odds_bin(probabilities[:, 0])
             bins[:, 1] = bins_for(2) - 1 - bins[:, 0]
-    return LabelledRows(
-        predicted.astype(np.int64), label.astype(np.int64), bins, record.num_classes, score_bins(record),
-        np.ones(len(label)),
-    )  # fmt: skip
+    codes, ones = (predicted.astype(np.int64), label.astype(np.int64)), np.ones(len(label))
+    return LabelledRows(*codes, bins, record.num_classes, score_bins(record), ones)
 
 
 def rates_of_rows(rows: LabelledRows, weights: Array) -> ClassRates:
     """`class_rates` of weighted rows, which count for as many as are effective: (sum w)^2 / sum w^2."""
-    assert rows.bins is not None
     w = weights * rows.weight
     w = w * (w.sum() / np.square(w).sum())
-    classes, width = rows.classes, rows.width
+    bins, classes, width = present(rows.bins), rows.classes, rows.width
     each, right = np.arange(len(w)), rows.predicted == rows.label
 
     def count(kind: Array, index: Array, weight: Array) -> Array:
         return np.bincount(kind * width + index, weight, classes * width).reshape(classes, width)
 
-    own, true = rows.bins[each, rows.predicted], rows.bins[each, rows.label]
+    own, true = bins[each, rows.predicted], bins[each, rows.label]
     top, hits = count(rows.predicted, own, w), count(rows.predicted, own, w * right)
     if classes == 2:
-        return class_rates(confusion_counts(top, top, np.zeros((2, 2))), hits, mirrored(top - hits))
-    every = np.stack([np.bincount(rows.bins[:, k], w, width) for k in range(classes)])
+        return class_rates(ConfusionCounts.of(top, top, np.zeros((2, 2))), hits, mirrored(top - hits))
+    every = np.stack([np.bincount(bins[:, k], w, width) for k in range(classes)])
     counts = ConfusionCounts(top, np.maximum(every - top, 0.0), np.zeros((classes, classes)))
     return class_rates(counts, hits, count(rows.label, true, w * ~right))
 

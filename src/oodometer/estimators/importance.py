@@ -6,7 +6,7 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, present
 from ..calibrators.binned_map import pool_adjacent
 from ..errors import NotApplicable
 from ..inference.domain_classifier import (
@@ -84,9 +84,8 @@ class Mandoline(Estimator):
         self._values = {name: np.unique(values) for name, values in slices.items()}
         codes = np.stack([np.searchsorted(self._values[k], v) for k, v in slices.items()])
         cells, cell = np.unique(codes, axis=1, return_inverse=True)
-        self._cells: Array = np.hstack(
-            [row[:, None] == np.arange(len(v)) for row, v in zip(cells, self._values.values(), strict=True)]
-        ).astype(np.float64)
+        one_hot = [row[:, None] == np.arange(len(v)) for row, v in zip(cells, self._values.values(), strict=True)]
+        self._cells: Array = np.hstack(one_hot).astype(np.float64)
         self._cell_rows: Array = np.bincount(cell.ravel())
         self._cell_hits: Array = np.bincount(cell.ravel(), weights=reference.verdicts)
 
@@ -94,8 +93,7 @@ class Mandoline(Estimator):
         """Rows of each value of each column, the last one of a column for values that the reference never had."""
         counts = []
         for name, values in self._values.items():
-            seen = _names(_columns(batch)[name])
-            assert seen is not None
+            seen = present(_names(_columns(batch)[name]))
             at = np.minimum(np.searchsorted(values, seen), len(values) - 1)
             code = np.where(values[at] == seen, at, len(values))
             counts.append(np.bincount(code, minlength=len(values) + 1))
@@ -108,13 +106,11 @@ class Mandoline(Estimator):
         for name, values in self._values.items():
             counts = state["counts"][start : start + len(values) + 1]
             start += len(counts)
-            unseen[name] = float(counts[-1]) / rows
+            unseen[name], never = float(counts[-1]) / rows, f"of the target has a {name} that the reference never had"
             if unseen[name] > _MOST_UNSEEN:
-                raise NotApplicable(
-                    f"{percent(unseen[name], 0)} of the target has a {name} that the reference never had"
-                )
+                raise NotApplicable(f"{percent(unseen[name], 0)} {never}")
             if unseen[name]:
-                warnings.append(f"{percent(unseen[name])} of the target has a {name} that the reference never had")
+                warnings.append(f"{percent(unseen[name])} {never}")
             means.append(counts[:-1] / counts[:-1].sum())
         goal = np.concatenate(means)
         log_weight = log_linear_tilt(self._cells, self._cell_rows, goal)
@@ -205,9 +201,8 @@ class _DensityRatio(Estimator):
     def _compared(self, state: Sums) -> tuple[DomainComparison, tuple[str, ...], dict[str, Any]]:
         """Reference and target rows told apart, what is to be said of their overlap, and details."""
         comparison = compare_samples(self._sample, state["sample"])
-        details = {
-            name: getattr(comparison, name) for name in ("effective_rows", "covered", "auc", "p_value", "learner")
-        }
+        shown = ("effective_rows", "covered", "auc", "p_value", "learner")
+        details = {name: getattr(comparison, name) for name in shown}
         return comparison, check_overlap(comparison.effective_rows, comparison.auc, comparison.covered), details
 
 

@@ -27,14 +27,8 @@ from .disagreement import agreement_counts
 
 @dataclass(frozen=True, slots=True)
 class Bound(Record):
-    """An interval that is proved: ``lower <= accuracy <= upper``.
-
-    of : what it bounds.
-    lower, upper : ends for the population, at ``level``.
-    sample_lower, sample_upper : ends for the counted rows themselves, certain.
-    level : coverage of the population's ends, for every sample size.
-    kind : "exact".
-    proof : the inequality and the sampling bound that were used.
+    """An interval that is proved: ``lower <= accuracy <= upper``, at ``level`` for the population; ``sample_lower`` and
+    ``sample_upper`` are certain for the counted rows; ``of``: what it bounds, ``proof``: the inequality that was used.
     """
 
     of: str
@@ -49,10 +43,7 @@ class Bound(Record):
 
 @dataclass(frozen=True, slots=True)
 class PairBound(Record):
-    """Two models i and j: err_i + err_j >= ``errors_at_least`` and |err_i - err_j| <= ``gap_at_most``. ``disagreement``
-    is that of the counted rows, for which both hold with it in place; ``errors_at_least`` and ``gap_at_most`` are the
-    ends of its exact interval for the population, at ``level``, for this pair alone.
-    """
+    """Two models: err_i + err_j >= ``errors_at_least``, |err_i - err_j| <= ``gap_at_most``, of an exact interval."""
 
     i: int
     j: int
@@ -65,9 +56,7 @@ class PairBound(Record):
 
 @dataclass(frozen=True, slots=True)
 class MemberBounds(Record):
-    """All that the counts prove: the mean accuracy, the judged model's (given another's), and every pair. Model 0 is
-    the judged one, model i the i-th of its members.
-    """
+    """The mean accuracy, the judged model's (given another's) and every pair; model 0 is the judged one."""
 
     mean_accuracy: Bound
     judged: Bound | None
@@ -96,9 +85,8 @@ def count_members(batch: Predictions) -> Sums:
     if len(codes) < 2:
         raise NotApplicable("needs at least two models")
     votes = plurality_votes(codes)
-    return Sums(
-        rows=len(batch), votes=int(votes.sum()), squares=int(np.square(votes).sum()), agreement=agreement_counts(codes)
-    )
+    sums = {"votes": int(votes.sum()), "squares": int(np.square(votes).sum())}
+    return Sums(rows=len(batch), agreement=agreement_counts(codes), **sums)
 
 
 def mean_accuracy_bound(state: Sums, level: float = 0.95) -> Bound:
@@ -146,12 +134,9 @@ def pair_bounds(state: Sums, level: float = 0.95) -> tuple[PairBound, ...]:
     """Every pair i < j: err_i + err_j at least, and |err_i - err_j| at most; Clopper-Pearson, each pair for itself."""
     check_level(level)
     rows, models = _size(state)
-    out = []
-    for i, j in zip(*np.triu_indices(models, 1), strict=True):
-        apart = rows - int(state["agreement"][i, j])
-        low, high = clopper_pearson(apart, rows, level)
-        out.append(PairBound(int(i), int(j), apart / rows, low, high, level))
-    return tuple(out)
+    pairs = itertools.combinations(range(models), 2)
+    apart = {(i, j): rows - int(state["agreement"][i, j]) for i, j in pairs}
+    return tuple(PairBound(i, j, n / rows, *clopper_pearson(n, rows, level), level) for (i, j), n in apart.items())
 
 
 def bounds_from_members(

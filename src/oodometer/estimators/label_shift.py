@@ -33,6 +33,7 @@ from .target_prior import (
 
 _MOST_CONDITION = 1e3
 _HIGH_CONDITION = 30.0
+_SINGULAR, _NO_INVERSE = "the reference's confusion matrix cannot be inverted", "`label-shift` needs no inverse"
 
 
 class InvertedConfusion(NamedTuple):
@@ -50,18 +51,13 @@ def invert_confusion(joint: Array, correct: Array, predicted: Array) -> Inverted
     known = np.flatnonzero(prior > 0)
     square = joint[np.ix_(known, known)]
     if not square.sum(axis=1).all():  # a row of zeros; told apart from the rest because it is quick to see
-        raise NotApplicable(
-            "the reference's confusion matrix cannot be inverted: some of its classes are never predicted; "
-            "`label-shift` needs no inverse"
-        )
+        raise NotApplicable(f"{_SINGULAR}: some of its classes are never predicted; {_NO_INVERSE}")
     singular_values = np.linalg.svd(square / prior[known], compute_uv=False)
     smallest = float(singular_values[-1])
     condition = float(singular_values[0]) / smallest if smallest > 0 else float("inf")
     if not condition <= _MOST_CONDITION:
-        raise NotApplicable(
-            f"the reference's confusion matrix cannot be inverted (condition number {condition:.3g}): some classes are "
-            "never told apart; `label-shift` needs no inverse"
-        )
+        why = f"(condition number {condition:.3g}): some classes are never told apart"
+        raise NotApplicable(f"{_SINGULAR} {why}; {_NO_INVERSE}")
     raw = np.zeros(len(prior))
     raw[known] = np.linalg.solve(square, predicted[known])
     sensitivity = np.zeros(len(prior))
@@ -94,10 +90,9 @@ class BBSE(LabelCountEstimator):
     citation = "lipton2018"
 
     def _fit(self, reference: Predictions) -> None:
-        self._label_counts: LabelCounts = count_labels(reference, most_bins=1)
-        label_counts = self._label_counts
-        self._joint: Array = label_counts.by_prediction(label_counts.rows_by_cell_and_label.T).T / label_counts.total
-        self._correct: Array = label_counts.hits_by_label / label_counts.total
+        counts = self._label_counts = count_labels(reference, most_bins=1)
+        self._joint: Array = counts.by_prediction(counts.rows_by_cell_and_label.T).T / counts.total
+        self._correct: Array = counts.hits_by_label / counts.total
         invert_confusion(self._joint, self._correct, self._joint.sum(axis=1))  # refuses before the target is read
 
     def finish(self, state: Sums) -> Estimate:
@@ -248,20 +243,16 @@ def rows_to_keep(classes: int) -> int:
 def check_width(probabilities: Array, classes: int) -> None:
     """`NotApplicable` where the target has another number of classes than the reference."""
     if probabilities.shape[1] != classes:
-        raise NotApplicable(
-            f"the target has {probabilities.shape[1]} classes, the reference {classes}; give both the same class names"
-        )
+        both = f"the target has {probabilities.shape[1]} classes, the reference {classes}"
+        raise NotApplicable(f"{both}; give both the same class names")
 
 
 def fit_notes(fit: LabelShiftFit, label_counts: LabelCounts) -> tuple[str, ...]:
     """What a user should know: of the reference, and that no class prior explains the target where that is so."""
     if label_counts.is_thin or not fit.is_misfit:
         return label_counts.notes
-    return (
-        *label_counts.notes,
-        f"no class prior explains the target: misfit {fit.ratio:.1f} times what label shift leaves "
-        f"(p = {fit.p_value:.2g}); do not rely on this",
-    )
+    misfit = f"misfit {fit.ratio:.1f} times what label shift leaves (p = {fit.p_value:.2g})"
+    return *label_counts.notes, f"no class prior explains the target: {misfit}; do not rely on this"
 
 
 @final

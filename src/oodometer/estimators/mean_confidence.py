@@ -9,7 +9,7 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, present
 from ..calibrators.binned_map import (
     BLOCK,
     BinnedMap,
@@ -32,10 +32,10 @@ from ..scores import Score, natural_confidence
 from .base import Estimator, Sums, Traits
 from .expected_classes import (
     ClassRates,
+    ConfusionCounts,
     Expectation,
     class_order,
     class_rates,
-    confusion_counts,
     confusion_of,
     count_classes,
     count_off_diagonal,
@@ -330,8 +330,7 @@ class CBPE(Estimator):
             top = count_bins(predicted, confidence_bins(batch, self._score, kinds), kinds)
         state = Sums(rows=batch.rows, confidence=total_confidence(batch, self._score), top=top)
         if self._classes and self._extended:
-            assert batch.probabilities is not None
-            state |= count_off_diagonal(batch.probabilities, predicted, is_argmax=_keeps_argmax(batch))
+            state |= count_off_diagonal(present(batch.probabilities), predicted, is_argmax=_keeps_argmax(batch))
         return Sums(state)
 
     def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
@@ -362,10 +361,9 @@ class CBPE(Estimator):
             variance = self._map.variance(state["top"] / rows)
         details: dict[str, Any] = {"calibration": self._map.form, "cross_validated_brier": self._map.scores}
         if "others" in state:
-            cells = confusion_counts(state["top"], state["others"], state["mass"])
-            details |= expected_metrics(
-                cells, self._rates, self._names, level=self.level, kind=self.kind, seed=self.seed
-            )
+            cells = ConfusionCounts.of(state["top"], state["others"], state["mass"])
+            options: Any = {"level": self.level, "kind": self.kind, "seed": self.seed}
+            details |= expected_metrics(cells, self._rates, self._names, **options)
         more: dict[str, Any] = {"score": self._score.name, "details": details}
         return self._from_variance(state, value, variance, self._rows, **more)
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, present
 from ..calibrators.binned_map import bins_for
 from ..errors import NotApplicable
 from ..predictions import Predictions
@@ -31,13 +31,10 @@ _DENSE_CELLS, _DENSE_SIZE = 4, 1 << 16  # cells a row, and beside them, up to wh
 class LabelCounts:
     """A division of samples into cells, learnt on a labelled reference, with the reference's own counts.
 
-    score : the confidence that is binned; None where there is none and a predicted class is one cell.
-    classes : length of the class axis.
-    table : cell of each (predicted class, fine confidence bin), shape (class * bin,), and at its end the cell of
-        predicted classes that the reference does not know.
+    score : the confidence that is binned; None where a predicted class is one cell. classes : length of the class axis.
+    table : cell of each (predicted class, fine bin), (class * bin,), and at its end that of unknown predictions.
     owner : predicted class of each cell, shape (cell,); -1 for that last cell.
-    pair_cell, pair_label, pair_rows, pair_hits : the reference's filled pairs of (cell, true class) with their rows and
-        correct rows, shape (pair,); a dense table of 1,000 classes would be zeros mostly.
+    pair_cell, pair_label, pair_rows, pair_hits : filled pairs of (cell, true class), rows and correct rows, (pair,).
     """
 
     score: Score | None
@@ -66,9 +63,10 @@ class LabelCounts:
         if self.score is not None and len(self.table) <= record.rows and known:
             fine = counts_by_class_and_bin(record, self.score, self.classes).reshape(-1)
             name = f"label counts:{self.score.name}:{self.classes}:{self._digest}"
-            return record.derived(  # exact below 2^53
-                name, lambda: np.bincount(self.table[:-1], fine, len(self)).astype(np.int64)
-            )
+            table = self.table[:-1]
+            return record.derived(
+                name, lambda: np.bincount(table, fine, len(self)).astype(np.int64)
+            )  # exact below 2^53
         return np.bincount(self.cells(record), minlength=len(self))
 
     def cells(self, record: Predictions) -> Array:
@@ -122,13 +120,12 @@ class LabelCounts:
         """What a user should know of the reference before believing a class prior that was fitted with it."""
         notes = []
         absent = int(np.count_nonzero(self.rows_by_label == 0))
-        present = self.classes - absent
+
         if self.total < _FEW_ROWS:
             notes.append(f"the reference has only {self.total} rows")
         elif self.is_thin:
-            notes.append(
-                f"the reference has about {self.total / present:.0f} rows a class; too few to tell classes apart well"
-            )
+            each = f"{self.total / (self.classes - absent):.0f} rows a class"
+            notes.append(f"the reference has about {each}; too few to tell classes apart well")
         if absent:
             notes.append(f"{absent} of {self.classes} classes have no reference row and are taken to be absent")
         return tuple(notes)
@@ -157,7 +154,6 @@ def count_labels(
         reference = reference.take(reference.label >= 0)
     if not reference.rows:
         raise NotApplicable("needs reference rows with a `label`")
-    assert reference.label is not None
     score: Score | None = None  # a single bin needs no confidence
     if most_bins > 1:
         try:
@@ -181,7 +177,7 @@ def count_labels(
     code = np.take_along_axis(raw, last, axis=1) + np.arange(classes)[:, None] * most_bins
     used, table = np.unique(code, return_inverse=True)
     table, owner = np.append(table.ravel(), len(used)), np.append(used // most_bins, -1)
-    pair = table[cell] * classes + reference.label
+    pair = table[cell] * classes + present(reference.label)
     filled, rows, hits = _counted(pair, reference.verdicts == 1, len(owner) * classes)
     return LabelCounts(score, classes, table, owner, filled // classes, filled % classes, rows, hits)
 

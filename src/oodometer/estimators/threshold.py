@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
@@ -310,22 +311,17 @@ class ClasswiseThreshold(_WithScore):
 
     def _fit(self, reference: Predictions) -> None:
         self._score = self._score.fit(reference)
-        scores, verdicts, predicted = (self._score.leave_one_out(reference), reference.verdicts, reference.predicted)
+        scores, verdicts, predicted = self._score.leave_one_out(reference), reference.verdicts, reference.predicted
         overall, self._mismatch = fit_record_threshold(reference, self._score, self.level)
-        thresholds: list[tuple[ScoreThreshold, ScoreThreshold, ScoreThreshold]] = []
-        own = np.zeros(reference.num_classes, dtype=bool)
+        thresholds = []
         # codes of 8 or 16 bits sort by radix, in a pass or two
         order = np.argsort(predicted.astype(np.min_scalar_type(reference.num_classes)), kind="stable")
         scores, verdicts = scores[order], verdicts[order]
         edges = np.concatenate([[0], np.cumsum(np.bincount(predicted, minlength=reference.num_classes))])
-        for k, (start, stop) in enumerate(itertools.pairwise(edges.tolist())):
-            own[k] = stop - start >= _ENOUGH_ROWS
-            part = slice(start, stop)
-            of_class = (
-                fit_threshold(scores[part], verdicts[part], self.level, within_gap=True)[0] if own[k] else overall
-            )
-            thresholds.append(of_class)
-        self._own = own
+        self._own = np.diff(edges) >= _ENOUGH_ROWS
+        for own, (start, stop) in zip(self._own, itertools.pairwise(edges.tolist()), strict=True):
+            of_class = scores[start:stop], verdicts[start:stop], self.level
+            thresholds.append(fit_threshold(*of_class, within_gap=True)[0] if own else overall)
         self._thresholds: Array = np.array([[three[j].threshold for three in thresholds] for j in range(3)])
         self._ties: Array = np.array([[three[j].share_of_ties for three in thresholds] for j in range(3)])
 

@@ -6,10 +6,10 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, present
 from ..errors import InputError, NotApplicable, UsageError
 from ..inference.clusters import student_quantile
-from ..intervals import clopper_pearson, wilson
+from ..intervals import wilson
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate, percent, plain
@@ -62,15 +62,14 @@ class CorrectedVotes(Estimator):
     citation = "rogan1978"
 
     def _fit(self, reference: Predictions) -> None:
-        assert reference.votes is not None
-        self._judges = len(reference.votes)
-        cells, right = _cells(reference.votes), reference.verdicts > 0
+        votes, right = present(reference.votes), reference.verdicts > 0
+        self._judges, cells = len(votes), _cells(votes)
         if not right.any() or right.all():
             missing = "wrong" if right.all() else "right"
             raise NotApplicable(f"needs labelled reference rows of both kinds; none is {missing}")
         size = _pattern_count(self._judges)
         self._table = np.stack([np.bincount(cells[right == truth], minlength=size) for truth in (False, True)])
-        accepted = [[int(np.count_nonzero(v[right == truth] > 0)) for truth in (False, True)] for v in reference.votes]
+        accepted = [[int(np.count_nonzero(v[right == truth] > 0)) for truth in (False, True)] for v in votes]
         names = reference.names.get("judge") or tuple(str(j + 1) for j in range(self._judges))
         wrong, good = int((~right).sum()), int(right.sum())
         self._rates: list[dict[str, Any]] = [
@@ -80,13 +79,14 @@ class CorrectedVotes(Estimator):
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows by pattern of votes, and the rows of which a majority of judges says Correct."""
-        assert batch.votes is not None
-        if len(batch.votes) != self._judges:
-            remedy = "give the same judges in both files, in the same order"
-            expected = f"votes of the reference's {self._judges} judges"
-            raise InputError(expected, got=f"those of {len(batch.votes)}", column="votes", remedy=remedy)
-        cells = np.bincount(_cells(batch.votes), minlength=_pattern_count(self._judges))
-        majority = int(np.count_nonzero(2 * (batch.votes > 0).sum(axis=0) > self._judges))
+        votes = present(batch.votes)
+        if len(votes) != self._judges:
+            expected, remedy = f"votes of the reference's {self._judges} judges", "the same judges in the same order"
+            raise InputError(
+                expected, got=f"those of {len(votes)}", column="votes", remedy=f"give {remedy} in both files"
+            )
+        cells = np.bincount(_cells(votes), minlength=_pattern_count(self._judges))
+        majority = int(np.count_nonzero(2 * (votes > 0).sum(axis=0) > self._judges))
         return Sums(rows=len(batch), cells=cells, majority=majority)
 
     def finish(self, state: Sums) -> Estimate:
@@ -96,10 +96,7 @@ class CorrectedVotes(Estimator):
         table, cells = self._table, state["cells"]
         if len(cells) > self._judges + 1 and int(table.sum(axis=1).min()) < _ROWS_A_CELL * len(cells):
             number = np.array([pattern.bit_count() for pattern in range(len(cells))])
-            table, cells = (
-                np.stack([np.bincount(number, row) for row in np.atleast_2d(one)]) for one in (table, cells)
-            )
-            cells = cells[0]
+            table, cells = np.stack([np.bincount(number, row) for row in table]), np.bincount(number, cells)
         size, most = len(cells), max(_LEAST_ROWS, _ROWS_EACH * int(table.sum()))
         shares, logs, best = profile(table, cells * min(1.0, most / state["rows"]))
         # the same rows again narrow the interval and move no value: it is that of as many rows as are counted at most
@@ -117,23 +114,17 @@ class CorrectedVotes(Estimator):
         accepted = state["majority"] / state["rows"]
         warnings = []
         if p_fit < _REFUTED:
-            warnings.append(
-                "the votes on the target fit no mixture of those on right and on wrong reference rows "
-                f"(p = {p_fit:.1g}): the judges' error rates did not carry over; label some target rows"
-            )
+            unlike = "the votes on the target fit no mixture of those on right and on wrong reference rows"
+            remedy = "the judges' error rates did not carry over; label some target rows"
+            warnings.append(f"{unlike} (p = {p_fit:.1g}): {remedy}")
         if p_chance > _CHANCE:
-            warnings.append(
-                "on the labelled reference the judges tell right from wrong no better than chance "
-                f"(p = {p_chance:.2g}): nothing follows from their votes; label more rows"
-            )
+            blind = "on the labelled reference the judges tell right from wrong no better than chance"
+            warnings.append(f"{blind} (p = {p_chance:.2g}): nothing follows from their votes; label more rows")
         if warnings:
             lower, upper = 0.0, 1.0
-        details: dict[str, Any] = {
-            "accepted": accepted,
-            "judges": self._rates,
-            "reference_rows": {"wrong": int(table[0].sum()), "right": int(table[1].sum())},
-            "maximum_likelihood": float(shares[logs.argmax()]),
-        }
+        rows = {"wrong": int(table[0].sum()), "right": int(table[1].sum())}
+        details: dict[str, Any] = {"accepted": accepted, "judges": self._rates, "reference_rows": rows}
+        details["maximum_likelihood"] = float(shares[logs.argmax()])
         details |= {"p_fit": p_fit, "p_chance": p_chance, "refuted": bool(warnings)}
         if self._judges == 1:
             sensitivity, alarms = (self._rates[0][name] for name in ("sensitivity", "false_alarms"))
@@ -147,10 +138,8 @@ def said_of_rates(details: Any) -> str:
     rates = details["judges"]
     right, wrong = (sum(judge[name] for judge in rates) / len(rates) for name in ("sensitivity", "false_alarms"))
     each = "" if len(rates) == 1 else " on average"
-    return (
-        f"as they are the votes say {percent(details['accepted'])}; on the reference they accept{each} "
-        f"{percent(right)} of the right and {percent(wrong)} of the wrong outputs"
-    )
+    votes = f"as they are the votes say {percent(details['accepted'])}; on the reference they accept{each}"
+    return f"{votes} {percent(right)} of the right and {percent(wrong)} of the wrong outputs"
 
 
 def _pattern_count(judges: int) -> int:
@@ -270,22 +259,21 @@ class VotingBounds(Estimator):
         """Rows by the number of judges that accept them, and the rows that each judge accepts."""
         from ..metrics.votes import count_votes
 
-        assert batch.votes is not None
-        judges = len(batch.votes)
-        counts = np.bincount(count_votes(batch.votes), minlength=judges + 1)
-        return Sums(rows=len(batch), counts=counts, accepted=np.count_nonzero(batch.votes > 0, axis=1))
+        votes = present(batch.votes)
+        counts = np.bincount(count_votes(votes), minlength=len(votes) + 1)
+        return Sums(rows=len(batch), counts=counts, accepted=np.count_nonzero(votes > 0, axis=1))
 
     def merge(self, a: Sums, b: Sums) -> Sums:
         """Sum of both, of the same judges."""
         one, other = len(a["accepted"]), len(b["accepted"])
         if one != other:
-            remedy = "give every row a vote of every judge"
-            raise InputError("parts with the same judges", got=f"{one} and {other}", column="votes", remedy=remedy)
+            got, remedy = f"{one} and {other}", "give every row a vote of every judge"
+            raise InputError("parts with the same judges", got=got, column="votes", remedy=remedy)
         return a + b
 
     def finish(self, state: Sums) -> Estimate:
         """The two shares and their mean."""
-        from ..metrics.votes import agreements, check_agree
+        from ..metrics.votes import agreements, check_agree, share
 
         rows, judges = state["rows"], len(state["accepted"])
         agree = check_agree(self.agree, judges)
@@ -294,13 +282,12 @@ class VotingBounds(Estimator):
         lower, upper = wilson(low, rows, self.level)[0], wilson(high, rows, self.level)[1]
         details: dict[str, Any] = {"lower_bound": float(low), "upper_bound": float(high), "agree": agree}
 
-        def share(count: int) -> dict[str, Any]:
-            ends = clopper_pearson(count, rows, self.level)
-            return {"value": count / rows, "lower": ends[0], "upper": ends[1], "level": self.level, "kind": "exact"}
+        def exact(count: int) -> dict[str, Any]:
+            return present(share(count, rows, self.level)).to_dict()
 
-        each = [share(int(count)) for count in state["accepted"]]
+        each = [exact(int(count)) for count in state["accepted"]]
         details |= {"judges": judges, "single": each[0], "by_judge": each}
-        details["ladder"] = [{"at_least": j, **share(int(reached[j]))} for j in range(1, judges + 1)]
+        details["ladder"] = [{"at_least": j, **exact(int(reached[j]))} for j in range(1, judges + 1)]
         details["bounds"] = [
             {"agree": k, "lower": float(reached[k] / rows), "upper": float(reached[judges - k + 1] / rows)}
             for k in agreements(judges)
@@ -309,15 +296,10 @@ class VotingBounds(Estimator):
         if self._seen is not None:
             details["reference"] = plain(self._seen)
             if self._seen["refuted"]:
-                accuracy, low_end, high_end = (
-                    percent(self._seen[k]) for k in ("accuracy", "lower_bound", "upper_bound")
-                )
-                warnings.append(
-                    f"on the labelled reference the accuracy, {accuracy}, lies outside the judges' own bounds, "
-                    f"{low_end} to {high_end}, by more than chance: they fail alike"
-                )
+                own, least, most = (percent(self._seen[k]) for k in ("accuracy", "lower_bound", "upper_bound"))
+                outside = f"the accuracy, {own}, lies outside the judges' own bounds, {least} to {most}"
+                warnings.append(f"on the labelled reference {outside}, by more than chance: they fail alike")
         if judges == 1:
             warnings.append("one judge makes no bounds: its verdicts are taken at their word, errors and all")
-        return self._estimate(
-            state, (low + high) / 2, lower, upper, score="vote_share", details=details, warnings=tuple(warnings)
-        )
+        more: dict[str, Any] = {"score": "vote_share", "details": details, "warnings": tuple(warnings)}
+        return self._estimate(state, (low + high) / 2, lower, upper, **more)
