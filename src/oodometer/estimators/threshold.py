@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np

@@ -81,10 +81,8 @@ class CorrectedVotes(Estimator):
         """Rows by pattern of votes, and the rows of which a majority of judges says Correct."""
         votes = present(batch.votes)
         if len(votes) != self._judges:
-            expected, remedy = f"votes of the reference's {self._judges} judges", "the same judges in the same order"
-            raise InputError(
-                expected, got=f"those of {len(votes)}", column="votes", remedy=f"give {remedy} in both files"
-            )
+            got, remedy = f"those of {len(votes)}", "give the same judges in both files, in the same order"
+            raise InputError(f"votes of the reference's {self._judges} judges", got=got, column="votes", remedy=remedy)
         cells = np.bincount(_cells(votes), minlength=_pattern_count(self._judges))
         majority = int(np.count_nonzero(2 * (votes > 0).sum(axis=0) > self._judges))
         return Sums(rows=len(batch), cells=cells, majority=majority)

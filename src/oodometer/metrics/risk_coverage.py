@@ -15,21 +15,10 @@ from ..inference.decision_metrics import answers_for
 from ..predictions import Predictions as Predictions  # for the examples
 from ..registry import register
 from ..results import Curve
+from . import resampling as resample
 from .base import Measure, checked_pair, measure
 from .disca import disca_terms
 from .ranks import Groups, RankMetric, Ranks
-from .resampling import (
-    FEW_ROWS,
-    REPLICATES,
-    RankBins,
-    accuracy_band,
-    clopper_pearson_many,
-    from_influence,
-    generator,
-    interval_of,
-    rank_bins,
-    resampled,
-)
 
 
 def area_under_accuracy_coverage(confidence: Any, correct: Any) -> float:
@@ -93,7 +82,7 @@ class AreaMetric(RankMetric[Measure]):
     def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
         groups = state.groups
         value, variance = self._area(groups)
-        ends = from_influence(value, variance, groups.rows, groups.rarer, level)
+        ends = resample.from_influence(value, variance, groups.rows, groups.rarer, level)
         return measure(value, ends, level, "asymptotic", **self._rounding(groups))
 
     def _rounding(self, groups: Groups) -> dict[str, float]:
@@ -298,7 +287,7 @@ def _crossings(groups: Groups, risk: float) -> tuple[int, int]:
     return last, first
 
 
-def replicated_coverage_at_risk(bins: RankBins, risk: float) -> Array:
+def replicated_coverage_at_risk(bins: resample.RankBins, risk: float) -> Array:
     """The largest coverage of every replicate, to the nearest end of a cell; shape (replicate,)."""
     within = (bins.wrong <= risk * bins.answered + 1e-9) & (bins.answered > 0)
     at = within.shape[1] - 1 - within[:, ::-1].argmax(axis=1)
@@ -330,13 +319,13 @@ class CoverageAtRisk(RankMetric[Measure]):
 
     def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
         groups = state.groups
-        again = resampled(groups, seed)
+        again = resample.resampled(groups, seed)
         rows: list[dict[str, Any]] = []
         for risk in sorted({*self.risks, self.risk}):
             last, first = _crossings(groups, risk)
             value = float(groups.answered[last]) / groups.rows if last >= 0 else 0.0
-            lower, upper = interval_of(value, replicated_coverage_at_risk(again, risk), level)
-            if groups.rows < FEW_ROWS:
+            lower, upper = resample.interval_of(value, replicated_coverage_at_risk(again, risk), level)
+            if groups.rows < resample.FEW_ROWS:
                 lower, upper = 0.0, 1.0
             row: dict[str, Any] = {"risk": risk, "value": value, "lower": max(lower, 0.0), "upper": min(upper, 1.0)}
             row["threshold"] = float(groups.lowest[last]) if last >= 0 else None
@@ -358,7 +347,7 @@ def risk_at_coverage(confidence: Any, correct: Any, coverage: float = 0.8) -> fl
     >>> round(risk_at_coverage([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0], 0.7), 4)  # 3 of 4, one wrong
     0.3333
     """
-    cells = rank_bins(Ranks.of(*checked_pair(confidence, correct)).groups)
+    cells = resample.rank_bins(Ranks.of(*checked_pair(confidence, correct)).groups)
     return float(_risks(cells, np.array([_checked_coverage(coverage)]))[0, 0])
 
 
@@ -368,7 +357,7 @@ def _checked_coverage(coverage: float) -> float:
     return float(coverage)
 
 
-def _risks(bins: RankBins, coverages: Array) -> Array:
+def _risks(bins: resample.RankBins, coverages: Array) -> Array:
     points = bins.at_coverages(coverages)
     return points.wrong / points.answered
 
@@ -397,10 +386,10 @@ class RiskAtCoverage(RankMetric[Measure]):
     def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
         groups = state.groups
         wanted = np.array(sorted({*self.coverages, self.coverage}))
-        bins = rank_bins(groups)
+        bins = resample.rank_bins(groups)
         points = bins.at_coverages(wanted)
         risks = (points.wrong / points.answered)[0]
-        low, high = accuracy_band(bins, resampled(groups, seed), wanted, level)
+        low, high = resample.accuracy_band(bins, resample.resampled(groups, seed), wanted, level)
         rows: list[dict[str, Any]] = []
         for i, coverage in enumerate(wanted.tolist()):
             risk = float(risks[i])
@@ -441,10 +430,10 @@ class AccuracyCoverageCurve(RankMetric[Curve]):
     def _finish(self, state: Ranks, level: float, seed: int) -> Curve:
         groups = state.groups
         coverages = np.arange(1, self.steps + 1) / self.steps
-        bins = rank_bins(groups)
+        bins = resample.rank_bins(groups)
         points = bins.at_coverages(coverages)
         accuracy = points.accuracy[0]
-        band = accuracy_band(bins, resampled(groups, seed), coverages, level)
+        band = resample.accuracy_band(bins, resample.resampled(groups, seed), coverages, level)
         extra = {"thresholds": points.confidence[0].astype(np.float64)}
         axes, assumes = ("coverage", "accuracy of the answered"), "each coverage on its own"
         return Curve(self.name, coverages, accuracy, *band, *axes, level, "asymptotic", assumes, extra)
@@ -486,7 +475,7 @@ class RiskCoverageCurve(RankMetric[Curve]):
         at = np.unique(np.minimum(np.searchsorted(answered, even), len(answered) - 1))
         trials, hits = answered[at], groups.right[at]
         share = hits / trials
-        lower, upper = clopper_pearson_many(hits, trials, level)
+        lower, upper = resample.clopper_pearson_many(hits, trials, level)
         threshold = groups.lowest[at].astype(np.float64)
         ends = {"": share, "safe_": lower}
         coverage, band = trials / groups.rows, (np.minimum(lower, share), np.maximum(upper, share))
@@ -505,17 +494,17 @@ def jointly_resampled(
     verdicts: Sequence[Array],
     seed: int,
     clusters: Array | None = None,
-) -> list[RankBins]:
+) -> list[resample.RankBins]:
     """Bootstrap replicates of several models judged on the same rows (or ``clusters``), which each replicate draws for
     all.
     """
     n = len(confidences[0])
-    rng = generator(seed, "joint")
+    rng = resample.generator(seed, "joint")
     dealt = np.arange(n) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     count = int(dealt.max(initial=0)) + 1
     blocks = min(_BLOCKS, count)
     block = (rng.permutation(count) % blocks)[dealt]
-    drawn = rng.poisson(1.0, size=(REPLICATES, blocks)).astype(np.float32)
+    drawn = rng.poisson(1.0, size=(resample.REPLICATES, blocks)).astype(np.float32)
     drawn[~drawn.any(axis=1)] = 1
     out = []
     for group, confidence, verdict in zip(groups, confidences, verdicts, strict=True):
@@ -525,13 +514,13 @@ def jointly_resampled(
         at = count - np.searchsorted(cells.lowest[::-1], confidence, side="right")
         line = (block * count + at) * 2 + (verdict > 0)
         table = np.bincount(line, minlength=blocks * count * 2).reshape(blocks, count * 2)
-        sums = (drawn @ table.astype(np.float32)).astype(np.float64).reshape(REPLICATES, count, 2)
+        sums = (drawn @ table.astype(np.float32)).astype(np.float64).reshape(resample.REPLICATES, count, 2)
         wrong, right = np.cumsum(sums[..., 0], axis=1), np.cumsum(sums[..., 1], axis=1)
-        out.append(RankBins(wrong + right, wrong, cells.highest, cells.lowest, cells.widths is not None))
+        out.append(resample.RankBins(wrong + right, wrong, cells.highest, cells.lowest, cells.widths is not None))
     return out
 
 
-def _auc_coverage(bins: RankBins) -> Array:
+def _auc_coverage(bins: resample.RankBins) -> Array:
     from scipy.special import digamma
 
     right = bins.answered - bins.wrong
@@ -543,7 +532,7 @@ def _auc_coverage(bins: RankBins) -> Array:
     return np.asarray(np.clip(total / bins.rows, 0, 1))
 
 
-def _e_aurc(bins: RankBins) -> Array:
+def _e_aurc(bins: resample.RankBins) -> Array:
     from scipy.special import digamma
 
     rows = bins.rows
@@ -552,12 +541,12 @@ def _e_aurc(bins: RankBins) -> Array:
     return np.asarray(np.maximum(1 - _auc_coverage(bins) - perfect, 0))
 
 
-def _augrc(bins: RankBins) -> Array:
+def _augrc(bins: resample.RankBins) -> Array:
     size, wrong = np.diff(bins.answered, prepend=0.0, axis=1), np.diff(bins.wrong, prepend=0.0, axis=1)
     return np.asarray(((bins.wrong - wrong) * size + wrong * (size + 1) / 2).sum(axis=1) / bins.rows**2)
 
 
-_PLAIN: dict[str, Callable[[RankBins], Array]] = {
+_PLAIN: dict[str, Callable[[resample.RankBins], Array]] = {
     "accuracy": lambda cells: 1 - cells.wrong[:, -1] / cells.rows,
     "auc_coverage": _auc_coverage,
     "aurc": lambda cells: 1 - _auc_coverage(cells),
@@ -568,7 +557,7 @@ REPLICATED = (*_PLAIN, "disca", "coverage_at_risk", "risk_at_coverage")
 
 
 def replicated(
-    bins: RankBins,
+    bins: resample.RankBins,
     name: str,
     *,
     tolerance: float,
