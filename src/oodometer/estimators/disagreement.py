@@ -158,19 +158,21 @@ class _AgreementLine(Estimator):
         warnings = () if line.r_squared > _GOOD_FIT else (doubt,)
         return self._estimate(state, value, lower, upper, details=details, warnings=warnings)
 
-    def _sampling_variance(self, line: Line, y: Array, pull: Array, state: Sums) -> float:
-        """Variance of the judged model's probit by redrawing both samples: delta method, row by row."""
+    def _gradients(self, line: Line, y: Array, pull: Array) -> tuple[Array, Array]:
+        """Derivatives of the judged model's probit by each y and by each x; the upper triangle is meant."""
         x = self._x
         dx, dy = x - x[self._pairs].mean(), y - y[self._pairs].mean()
         by_slope = float(self._u[0] - (pull * x)[self._pairs].sum())
         spread = float(np.square(dx[self._pairs]).sum())
-        # derivatives by each y and by each x; the upper triangle is meant
-        by_y = pull + by_slope * dx / spread
-        by_x = -line.slope * pull + by_slope * (dy - 2 * line.slope * dx) / spread
+        return pull + by_slope * dx / spread, -line.slope * pull + by_slope * (dy - 2 * line.slope * dx) / spread
+
+    def _sampling_variance(self, line: Line, y: Array, pull: Array, state: Sums) -> float:
+        """Variance of the judged model's probit by redrawing both samples: delta method, row by row."""
+        by_y, by_x = self._gradients(line, y, pull)
         seen = stack_models(state["sample"]["predicted"], state["sample"]["members"].T, self._used)
         target = weigh_pairs(seen, by_y / _density(y))
         own = stack_models(self._sample["predicted"], self._sample["members"].T, self._used)
-        reference = weigh_pairs(own, by_x / _density(x))
+        reference = weigh_pairs(own, by_x / _density(self._x))
         reference += line.slope * self._sample["verdicts"] / _density(self._u[:1])
         return float(target.var() / state["rows"] + reference.var() / self._rows)
 
