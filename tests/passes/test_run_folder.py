@@ -170,13 +170,13 @@ def test_a_second_run_reads_nothing_and_a_grown_target_only_what_is_new(folder: 
 
 def test_a_second_run_opens_no_file_for_its_rows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the first batch, by which methods are chosen."""
-    from oodometer.store.reader_source import PiecePart
+    from oodometer.store.scan import FilePart
 
     asked(folder)
     read: list[int] = []
-    batches = PiecePart.batches
+    batches = FilePart.batches
     monkeypatch.setattr(
-        PiecePart, "batches", lambda self, *a, **k: (read.append(self.first_row), batches(self, *a, **k))[1]
+        FilePart, "batches", lambda self, *a, **k: (read.append(self.first_row), batches(self, *a, **k))[1]
     )
     asked(folder)
     assert {row for row in read if row} == set()  # 0: the reference, and the target's first part

@@ -19,7 +19,7 @@ from oodometer.backtests.trials import fingerprint
 from oodometer.errors import InputError
 from oodometer.fields import FIELDS, Field, check_finite
 from oodometer.predictions import Predictions
-from oodometer.store import InPlace, as_source, columns, open_predictions, reader_source, write_predictions
+from oodometer.store import InPlace, as_source, columns, open_predictions, scan, write_predictions
 from oodometer.store import base as axes
 
 from .test_round_trip import FORMATS, assert_same
@@ -58,7 +58,7 @@ def _wider(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setitem(columns.WIDE, field.prefix, name)
             monkeypatch.setitem(columns.AXES, name, field.axis)
             monkeypatch.setitem(axes._FIELD, field.axis, name)
-    monkeypatch.setattr(reader_source, "Predictions", Wider)
+    monkeypatch.setattr(scan, "Predictions", Wider)
 
 
 def made(rows: int = ROWS) -> Wider:

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from oodometer import estimate
 from oodometer.errors import InputError, OodometerError
 from oodometer.predictions import Predictions
-from oodometer.store import as_source, reader, write_predictions
-from oodometer.store import reader as text_reader
+from oodometer.store import as_source, reader, reader_source, write_predictions
 from oodometer.store.csv_file import CsvReader
 from oodometer.store.jsonl import JsonlReader
 from oodometer.store.reader import filled_lines, index_cells
@@ -35,7 +34,7 @@ def fine(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(reader, "_STEP", 256)
     monkeypatch.setattr(jsonl, "_MARKED", 256)
-    monkeypatch.setattr(text_reader, "_SMALL", 0)
+    monkeypatch.setattr(reader_source, "_SMALL", 0)
 
 
 def cells(text: bytes) -> list[tuple[Any, ...]] | None:
@@ -163,8 +162,8 @@ def test_a_decimal_sign_that_shows_late_leaves_a_file_whole(tmp_path: Path) -> N
 def test_a_file_whose_rows_were_counted_wrongly_is_refused(tmp_path: Path) -> None:
     path = write_predictions(record(50), tmp_path / "a.csv")
     source = as_source(path)
-    piece = source.data.pieces[0]  # type: ignore[attr-defined]
-    source._counted = source.data.of([replace(piece, reader=replace(piece.reader, rows=51))])  # type: ignore[attr-defined]
+    piece = source.pieces[0]  # type: ignore[attr-defined]
+    source._counted = (replace(piece, reader=replace(piece.reader, rows=51)),)  # type: ignore[attr-defined]
     with pytest.raises(InputError, match=r"a\.csv: expected 51 rows, as they were counted before, got 50"):
         list(source.parts()[0].batches())
 

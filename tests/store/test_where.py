@@ -615,7 +615,7 @@ def test_few_rows_are_looked_for_in_batches_of_many(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(
         ParquetReader, "tables", lambda self, kinds, rows: (asked.append(rows), tables(self, kinds, rows))[1]
     )
-    [(batch, _)] = list(source.data.pieces[0].tables({"key": "any"}, 1))  # type: ignore[attr-defined]
+    [(batch, _)] = list(source.pieces[0].tables({"key": "any"}, 1))  # type: ignore[attr-defined]
     assert batch.column("key").to_pylist() == [599]
     assert min(asked) >= 1024
 

@@ -16,7 +16,7 @@ from .columns import Kind
 from .files import check_unpacked, translated
 from .parquet import stated_classes
 from .places import local_copy
-from .reader import Reader
+from .reader import Reader, runs_of
 from .where import Condition
 
 _AS_IS = -1
@@ -153,16 +153,11 @@ class ArrowReader(Reader):
         """Ranges of record batches with about ``target_rows`` rows."""
         if self.batch_rows is None:
             return [(self, 0)]
-        out: list[tuple[Reader, int]] = []
-        before = first = 0
-        size = rows_of_a_part(target_rows, self.rows or 0)
-        for last in range(1, len(self.batch_rows) + 1):
-            lengths = self.batch_rows[first:last]
-            if sum(lengths) >= size or last == len(self.batch_rows):
-                part = replace(self, rows=sum(lengths), batch_rows=lengths, start=self.start + first)
-                out.append((part, before))
-                before, first = before + sum(lengths), last
-        return out
+        rows, size = self.batch_rows, rows_of_a_part(target_rows, self.rows or 0)
+        return [
+            (replace(self, rows=sum(rows[a:b]), batch_rows=rows[a:b], start=self.start + a), before)
+            for a, b, before in runs_of(rows, size)
+        ]
 
 
 def _width(kind: Any) -> int:

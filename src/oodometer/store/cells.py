@@ -1,8 +1,9 @@
-"""Cells: columns of numbers, texts and times as arrays, and the checks that every kind of column shares."""
+"""Cells: columns of numbers, classes, texts and times as arrays, arrays as columns, and the checks they share."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -10,13 +11,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from ..arrays import Array, Coded, Ragged
+from ..arrays import Array, Coded, Ragged, as_numpy
 from ..classes import ClassNames, class_of_truth, encode, encode_positions, label_codes, truth_values
 from ..errors import InputError
 from ..fields import FIELDS, both_classes
-from .columns import Feed, Kind
+from .columns import Feed, Kind, Layout
 
-__all__ = ["extra", "field", "plain", "positions", "seen", "widths"]
+# How text files write "unknown"; in typed files only a null is unknown.
+UNKNOWN = frozenset({"", "nan", "null"})
+_WHOLE = re.compile(r"(-?\d+)\.0+")
+_ISO_REMEDY = "write them as ISO 8601, 2026-01-31T12:00:00"
 
 
 def plain(array: Any) -> Any:
@@ -61,7 +65,7 @@ def wrong_type(array: Any, column: str, expected: str, remedy: str) -> InputErro
     return InputError(expected, got=got[:120], remedy=remedy, row=row, column=column)
 
 
-def number_cells(array: Any, column: str, *_: Any, per_row: int = 1) -> Array:
+def number_cells(array: Any, column: str, per_row: int = 1) -> Array:
     """Numbers as float32 or float64."""
     if pt.is_dictionary(array.type):
         array = array.dictionary_decode()
@@ -74,9 +78,7 @@ def number_cells(array: Any, column: str, *_: Any, per_row: int = 1) -> Array:
     if not (pt.is_floating(array.type) or pt.is_integer(array.type)):
         raise wrong_type(array, column, "a number", "write the column as numbers, not as text")
     out = numbers_of(array)
-    return (
-        out if out.dtype in (np.float32, np.float64) else out.astype(np.float32 if out.dtype == np.float16 else float)
-    )
+    return out.astype(np.float32 if out.dtype in (np.float16, np.float32) else float, copy=False)
 
 
 def numbers_of(array: Any, null: Any = None) -> Array:
@@ -112,7 +114,7 @@ def lone_cell(value: int | str | None) -> Any:
     return pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, len(text)], np.int32)), pa.py_buffer(text))
 
 
-def text_cells(array: Any, column: str, *_: Any) -> Array:
+def text_cells(array: Any) -> Array:
     """Strings as objects, null as None."""
     if pt.is_dictionary(array.type):
         array = array.dictionary_decode()
@@ -133,7 +135,7 @@ def _objects(array: Any) -> Array:
     return out
 
 
-def any_cells(array: Any, column: str, *_: Any) -> Array:
+def any_cells(array: Any, column: str) -> Array:
     """Cells of a column of any type: numbers, times or objects."""
     if pt.is_dictionary(array.type):
         array = array.dictionary_decode()
@@ -145,7 +147,7 @@ def any_cells(array: Any, column: str, *_: Any) -> Array:
     return _objects(array)
 
 
-def time_cells(array: Any, column: str, *_: Any) -> Array:
+def time_cells(array: Any, column: str) -> Array:
     """Times as datetime64[us]; one with a zone becomes UTC."""
     if pt.is_dictionary(array.type):
         array = array.dictionary_decode()
@@ -154,7 +156,7 @@ def time_cells(array: Any, column: str, *_: Any) -> Array:
     if pt.is_null(array.type):
         return np.full(len(array), "NaT", dtype="datetime64[us]")
     if not (pt.is_timestamp(array.type) or pt.is_date(array.type)):
-        raise wrong_type(array, column, "timestamps", "write them as ISO 8601, 2026-01-31T12:00:00")
+        raise wrong_type(array, column, "timestamps", _ISO_REMEDY)
     array = array.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
     return numbers_of(array, np.iinfo(np.int64).min).view("datetime64[us]")  # the smallest is NaT
 
@@ -175,12 +177,8 @@ def _parsed(array: Any, column: str) -> Any:
             cell.cast(kind)
         except pa.ArrowInvalid:
             expected = "a timestamp" + (" with a zone, as in the first row" if zoned else "")
-            remedy = "write them as ISO 8601, 2026-01-31T12:00:00"
-            raise InputError(expected, got=repr(cell.as_py()), row=row, remedy=remedy, column=column) from None
+            raise InputError(expected, got=repr(cell.as_py()), row=row, remedy=_ISO_REMEDY, column=column) from None
     return array  # not reached: some cell did not parse
-
-
-_HOW_LISTS = "give every row a list of the same length"
 
 
 def flat_list(array: Any, column: str, width: int | None, per_row: int = 1) -> tuple[Any, int]:
@@ -204,35 +202,17 @@ def flat_list(array: Any, column: str, width: int | None, per_row: int = 1) -> t
     size = int(lengths[0]) if width is None else width
     if (lengths != size).any():
         at = first_true(lengths != size)
-        raise InputError(
-            f"a list of {size} entries, as in the rows before" if at or per_row > 1 else f"a list of {size} entries",
-            got=f"{lengths[at]} entries",
-            remedy=_HOW_LISTS,
-            row=at // per_row + 1,
-            column=column,
-        )
+        expected = f"a list of {size} entries" + (", as in the rows before" if at or per_row > 1 else "")
+        got, remedy = f"{lengths[at]} entries", "give every row a list of the same length"
+        raise InputError(expected, got=got, remedy=remedy, row=at // per_row + 1, column=column)
     return plain(values), size
 
 
-def number_lists(array: Any, column: str, classes: Any, text: bool, width: int | None) -> Array:
-    """Lists of numbers, shape (sample, entry)."""
-    values, size = flat_list(array, column, width)
-    return number_cells(values, column, per_row=max(size, 1)).reshape(len(array), size)
-
-
-def nested_lists(array: Any, column: str, classes: ClassNames | None, text: bool, width: int | None) -> Array:
-    """Lists of lists of numbers, shape (outer, sample, inner)."""
-    inner, models = flat_list(array, column, width)
-    values, size = flat_list(inner, column, None if classes is None else len(classes), per_row=max(models, 1))
-    flat = number_cells(values, column, per_row=max(models * size, 1))
-    return flat.reshape(len(array), models, size).transpose(1, 0, 2)
-
-
-def ragged_lists(array: Any, column: str, *_: Any) -> Ragged:
+def ragged_lists(array: Any, column: str) -> Ragged:
     """Lists of any length."""
     if not (pt.is_list(array.type) or pt.is_large_list(array.type)):
-        flat = number_lists(array, column, None, False, None)
-        return Ragged(flat.ravel(), np.arange(len(array) + 1) * flat.shape[1])
+        values, size = flat_list(array, column, None)
+        return Ragged(number_cells(values, column, max(size, 1)), np.arange(len(array) + 1) * size)
     check_no_null(array, column, "a list")
     offsets = numbers_of(array.offsets).astype(np.int64)
     offsets = offsets - offsets[0] if len(offsets) else np.zeros(1, dtype=np.int64)
@@ -240,16 +220,9 @@ def ragged_lists(array: Any, column: str, *_: Any) -> Ragged:
     values = plain(array.values.slice(first, int(offsets[-1])))
     if values.null_count:
         at = first_true(values.is_null().to_numpy(zero_copy_only=False))
-        remedy = "drop the row"
-        raise InputError(
-            "a number", got="null", remedy=remedy, column=column, row=int(np.searchsorted(offsets, at, side="right"))
-        )
+        row = int(np.searchsorted(offsets, at, side="right"))
+        raise InputError("a number", got="null", remedy="drop the row", column=column, row=row)
     return Ragged(number_cells(values, column), offsets)
-
-
-# How text files write "unknown"; in typed files only a null is unknown.
-UNKNOWN = frozenset({"", "nan", "null"})
-_WHOLE = re.compile(r"(-?\d+)\.0+")
 
 
 def dictionary(array: Any, column: str, text: bool, names: frozenset[str] = frozenset(), per_row: int = 1) -> Coded:
@@ -265,13 +238,9 @@ def dictionary(array: Any, column: str, text: bool, names: frozenset[str] = froz
         codes = np.where(np.isin(codes, unknown), -1, codes)
     for position, value in enumerate(values):
         if isinstance(value, float) and (codes == position).any():
-            raise InputError(
-                "a class (an integer or a string)",
-                got=f"{value:g}",
-                column=column,
-                remedy="give class numbers or names, not scores",
-                row=first_true(codes == position) // per_row + 1,
-            )
+            expected, remedy = "a class (an integer or a string)", "give class numbers or names, not scores"
+            row = first_true(codes == position) // per_row + 1
+            raise InputError(expected, got=f"{value:g}", column=column, remedy=remedy, row=row)
     return Coded(codes, values)
 
 
@@ -296,14 +265,7 @@ def _class_of(value: Any, text: bool, names: frozenset[str]) -> Any:
 
 
 def class_cells(
-    array: Any,
-    column: str,
-    classes: ClassNames | None,
-    text: bool,
-    width: int | None,
-    per_row: int = 1,
-    field: str = "",
-    others: bool = False,
+    array: Any, column: str, classes: ClassNames | None, text: bool, per_row: int, field: str, others: bool
 ) -> Coded:
     """Classes as positions among those known, those of a ``field``; with ``others`` labels may be of further ones."""
     names: ClassNames = classes or ()
@@ -322,16 +284,7 @@ def class_cells(
         raise error.at() from None
 
 
-def class_lists(array: Any, column: str, classes: ClassNames | None, text: bool, width: int | None) -> Coded:
-    """Lists of classes, shape (entry, sample)."""
-    values, size = flat_list(array, column, width)
-    coded = class_cells(values, column, classes, text, None, max(size, 1))
-    return Coded(coded.codes.reshape(len(array), size).T, coded.values)
-
-
-def truth_cells(
-    array: Any, column: str, classes: Any = None, text: bool = False, width: Any = None, per_row: int = 1
-) -> Array:
+def truth_cells(array: Any, column: str, per_row: int = 1) -> Array:
     """Verdicts as 1, 0 and NaN for unknown, which is what `truth_values` takes."""
     if pt.is_null(array.type):
         return np.full(len(array), np.nan)
@@ -353,47 +306,53 @@ def truth_cells(
     return out
 
 
-def truth_lists(array: Any, column: str, classes: Any, text: bool, width: int | None) -> Array:
-    """Lists of verdicts, shape (entry, sample)."""
-    values, size = flat_list(array, column, width)
-    return truth_cells(values, column, per_row=max(size, 1)).reshape(len(array), size).T
-
-
-_CELLS: dict[Kind, Any] = {
-    "number": number_cells,
-    "numbers": number_lists,
-    "ragged": ragged_lists,
-    "nested": nested_lists,
-    "class": class_cells,
-    "classes": class_lists,
-    "truth": truth_cells,
-    "truths": truth_lists,
-    "text": text_cells,
-    "time": time_cells,
-    "any": any_cells,
-}
-
-
 def field(
     batch: Any, feed: Feed, classes: ClassNames | None, text: bool, width: int | None = None, others: bool = False
 ) -> Any:
     """One field's array from a record batch; rows in errors count from the batch's start. ``others``: labels may be of
     classes that are none of the known ones.
     """
-    columns = [plain(batch.column(name)) for name in feed.columns]
+    label = feed.field if feed.kind == "class" and not feed.wide else ""
+
+    def flat(array: Any, column: str, per_row: int = 1) -> Any:
+        match feed.kind:
+            case "number" | "numbers" | "nested":
+                return number_cells(array, column, per_row)
+            case "class" | "classes":
+                return class_cells(array, column, classes, text, per_row, label, others and label == "label")
+            case "truth" | "truths":
+                return truth_cells(array, column, per_row)
+            case "ragged":
+                return ragged_lists(array, column)
+            case "time":
+                return time_cells(array, column)
+            case "text":
+                return text_cells(array)
+        return any_cells(array, column)
+
+    arrays = [plain(batch.column(name)) for name in feed.columns]
     if FIELDS[feed.field].truths:
-        columns = [_without_truth(array) for array in columns]
-    if feed.kind == "class" and not feed.wide:
-        name, others = feed.columns[0], others and feed.field == "label"
-        return class_cells(columns[0], name, classes, text, width, field=feed.field, others=others)
-    if not feed.wide:
-        return _CELLS[feed.kind](columns[0], feed.columns[0], classes, text, width)
-    cells = [_CELLS[feed.kind](a, c, classes, text, None) for a, c in zip(columns, feed.columns, strict=True)]
-    if feed.positive is not None:
-        return both_classes(cells[0], feed.field, feed.columns[0], feed.positive)
-    if feed.kind == "class":
-        return Coded(np.stack([cell.codes for cell in cells]), classes or ())
-    return np.stack(cells, axis=1 if feed.kind == "number" else 0)
+        arrays = [_without_truth(array) for array in arrays]
+    array, column = arrays[0], feed.columns[0]
+    if feed.wide:
+        cells = [flat(*pair) for pair in zip(arrays, feed.columns, strict=True)]
+        if feed.positive is not None:
+            return both_classes(cells[0], feed.field, column, feed.positive)
+        if feed.kind == "class":
+            return Coded(np.stack([cell.codes for cell in cells]), classes or ())
+        return np.stack(cells, axis=1 if feed.kind == "number" else 0)
+    if feed.kind == "nested":
+        inner, models = flat_list(array, column, width)
+        values, size = flat_list(inner, column, None if classes is None else len(classes), max(models, 1))
+        cells = flat(values, column, max(models * size, 1))
+        return cells.reshape(len(array), models, size).transpose(1, 0, 2)
+    if feed.kind not in ("numbers", "classes", "truths"):
+        return flat(array, column)
+    values, size = flat_list(array, column, width)
+    cells, shape = flat(values, column, max(size, 1)), (len(array), size)
+    if isinstance(cells, Coded):
+        return Coded(cells.codes.reshape(shape).T, cells.values)
+    return cells.reshape(shape) if feed.kind == "numbers" else cells.reshape(shape).T
 
 
 def _without_truth(array: Any) -> Any:
@@ -427,25 +386,15 @@ def positions(batch: Any, feed: Feed, text: bool) -> Coded:
     """A class column whose cells are positions among the candidates of their row."""
     out = []
     for name in feed.columns:
-        column = batch.column(name)
-        inner = getattr(column.type, "value_type", column.type)
-        if pt.is_boolean(inner):
-            raise wrong_type(
-                plain(column),
-                name,
-                "the position of a candidate (0, 1, ...)",
-                "true and false are verdicts: call the column `correct`",
-            )
+        column = plain(batch.column(name))
+        if pt.is_boolean(getattr(column.type, "value_type", column.type)):
+            remedy = "true and false are verdicts: call the column `correct`"
+            raise wrong_type(column, name, "the position of a candidate (0, 1, ...)", remedy)
         out.append(encode_positions(seen(column, feed, name, text), name))
-    places = np.stack(out) if feed.wide else out[0]
-    distinct, codes = np.unique(places, return_inverse=True)
+    cells = np.stack(out) if feed.wide else out[0]
+    distinct, codes = np.unique(cells, return_inverse=True)
     unknown = int(np.count_nonzero(distinct < 0))  # -1, if any, comes first
-    return Coded(codes.reshape(places.shape) - unknown, distinct[unknown:].tolist())
-
-
-def extra(batch: Any, column: str) -> Array:
-    """A further column as it is: numbers, times or objects."""
-    return any_cells(plain(batch.column(column)), column, None, False, None)
+    return Coded(codes.reshape(cells.shape) - unknown, distinct[unknown:].tolist())
 
 
 _EXPECTED, _REMEDY = "an id (a string or an integer)", "write one id a row"
@@ -478,7 +427,101 @@ def key_array(values: Array, column: str, file: str | None) -> Any:
     try:
         cells = pa.array(values.tolist() if values.dtype.kind in "OU" else values, from_pandas=True)
     except (pa.ArrowException, ValueError, TypeError):
-        raise InputError(
-            _EXPECTED, got="cells of several types", file=file, column=column, remedy="make them one type"
-        ) from None
+        got, remedy = "cells of several types", "make them one type"
+        raise InputError(_EXPECTED, got=got, file=file, column=column, remedy=remedy) from None
     return key_cells(cells, column)
+
+
+# kind -> number of axes of an array, which of them is the sample's
+AXES_OF: dict[Kind, tuple[int, int]] = dict.fromkeys(("number", "ragged", "class", "truth"), (1, 0))
+AXES_OF |= dict.fromkeys(("text", "time", "key", "any", "raw"), (1, 0))
+AXES_OF |= {"numbers": (2, 0), "classes": (2, 1), "truths": (2, 1), "nested": (3, 1)}
+
+
+def check_axes(kind: Kind, given: int, shape: tuple[int, ...], column: str, file: str | None = None) -> None:
+    """An array has as many axes as its kind."""
+    if given != AXES_OF[kind][0]:
+        remedy = "save it with the axes of the predictions file"
+        if kind == "numbers" and given == 1:
+            remedy = (
+                "give each row one number a class; the probability of one positive class alone belongs in prob_<class>"
+            )
+        expected = f"an array with {AXES_OF[kind][0]} axes"
+        raise InputError(expected, got=f"shape {shape}", file=file, column=column, remedy=remedy)
+
+
+def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True) -> Any:
+    """An array as an Arrow column with one cell a sample; the empty string stands for an unknown class.
+
+    >>> column_of(np.array([[0, 1, 1], [0, 0, 1]]), "classes", "members").to_pylist()
+    [[0, 0], [1, 0], [1, 1]]
+    """
+    check_axes(kind, values.ndim, values.shape, column)
+    values = as_numpy(values)
+    if values.dtype.kind == "S":
+        values = np.char.decode(values, "utf-8")
+    values = np.moveaxis(values, AXES_OF[kind][1], 0)
+    flat = np.ascontiguousarray(values).reshape(-1)
+    nan_is_null = kind not in ("number", "numbers", "nested")
+    try:
+        # numbers that are all known lie as Arrow wants them; `pa.array` would import pandas to look at them
+        if flat.dtype.kind in "iu" or (flat.dtype.kind == "f" and not nan_is_null):
+            flat = flat.astype(flat.dtype.newbyteorder("="), copy=False)
+            cells = pa.Array.from_buffers(pa.from_numpy_dtype(flat.dtype), len(flat), [None, pa.py_buffer(flat)])
+        else:
+            coded = blank_is_null and kind in ("class", "classes") and flat.dtype.kind == "U"
+            cells = pa.array(flat, mask=flat == "" if coded else None, from_pandas=nan_is_null)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        raise _odd_cell(flat, column, str(error), max(flat.size // max(len(values), 1), 1)) from None
+    for size in reversed(values.shape[1:]):
+        if size == 0:
+            return pa.array([[]] * len(values))
+        cells = pa.FixedSizeListArray.from_arrays(cells, size)
+    return cells
+
+
+def _odd_cell(flat: Array, column: str, reason: str, per_row: int) -> InputError:
+    """The error that names the first cell whose type is not that of the cells before."""
+    cells = flat.tolist()
+    full = [i for i, cell in enumerate(cells) if cell is not None and cell == cell]
+    odd = next((i for i in full if isinstance(cells[i], str) != isinstance(cells[full[0]], str)), None)
+    if odd is None:
+        return InputError("values of one type", got=reason[:120], remedy="convert the array", column=column)
+    got = f"{cells[full[0]]!r} and {cells[odd]!r}"
+    return InputError("values of one type", got=got, column=column, remedy="make them one type", row=odd // per_row + 1)
+
+
+def _even(value: Any, column: str) -> Array:
+    """The array, unless it is made of lists of different lengths."""
+    if isinstance(value, (list, tuple)) and value and hasattr(value[0], "__len__") and not isinstance(value[0], str):
+        first = len(value[0])
+        for row, cell in enumerate(value, start=1):
+            if not hasattr(cell, "__len__") or len(cell) != first:
+                got = f"{len(cell)}" if hasattr(cell, "__len__") else repr(cell)
+                remedy = "give rows of the same length"
+                raise InputError(f"{first} entries in every list", got=got, row=row, column=column, remedy=remedy)
+    try:
+        return as_numpy(value)
+    except InputError as error:
+        raise InputError(error.expected, got=error.got, remedy=error.remedy, column=column) from None
+    except (ValueError, TypeError, RuntimeError, OverflowError) as error:
+        remedy = "give rows of the same length"
+        raise InputError("an array", got=str(error)[:120], column=column, remedy=remedy) from None
+
+
+def table_of(arrays: Mapping[str, Any], layout: Layout) -> Any:
+    """The columns that a layout uses as one table."""
+    columns: dict[str, Any] = {}
+    rows: tuple[str, int] | None = None
+    for name, kind in layout.kinds(layout.feeds.values()).items():
+        value = arrays[name]
+        if kind == "ragged":
+            ragged = value if isinstance(value, Ragged) else Ragged.from_rows(value)
+            columns[name] = pa.LargeListArray.from_arrays(ragged.offsets, ragged.values)
+        else:
+            columns[name] = column_of(_even(value, name), kind, name)
+        rows = rows or (name, len(columns[name]))
+        if len(columns[name]) != rows[1]:
+            expected = f"{rows[1]} entries, one a sample, as in {rows[0]}"
+            raise InputError(expected, got=f"{len(columns[name])}", remedy="align the arrays by sample", column=name)
+    return pa.table(columns)

@@ -24,8 +24,8 @@ from ..errors import InputError, OodometerError, UsageError
 from ..fields import FIELDS
 from .arrow import MemoryReader
 from .base import BATCH_ROWS
+from .cells import table_of
 from .columns import AXES, Layout
-from .npz import table_of
 from .parquet import write
 from .reader import Reader
 
@@ -159,6 +159,21 @@ def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Re
                 table = table.append_column(name, pa.array(array if array.dtype.kind == "M" else array.tolist()))
     names = {axis: tuple(map(str, as_numpy(own).tolist())) for axis, own in named.items()}
     return MemoryReader(table, None if classes is None else named_classes(classes), names)
+
+
+def table_of_columns(data: Mapping[str, Any]) -> Any:
+    """A mapping of columns as a table, in its order."""
+    bare = [str(name) for name, values in data.items() if isinstance(values, str) or not hasattr(values, "__len__")]
+    if bare or not data:
+        remedy = "give each column one entry a row"
+        raise InputError("columns: lists or arrays", got=f"{bare[0]} without rows" if bare else "none", remedy=remedy)
+    lengths = {name: len(values) for name, values in data.items()}
+    if len(set(lengths.values())) != 1:
+        raise InputError("columns of one length", got=str(lengths)[:80], remedy="align them by row")
+    try:
+        return pa.table({str(name): pa.array(list(values)) for name, values in data.items()})
+    except (pa.ArrowException, TypeError) as error:
+        raise InputError("columns whose cells are of one type", got=str(error)[:120], remedy="convert them") from error
 
 
 def with_lone(arrays: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> dict[str, str]:

@@ -16,7 +16,7 @@ from ..errors import InputError
 from ..kernels import mix
 from ..results.diagnosis import UserColumn
 from .base import Source
-from .cells import plain
+from .cells import column_of, plain
 from .encoding import (
     TEXT_FIGURES,
     TRUTHS,
@@ -29,7 +29,6 @@ from .encoding import (
     raw_numbers,
     text_figures,
 )
-from .npz import column_of
 
 _MOST_ROWS = 50_000  # of the reference that the encoding is learnt on
 _MOST_FEATURES = 50  # numbers that all categories together may take; more columns a domain classifier would reduce

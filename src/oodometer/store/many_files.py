@@ -22,7 +22,7 @@ from .files import ENDINGS, Stamp, format_of
 from .places import is_remote, list_remote, look_at, path_of, split_query
 from .predicates import may_match
 from .reader import Reader
-from .scan import DataSet, Piece
+from .scan import Piece
 from .where import Condition, none_left
 
 _HIDDEN = ("_", ".")  # what Spark and Hive leave beside the data: _SUCCESS, ._COPYING_, .crc
@@ -210,27 +210,20 @@ def open_files(
     opener: Callable[[str], tuple[Reader, Stamp]],
     asked: Collection[str] = (),
     where: Sequence[Condition] = (),
-) -> DataSet:
-    """Files as one; ``name`` is what errors call them all, ``opener`` gives the reader of one.
+) -> tuple[str, list[Piece], tuple[str, ...]]:
+    """Files as one: ``name``, which is what errors call them all, a piece for each that has rows, the shared columns.
 
-    The folders' ``name=value`` become columns; files whose folders say that ``where`` holds of none of their rows are
-    not opened. Raises `InputError` where files differ in the columns that fields are made of, or in the order of their
-    classes, where a column that is ``asked`` for is not in all of them, and where no file has rows.
+    ``opener`` gives the reader of one; the folders' ``name=value`` become columns; files whose folders say that
+    ``where`` holds of none of their rows are not opened. Raises `InputError` where files differ in the columns that
+    fields are made of or that are ``asked`` for, or in the order of their classes, and where no file has rows.
     """
     # what the folders of each file say; whole numbers where all say one
-    partitions = [partition_of(path) for path in paths]
-    numbers = {
-        name
-        for name in partitions[0]
-        if all(
-            (value := folder.get(name)) is not None and value.isdecimal() and str(int(value)) == value
-            for folder in partitions
-        )
-    }
-    folders = [
-        {name: int(value) if name in numbers and value is not None else value for name, value in folder.items()}
-        for folder in partitions
-    ]
+    folders: list[dict[str, Any]] = [dict(partition_of(path)) for path in paths]
+    for name_of in list(folders[0]):
+        values = [folder.get(name_of) for folder in folders]
+        if all(value is not None and value.isdecimal() and str(int(value)) == value for value in values):
+            for folder in folders:
+                folder[name_of] = int(folder[name_of])
     left = [i for i, values in enumerate(folders) if may_match(where, values)]
     settled = {condition.column for condition in where}.intersection(*(set(values) for values in folders))
     opened: list[tuple[Reader, Stamp]] = []
@@ -241,36 +234,25 @@ def open_files(
     if not left:
         raise none_left(where, name, f" in {len(paths)} files, by the names of their folders")
     _warn_of_two(opened, [folders[i] for i in left])
-    pieces = [
-        Piece(reader, {name: value for name, value in folders[i].items() if name not in reader.columns}, stamp=stamp)
-        for i, (reader, stamp) in zip(left, opened, strict=True)
-    ]
     # every file has the columns that count: a missing class or label would otherwise become a hole
-    first = pieces[0]
-    named: dict[str, Any] = {"classes": first.reader.classes, **first.reader.stated_names}
-    for piece in pieces[1:]:
-        for lacking, other in ((piece, first), (first, piece)):
-            missing = [
-                c
-                for c in other.columns
-                if c not in lacking.columns and (c in FIELDS or c in asked or c.startswith(tuple(WIDE)))
-            ]
+    columns = [dict.fromkeys((*reader.columns, *folders[i])) for i, (reader, _) in zip(left, opened, strict=True)]
+    first = opened[0][0]
+    named: dict[str, Any] = {"classes": first.classes, **first.stated_names}
+    for (reader, _), own_columns in zip(opened[1:], columns[1:], strict=True):
+        for lacking, here, other, there in (
+            (reader, own_columns, first, columns[0]),
+            (first, columns[0], reader, own_columns),
+        ):
+            missing = [c for c in there if c not in here and (c in FIELDS or c in asked or c.startswith(tuple(WIDE)))]
             if missing:
-                raise InputError(
-                    f"the columns of the other files, such as {other.file}",
-                    got=f"no {', '.join(missing[:4])}" + (" and more" if len(missing) > 4 else ""),
-                    column=missing[0],
-                    file=lacking.file,
-                    remedy="write all files with the same columns, or name those that have them by a pattern",
-                )
-        expected, got, remedy = (
-            f"numbers written as in {first.file}",
-            "another decimal sign",
-            "write all files in one way",
-        )
-        if piece.reader.comma != first.reader.comma:
-            raise InputError(expected, got=got, file=piece.file, remedy=remedy)
-        own: dict[str, Any] = {"classes": piece.reader.classes, **piece.reader.stated_names}
+                expected = f"the columns of the other files, such as {other.file}"
+                got = f"no {', '.join(missing[:4])}" + (" and more" if len(missing) > 4 else "")
+                remedy = "write all files with the same columns, or name those that have them by a pattern"
+                raise InputError(expected, got=got, column=missing[0], file=lacking.file, remedy=remedy)
+        if reader.comma != first.comma:
+            expected, remedy = f"numbers written as in {first.file}", "write all files in one way"
+            raise InputError(expected, got="another decimal sign", file=reader.file, remedy=remedy)
+        own: dict[str, Any] = {"classes": reader.classes, **reader.stated_names}
         for what in ["classes", *sorted({*named, *own} - {"classes"})]:
             wanted, got = (
                 "none" if names is None else ", ".join(map(str, names[:12]))
@@ -279,12 +261,15 @@ def open_files(
             if wanted != got:
                 expected = f"the names of {what} as in {first.file} ({wanted})"
                 remedy = "write all files with the same names in the same order"
-                raise InputError(expected, got=got, file=piece.file, remedy=remedy)
-    filled = tuple(piece for piece in pieces if piece.rows != 0)
-    if not filled:
+                raise InputError(expected, got=got, file=reader.file, remedy=remedy)
+    pieces = [
+        Piece(reader, {name: value for name, value in folders[i].items() if name not in reader.columns}, stamp=stamp)
+        for i, (reader, stamp) in zip(left, opened, strict=True)
+        if reader.rows != 0
+    ]
+    if not pieces:
         raise no_rows(name)
-    shared = set.intersection(*(set(piece.columns) for piece in pieces))
-    return DataSet(name, filled, tuple(c for c in pieces[0].columns if c in shared))
+    return name, pieces, tuple(c for c in columns[0] if all(c in own for own in columns))
 
 
 def _opened(paths: Sequence[str], opener: Callable[[str], tuple[Reader, Stamp]]) -> list[tuple[Reader, Stamp]]:

@@ -361,7 +361,7 @@ class RecordSource(Source):
         """Columns of the record, or fields with one value a row, as one Arrow record batch."""
         import pyarrow as pa
 
-        from .npz import column_of
+        from .cells import column_of
 
         record = self.record
         cells = {name: record.columns.get(name, getattr(record, name, None)) for name in columns}

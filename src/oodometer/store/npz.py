@@ -15,125 +15,17 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
-from ..arrays import Array, Ragged, as_numpy
+from ..arrays import Array, as_numpy
 from ..classes import ClassNames, named_classes
 from ..errors import InputError
 from ..fields import FIELDS
 from .base import rows_of_a_part
+from .cells import AXES_OF, check_axes, column_of
 from .columns import AXES, Kind, Layout, offsets_of
 from .files import check_unpacked, translated
 from .places import local_copy
 from .reader import Reader
 from .where import Condition
-
-_AXES: dict[Kind, tuple[int, int]] = {  # kind -> number of axes, which of them is the sample's
-    "number": (1, 0),
-    "numbers": (2, 0),
-    "ragged": (1, 0),
-    "nested": (3, 1),
-    "class": (1, 0),
-    "classes": (2, 1),
-    "truth": (1, 0),
-    "truths": (2, 1),
-    "text": (1, 0),
-    "time": (1, 0),
-    "key": (1, 0),
-    "any": (1, 0),
-    "raw": (1, 0),
-}
-
-
-def axes_remedy(kind: Kind, given: int) -> str:
-    """What to do about an array that has not as many axes as its kind."""
-    if kind == "numbers" and given == 1:
-        return "give each row one number a class; the probability of one positive class alone belongs in prob_<class>"
-    return "save it with the axes of the predictions file"
-
-
-def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True) -> Any:
-    """An array as an Arrow column with one cell a sample; the empty string stands for an unknown class.
-
-    >>> column_of(np.array([[0, 1, 1], [0, 0, 1]]), "classes", "members").to_pylist()
-    [[0, 0], [1, 0], [1, 1]]
-    """
-    if values.ndim != _AXES[kind][0]:
-        remedy = axes_remedy(kind, values.ndim)
-        raise InputError(
-            f"an array with {_AXES[kind][0]} axes", got=f"shape {values.shape}", column=column, remedy=remedy
-        )
-    values = as_numpy(values)
-    if values.dtype.kind == "S":
-        values = np.char.decode(values, "utf-8")
-    values = np.moveaxis(values, _AXES[kind][1], 0)
-    flat = np.ascontiguousarray(values).reshape(-1)
-    coded = blank_is_null and kind in ("class", "classes") and flat.dtype.kind == "U"
-    blank = flat == "" if coded else None
-    try:
-        cells = _cells(flat, blank, nan_is_null=kind not in ("number", "numbers", "nested"))
-    except (pa.ArrowException, ValueError, TypeError) as error:
-        raise _odd_cell(flat, column, str(error), max(flat.size // max(len(values), 1), 1)) from None
-    for size in reversed(values.shape[1:]):
-        if size == 0:
-            return pa.array([[]] * len(values))
-        cells = pa.FixedSizeListArray.from_arrays(cells, size)
-    return cells
-
-
-def _cells(flat: Array, blank: Array | None, nan_is_null: bool) -> Any:
-    # numbers that are all known lie as Arrow wants them; `pa.array` would import pandas, if installed, to look at them
-    if flat.dtype.kind in "iu" or (flat.dtype.kind == "f" and not nan_is_null):
-        flat = flat.astype(flat.dtype.newbyteorder("="), copy=False)
-        return pa.Array.from_buffers(pa.from_numpy_dtype(flat.dtype), len(flat), [None, pa.py_buffer(flat)])
-    return pa.array(flat, mask=blank, from_pandas=nan_is_null)
-
-
-def _odd_cell(flat: Array, column: str, reason: str, per_row: int) -> InputError:
-    """Name the first cell whose type is not that of the cells before."""
-    cells = flat.tolist()
-    full = [i for i, cell in enumerate(cells) if cell is not None and cell == cell]
-    odd = next((i for i in full if isinstance(cells[i], str) != isinstance(cells[full[0]], str)), None)
-    if odd is None:
-        return InputError("values of one type", got=reason[:120], remedy="convert the array", column=column)
-    got = f"{cells[full[0]]!r} and {cells[odd]!r}"
-    return InputError("values of one type", got=got, column=column, remedy="make them one type", row=odd // per_row + 1)
-
-
-def _even(value: Any, column: str) -> Array:
-    """The array, unless it is made of lists of different lengths."""
-    if isinstance(value, (list, tuple)) and value and hasattr(value[0], "__len__") and not isinstance(value[0], str):
-        first = len(value[0])
-        for row, cell in enumerate(value, start=1):
-            if not hasattr(cell, "__len__") or len(cell) != first:
-                got = f"{len(cell)}" if hasattr(cell, "__len__") else repr(cell)
-                remedy = "give rows of the same length"
-                raise InputError(f"{first} entries in every list", got=got, row=row, column=column, remedy=remedy)
-    try:
-        return as_numpy(value)
-    except InputError as error:
-        raise InputError(error.expected, got=error.got, remedy=error.remedy, column=column) from None
-    except (ValueError, TypeError, RuntimeError, OverflowError) as error:
-        raise InputError(
-            "an array", got=str(error)[:120], column=column, remedy="give rows of the same length"
-        ) from None
-
-
-def table_of(arrays: Mapping[str, Any], layout: Layout) -> Any:
-    """The columns that a layout uses as one table."""
-    columns: dict[str, Any] = {}
-    rows: tuple[str, int] | None = None
-    for name, kind in layout.kinds(layout.feeds.values()).items():
-        value = arrays[name]
-        if kind == "ragged":
-            ragged = value if isinstance(value, Ragged) else Ragged.from_rows(value)
-            columns[name] = pa.LargeListArray.from_arrays(ragged.offsets, ragged.values)
-        else:
-            columns[name] = column_of(_even(value, name), kind, name)
-        rows = rows or (name, len(columns[name]))
-        if len(columns[name]) != rows[1]:
-            expected = f"{rows[1]} entries, one a sample, as in {rows[0]}"
-            raise InputError(expected, got=f"{len(columns[name])}", remedy="align the arrays by sample", column=name)
-    return pa.table(columns)
-
 
 _HEADER = 1 << 17  # bytes; headers of arrays are shorter
 _PIECE = 1 << 20
@@ -214,11 +106,8 @@ class NpzReader(Reader):
                 shape = (self.members[offsets[name]].shape[0] - 1,)
             elif kind == "ragged":
                 shape = shape[:1] if len(shape) == 2 else ()
-            if len(shape) != _AXES[kind][0]:
-                expected = f"an array with {_AXES[kind][0]} axes"
-                got = f"shape {self.members[name].shape}"
-                raise InputError(expected, got=got, remedy=axes_remedy(kind, len(shape)), column=name, file=self.file)
-            length = shape[_AXES[kind][1]]
+            check_axes(kind, len(shape), self.members[name].shape, name, self.file)
+            length = shape[AXES_OF[kind][1]]
             rows = rows or (name, length)
             if length != rows[1]:
                 remedy = "align the arrays by sample"
@@ -289,7 +178,7 @@ class NpzReader(Reader):
             ends = np.concatenate([[0], np.cumsum(real.sum(axis=1))])
             return pa.LargeListArray.from_arrays(ends, block[real])
         return column_of(
-            self._range(raw, whole, name, _AXES[kind][1], start, stop), kind, name, "" not in (self.classes or ())
+            self._range(raw, whole, name, AXES_OF[kind][1], start, stop), kind, name, "" not in (self.classes or ())
         )
 
     def _range(self, raw: Any, whole: Mapping[str, Array], name: str, axis: int, start: int, stop: int) -> Array:

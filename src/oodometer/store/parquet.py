@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import IO, Any
 
@@ -17,7 +17,7 @@ from .columns import Kind
 from .files import Stamp, check_unpacked, translated
 from .places import is_remote, open_remote
 from .predicates import matches
-from .reader import Reader
+from .reader import Reader, runs_of
 from .where import Condition
 
 GROUP_ROWS = 131_072
@@ -83,7 +83,7 @@ class ParquetReader(Reader):
         """Ranges of row groups with about ``target_rows`` rows; groups that by their statistics hold no row for which
         the conditions hold are left out.
         """
-        left = set(range(self.start, self.start + len(self.groups)))
+        left: Collection[int] | None = None
         if where:
             with _opened(self.file) as file:
                 meta, schema = file.metadata, file.schema_arrow
@@ -95,23 +95,17 @@ class ParquetReader(Reader):
                 ]
                 left = {
                     n
-                    for n in left
+                    for n in range(len(self.groups))
                     if all(
-                        _may_match(meta.row_group(n).column(at), kind, condition) for condition, at, kind in decidable
+                        _may_match(meta.row_group(self.start + n).column(at), kind, condition)
+                        for condition, at, kind in decidable
                     )
                 }
-        out: list[tuple[Reader, int]] = []
-        size, first, before = rows_of_a_part(target_rows, self.rows), 0, 0  # of the range that is being gathered
-        for at, rows in enumerate((*self.groups, 0)):
-            gathered = sum(self.groups[first:at])
-            ends = at == len(self.groups) or self.start + at not in left
-            if gathered and (ends or gathered >= size):
-                groups = self.groups[first:at]
-                out.append((replace(self, rows=gathered, groups=groups, start=self.start + first), before))
-                first, before = at, before + gathered
-            if ends:
-                first, before = at + 1, before + rows
-        return out
+        rows = self.groups
+        return [
+            (replace(self, rows=sum(rows[a:b]), groups=rows[a:b], start=self.start + a), before)
+            for a, b, before in runs_of(rows, rows_of_a_part(target_rows, self.rows), left)
+        ]
 
 
 def _opened(path: str) -> Any:

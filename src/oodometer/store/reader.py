@@ -5,17 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from ..classes import ClassNames
-from ..errors import InputError
-from .base import Each, rows_of_a_part
+from .base import rows_of_a_part
 from .columns import Kind, Layout
-from .files import Stamp, is_packed, known_files
 
 if TYPE_CHECKING:
     from .where import Condition
@@ -139,8 +136,23 @@ class Reader(ABC):
         return [(self, 0)]
 
 
-_SMALL = 4 << 20  # bytes of a file alone that is not worth cutting
-_TYPE = "type of "
+def runs_of(groups: Sequence[int], size: int, left: Collection[int] | None = None) -> Iterator[tuple[int, int, int]]:
+    """Neighbouring groups of rows with ``size`` rows together: the first, the one after the last, and the rows before
+    them. Those not ``left`` are in no run.
+
+    >>> list(runs_of([4, 4, 4, 4], 8)), list(runs_of([4, 4, 4], 8, {0, 2}))
+    ([(0, 2, 0), (2, 4, 8)], [(0, 1, 0), (2, 3, 8)])
+    """
+    first = before = rows = 0
+    for at, count in enumerate((*groups, 0)):
+        ends = at == len(groups) or (left is not None and at not in left)
+        if rows and (ends or rows >= size):
+            yield first, at, before
+            first, before, rows = at, before + rows, 0
+        if ends:
+            first, before = at + 1, before + count
+        else:
+            rows += count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,14 +185,14 @@ class TextReader(Reader):
     def index(self) -> TextIndex:
         """How many rows the whole file has, by one pass, and where it may be cut."""
 
+    @abstractmethod
     def type_of(self, column: str) -> str:
         """The type of a column that no name gives; a pass finds it where ``finds_types`` says so."""
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def agreeing(cls, readers: Sequence[Self], types: Mapping[str, Sequence[str]]) -> list[Self]:
         """Readers that read columns, whose types in each of them are given, alike."""
-        return list(readers)
 
     def split(self, target_rows: int, where: Sequence[Condition] = ()) -> list[tuple[Reader, int]]:
         """Ranges of at least ``target_rows`` rows, where the file may be cut; else the whole."""
@@ -195,57 +207,3 @@ class TextReader(Reader):
             (replace(self, start=start, end=end, before=before, rows=after - before, marks=()), before)
             for (start, before), (end, after) in zip(cuts, ends, strict=True)
         ]
-
-
-def counted(
-    readers: Sequence[TextReader],
-    stamps: Sequence[Stamp | None],
-    columns: Collection[str],
-    each: Each,
-    size: int | None = None,
-) -> list[TextReader]:
-    """Readers of whole files that know their rows; types of ``columns`` agree in all of them.
-
-    Files are looked at on whatever ``each`` runs, those that are known already (`known_files`) not at all. ``size`` is
-    that of a file alone: a small one, or one that is packed, is one part, and its rows need not be known.
-    """
-    known, kind = known_files(), type(readers[0])
-    wanted = [name for name in columns if all(name in reader.columns for reader in readers)]
-    cut = size is None or (size > _SMALL and not is_packed(readers[0].file))
-    facts_wanted = [*["index"] * cut, *(f"{_TYPE}{name}" for name in wanted if kind.finds_types)]
-    files = list(zip(readers, stamps, strict=True))
-    facts = [
-        {what: fact for what in facts_wanted if (fact := known.get(reader.file, stamp, what)) is not None}
-        for reader, stamp in files
-    ]
-    lacking = [i for i, own in enumerate(facts) if len(own) < len(facts_wanted)]
-    for i, looked in zip(lacking, each(partial(_look, asked=facts_wanted), [files[i] for i in lacking]), strict=True):
-        facts[i] = looked
-        for what, fact in looked.items():
-            known.put(readers[i].file, stamps[i], what, fact)
-    types = {
-        name: [own.get(f"{_TYPE}{name}") or reader.type_of(name) for own, reader in zip(facts, readers, strict=True)]
-        for name in wanted
-    }
-    out = kind.agreeing(readers, types)
-    if not cut:
-        return out
-    indexes = [own["index"] for own in facts]
-    return [
-        replace(reader, rows=rows, marks=tuple((at, before) for at, before in marks))
-        for reader, (rows, marks) in zip(out, indexes, strict=True)
-    ]
-
-
-def _look(file: tuple[TextReader, Stamp | None], asked: Sequence[str]) -> dict[str, Any]:
-    """What a pass over a file finds: its index, and types of columns."""
-    reader, stamp = file
-    try:
-        return {
-            what: reader.type_of(what.removeprefix(_TYPE)) if what.startswith(_TYPE) else [*reader.index()]
-            for what in asked
-        }
-    except InputError:
-        if stamp is not None:
-            stamp.verify(reader.file)  # a file that changed meanwhile is the better explanation
-        raise

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..classes import ClassNames
-from ..errors import InputError, OodometerError
+import numpy as np
+
+from ..classes import NO_ANSWER, ClassNames, is_missing_word
+from ..errors import InputError
 from ..fields import FIELDS, refuse_classes_beside_positions
 from ..predictions import Predictions
 from .artifact_cache import checksum
@@ -29,181 +32,89 @@ from .base import (
     order_along,
     order_of,
 )
-from .columns import AXES, INDEX, Kind, Layout
-from .files import known_files
-from .places import is_remote
-from .scan import DataSet, Piece, Plan, counted_pieces, row_at, seen_classes, two_classes
+from .columns import AXES, INDEX, Kind, Layout, class_names
+from .files import is_packed, known_files
+from .reader import TextReader
+from .scan import FilePart, Piece, Plan
 from .where import Condition, bound, none_left, said
 
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
 
-
-@dataclass(frozen=True)
-class PiecePart(Part):
-    """A piece of a data set, and how its columns become fields; ``where`` is what holds of its rows."""
-
-    piece: Piece
-    plan: Plan
-    name: str | None
-    where: tuple[Condition, ...] = ()
-
-    @property
-    def first_row(self) -> int:
-        """The first row from the data set's start."""
-        return self.piece.before or 0
-
-    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
-        """Read, decode and check batch after batch; rows in errors count from the file's start."""
-        piece, layout, file, done = self.piece, self.plan.layout, self.piece.file, 0
-        plan = replace(self.plan, feeds=layout.select(fields), rows=max(1, rows))
-        piece.verify()
-        if not plan.feeds:
-            expected = f"one of the fields {', '.join(fields or ())}"
-            remedy = "add the column, or rename one with --map theirs=ours"
-            raise InputError(expected, got=", ".join(layout.columns[:12]), file=file, remedy=remedy)
-        chunks = piece.chunks(plan)
-        while True:
-            try:
-                chunk = next(chunks, None)
-            except OodometerError:
-                piece.verify()  # a file that changed meanwhile is the better explanation
-                raise
-            if chunk is None:
-                break
-            arrays, places = chunk
-            before = piece.in_file + done  # only the first rows of a file tell logits from probabilities
-            try:
-                record = Predictions.from_arrays(
-                    classes=plan.classes,
-                    names=plan.names,
-                    source=file,
-                    first_row=before,
-                    positions=plan.positions,
-                    **arrays,
-                )
-            except InputError as error:
-                if error.row is not None:
-                    error.row = row_at(places, error.row - before - 1) + 1
-                raise layout.placed(error) from None
-            if self.where:  # errors that come later count the rows that are left
-                record = replace(record, source=f"{self.name or piece.reader.form} where {said(self.where)}")
-            elif file != self.name or piece.in_file != self.first_row:  # of several files
-                record = replace(record, source=self.name)
-            record = replace(record, first_row=self.first_row + done)
-            done += record.rows
-            yield record
-        if not done and not self.first_row and file == self.name and not self.where:
-            raise no_rows(file)
-        if piece.rows is not None and done != piece.rows:
-            remedy = "check what wrote it, and report it to oodometer: the file is not read"
-            raise InputError(f"{piece.rows} rows, as they were counted before", got=f"{done}", file=file, remedy=remedy)
-
-    def identity(self) -> str | None:
-        """The file as it is, the rows in it, and how its columns are understood."""
-        piece = self.piece
-        if piece.stamp is None or piece.file is None:
-            return None
-        file = piece.file if is_remote(piece.file) else os.path.abspath(piece.file)
-        rows = (piece.reader.form, piece.rows, self.first_row, piece.in_file, piece.stamp.size, piece.stamp.changed)
-        content = known_files().mark(piece.file, piece.stamp)
-        return checksum(file, content, repr(rows), repr(self.plan), piece.cast)
-
-    def span(self) -> tuple[int, int] | None:
-        """As its rows were counted."""
-        return None if self.piece.rows is None else (self.first_row, self.first_row + self.piece.rows)
+_SMALL = 4 << 20  # bytes of a file alone that is not worth cutting
+_TYPE = "type of "
 
 
-@dataclass(frozen=True)
-class ChainedParts(Part):
-    """Parts of which only a pass tells how many rows they have, read one after another."""
+def _look(piece: Piece, asked: Sequence[str]) -> dict[str, Any]:
+    """What a pass over a text file finds: its index, and types of columns."""
+    reader: Any = piece.reader
+    try:
+        return {
+            what: reader.type_of(what.removeprefix(_TYPE)) if what.startswith(_TYPE) else [*reader.index()]
+            for what in asked
+        }
+    except InputError:
+        piece.verify()  # a file that changed meanwhile is the better explanation
+        raise
 
-    parts: tuple[PiecePart, ...]
-    name: str | None
-    where: tuple[Condition, ...] = ()
 
-    def identity(self) -> str | None:
-        """All files as they are."""
-        own = [part.identity() for part in self.parts]
-        return None if None in own else checksum(*map(str, own))
-
-    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
-        """Part after part; ``first_row`` counts through all. `InputError` where they have no row."""
-        done = 0
-        wanted = None if fields is None else tuple(fields)
-        for part in self.parts:
-            for record in replace(part, piece=replace(part.piece, before=done)).batches(wanted, rows):
-                done += record.rows
-                yield record
-        if not done:
-            raise none_left(self.where, self.name) if self.where else no_rows(self.name)
+def _rows_of(pieces: Sequence[Piece]) -> int | None:
+    rows = [piece.rows for piece in pieces]
+    return None if None in rows else sum(n for n in rows if n is not None)
 
 
 class ReaderSource(Source):
-    """A data set, its columns understood; classes are settled when they are first needed."""
+    """Files of the same columns, one after another, or a table in memory; ``path`` is what they are called together.
+
+    ``columns`` are those that all files have. Classes are settled when they are first needed.
+    """
 
     def __init__(
         self,
-        data: DataSet,
-        layout: Layout,
-        wanted: Axes | None,
-        encoding: FeatureEncoding | None = None,
-        held: Any = None,
-        where: tuple[Condition, ...] = (),
-        counted: DataSet | None = None,
-    ) -> None:
-        self.data, self.encoding, self.where = data, encoding, where
-        self._held = held  # what must live as long as this: the temporary file of a frame
-        self.raw_text, self.decimal_comma = data.first.text, data.first.comma
-        self.path = data.path
-        self.name = data.name + (f" where {said(where)}" if where else "")
-        self.columns = tuple(c or INDEX for c in layout.columns if c != "__index_level_0__")
-        self.layout, self._wanted, self._rows = layout, wanted, data.rows
-        self._settled: Plan | None = None
-        self._counted = counted
-
-    @classmethod
-    def over(
-        cls,
-        data: DataSet,
+        opened: tuple[str | None, Sequence[Piece], tuple[str, ...]],
         wanted: Axes | None,
         mapping: Mapping[str, str] | None,
         extra: Iterable[str],
         where: Sequence[Condition] = (),
-    ) -> ReaderSource:
-        """Understand the columns of a data set; ``where`` says which of its rows are left."""
-        layout = Layout.parse(data.columns, mapping, tuple(extra), data.path)
+    ) -> None:
+        path, pieces, columns = opened
+        self.path, self._wanted = path, wanted
+        self.layout = layout = Layout.parse(columns, mapping, tuple(extra), path)
         try:
-            data = data.bound(layout)
+            pieces = [replace(piece, reader=piece.reader.bound(layout)) for piece in pieces]
         except InputError as error:
-            raise error.at(file=data.path) from None
-        if data.rows == 0:
-            raise no_rows(data.path)
-        conditions = bound(where, layout, data.path)
-        source = cls(data.filtered(conditions), layout, wanted, where=conditions)
+            raise error.at(file=path) from None
+        if _rows_of(pieces) == 0:
+            raise no_rows(path)
+        self.where = bound(where, layout, path)
+        if self.where:
+            from .predicates import may_match
+
+            pieces = [
+                replace(piece, where=tuple(one for one in self.where if one.column not in piece.values))
+                for piece in pieces
+                if may_match(self.where, piece.values)
+            ]
+            if not pieces:
+                raise none_left(self.where, path)
         if layout.wide_classes is not None:
-            layout.aligned((wanted.classes if wanted is not None else None) or layout.wide_classes, data.path)
-        return source
+            layout.aligned((wanted.classes if wanted is not None else None) or layout.wide_classes, path)
+        self.pieces = tuple(pieces)
+        self.first = pieces[0].reader  # what is the same in all files stands in the reader of the first
+        self.raw_text, self.decimal_comma = self.first.text, self.first.comma
+        self.name = (path or self.first.form) + (f" where {said(self.where)}" if where else "")
+        self.columns = tuple(c or INDEX for c in layout.columns if c != "__index_level_0__")
+        self._rows = _rows_of(pieces)
+        self._settled: Plan | None = None
+        self._counted: tuple[Piece, ...] | None = None
+        self.kept_alive: Any = None  # what must live as long as this: the temporary file of a frame
 
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Fields that the columns give."""
-        return self.layout.fields
-
-    @property
-    def classes(self) -> ClassNames | None:
-        """Classes as given, else as columns name them, else as many as lists are long, else those that occur."""
-        return self._plan.classes
-
-    @property
-    def lone_class(self) -> int | str | None:
-        """The class that the one column of a binary model is about; None where every class has one, or none has."""
-        return self.layout.lone_class
-
-    @property
-    def rows(self) -> int | None:
-        """Rows, None for CSV and JSONL until a pass was made."""
-        return self._rows
+    fields = property(lambda self: self.layout.fields)
+    classes = property(
+        lambda self: self._plan.classes
+    )  # given, else named by columns, else as many as lists, else seen
+    lone_class = property(lambda self: self.layout.lone_class)
+    rows = property(lambda self: self._rows)  # None for CSV and JSONL until a pass was made
 
     def holds(self, column: str) -> bool:
         """Whether the file has the column, under this name or renamed to it."""
@@ -222,7 +133,7 @@ class ReaderSource(Source):
     def _each_batch(self, kinds: Mapping[str, Kind], work: Callable[[Any], Any]) -> Iterator[Any]:
         """What ``work`` gives for each batch of one pass; its errors name the file and the row in it."""
         total = 0
-        for piece in self.data.pieces:
+        for piece in self.pieces:
             for batch, places in piece.tables(kinds, BATCH_ROWS):
                 with piece.located(places):
                     result = work(batch)
@@ -235,7 +146,8 @@ class ReaderSource(Source):
         """Columns of the file that feed no field, without an index that has no name."""
         fed = {column for feed in self.layout.feeds.values() for column in feed.columns}
         fed |= {self.layout.where.get(INDEX, INDEX)} - {INDEX}
-        return tuple(c for c in self.layout.columns if c not in fed and self.data.holds_cells(c))
+        values = self.pieces[0].values
+        return tuple(c for c in self.layout.columns if c not in fed and (c in values or self.first.holds_cells(c)))
 
     def raw(self, columns: Sequence[str]) -> Iterator[Any]:
         """One pass over the columns."""
@@ -253,28 +165,29 @@ class ReaderSource(Source):
             raise no_column(column, self.columns, self.path)
         return self.layout.where[column]
 
+    def _as(self, **changes: Any) -> ReaderSource:
+        """The same rows, understood in another way."""
+        out = copy(self)
+        vars(out).update(_settled=None, _rows=_rows_of(self.pieces), **changes)
+        return out
+
     def encoded(self, encoding: FeatureEncoding) -> ReaderSource:
         """The same file, its features made of its own columns."""
         layout = self.layout.with_inputs([self._theirs(user.name) for user in encoding.users])
-        return self._as(layout, self._wanted, encoding)
-
-    def _as(self, layout: Layout, wanted: Axes | None, encoding: FeatureEncoding | None) -> ReaderSource:
-        """The same rows, understood in another way."""
-        return ReaderSource(self.data, layout, wanted, encoding, self._held, self.where, self._counted)
+        return self._as(layout=layout, encoding=encoding)
 
     @property
     def axes(self) -> Axes:
         """Names along the axes as they are read; the order of lists where they, or a user, named their entries."""
         plan, layout = self._plan, self.layout
-        sizes = {AXES[n]: len(f.columns) for n, f in layout.feeds.items() if n in AXES and f.wide}
+        wide = {AXES[name]: feed for name, feed in layout.feeds.items() if name in AXES and feed.wide}
+        sizes = {axis: len(feed.columns) for axis, feed in wide.items()}
         sizes |= {AXES[n]: width for n, width in plan.widths.items() if n in AXES}
         listed: dict[str, tuple[int | str, ...]] = {
-            axis: own
-            for axis, own in self.data.first.stated_names.items()
-            if not any(f.wide and AXES.get(n) == axis for n, f in layout.feeds.items())
+            axis: own for axis, own in self.first.stated_names.items() if axis not in wide
         }
-        if self.data.first.classes is not None and layout.wide_classes is None:
-            listed["class"] = self.data.first.classes
+        if self.first.classes is not None and layout.wide_classes is None:
+            listed["class"] = self.first.classes
         if self._wanted is not None:  # what a user said of lists holds for those that follow
             listed |= self._wanted.listed
         return Axes(plan.classes, plan.named, sizes, listed, plan.positions)
@@ -285,49 +198,109 @@ class ReaderSource(Source):
             return self
         if self._wanted is not None:  # lists that were given names keep them
             axes = replace(axes, listed={**axes.listed, **self._wanted.listed})
-        return self._as(self.layout, axes, self.encoding)
+        return self._as(_wanted=axes)
 
-    def counted(self, each: Each = in_threads) -> DataSet:
-        """The data set that knows the rows of its text files, and reads columns alike in all of them."""
-        if self._counted is None:
-            try:
-                loose = [condition.column for condition in self.where if condition.kind == "any"]
-                self._counted = self.data.counted(each, dict.fromkeys([*self.layout.extra.values(), *loose]))
-            except InputError as error:
-                raise error.at(file=self.path) from None
+    def counted(self, each: Each = in_threads) -> tuple[Piece, ...]:
+        """The pieces that know the rows of their text files, and read columns of the user alike in all of them; of
+        several files those without rows are left out.
+
+        ``each`` looks at the files, at those that are known already (`known_files`) not at all. A small file alone, or
+        one that is packed, is one part, and its rows need not be known.
+        """
+        if self._counted is not None:
+            return self._counted
+        first, pieces = self.first, self.pieces
+        if not isinstance(first, TextReader):
+            return pieces
+        readers: Any = [piece.reader for piece in pieces]
+        loose = [*self.layout.extra.values(), *(one.column for one in self.where if one.kind == "any")]
+        columns = [name for name in dict.fromkeys(loose) if all(name in reader.columns for reader in readers)]
+        alone, stamp = self.path == first.file, pieces[0].stamp
+        try:
+            cut = not alone or (stamp is not None and stamp.size > _SMALL and not is_packed(first.file))
+            known, asked = known_files(), ["index"] * cut + [_TYPE + name for name in columns if first.finds_types]
+            facts = [
+                {what: fact for what in asked if (fact := known.get(str(one.file), one.stamp, what)) is not None}
+                for one in pieces
+            ]
+            lacking = [i for i, own in enumerate(facts) if len(own) < len(asked)]
+            looked = each(partial(_look, asked=asked), [pieces[i] for i in lacking])
+            for i, facts[i] in zip(lacking, looked, strict=True):
+                for what, fact in facts[i].items():
+                    known.put(str(pieces[i].file), pieces[i].stamp, what, fact)
+            types = {
+                name: [
+                    own.get(_TYPE + name) or reader.type_of(name) for own, reader in zip(facts, readers, strict=True)
+                ]
+                for name in columns
+            }
+            readers = first.agreeing(readers, types)
+        except InputError as error:
+            raise error.at(file=self.path) from None
+        if cut:
+            indexes = [own["index"] for own in facts]
+            readers = [
+                replace(reader, rows=rows, marks=tuple(map(tuple, marks)))
+                for reader, (rows, marks) in zip(readers, indexes, strict=True)
+            ]
+        pairs = zip(pieces, readers, strict=True)
+        self._counted = tuple(replace(piece, reader=reader) for piece, reader in pairs if reader.rows or alone)
+        if not self._counted:
+            raise no_rows(self.path)
         return self._counted
 
-    def pieces(self, target_rows: int, each: Each = in_threads) -> list[Piece]:
-        """Consecutive rows, and how many rows are before each; `InputError` where no row is left."""
-        pieces = self.counted(each).split(max(1, target_rows))
-        if self.where:
-            pieces = counted_pieces(pieces, each)
-            if not pieces:
-                raise none_left(self.where, self.path)
-            if not self.raw_text:  # as where all rows are read: text does not tell how many there are
-                self._rows = sum(piece.rows or 0 for piece in pieces)
-        return pieces
+    def ranges(self, target_rows: int, each: Each = in_threads) -> list[Piece]:
+        """Pieces of about so many rows that know how many are before them, none with rows of two files.
+
+        Where conditions leave rows out, ``each`` counts what is left of those that are not known (`known_files`), and
+        pieces without any go; `InputError` where none is left.
+        """
+        pieces: list[Piece] = []
+        whole = self.counted(each)
+        before = 0 if _rows_of(whole) is not None or len(whole) == 1 else None
+        for piece in whole:
+            for reader, done in piece.reader.split(max(1, target_rows), piece.where):
+                begin = None if before is None else before + done
+                pieces.append(replace(piece, reader=reader, in_file=done, before=begin))
+            before = None if before is None else before + (piece.rows or 0)
+        if not self.where:
+            return pieces
+        known, out, before = known_files(), [], 0
+        names = [f"left {checksum(str(piece.in_file), piece.cast)}" for piece in pieces]
+        counts = [
+            known.get(str(piece.file), piece.stamp, name) if piece.where else piece.rows
+            for piece, name in zip(pieces, names, strict=True)
+        ]
+        lacking = [i for i, count in enumerate(counts) if count is None]
+        for i, counts[i] in zip(lacking, each(Piece.count, [pieces[i] for i in lacking]), strict=True):
+            if pieces[i].file is not None:
+                known.put(str(pieces[i].file), pieces[i].stamp, names[i], counts[i])
+        for piece, count in zip(pieces, counts, strict=True):
+            out += [replace(piece, left=count, before=before)] if count else []
+            before += count or 0
+        if not out:
+            raise none_left(self.where, self.path)
+        if not self.raw_text:  # as where all rows are read: text does not tell how many there are
+            self._rows = before
+        return out
 
     def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
         """Ranges of row groups, record batches or rows, or of the bytes of text."""
-        pieces = self.pieces(target_rows, each)
-        parts = list(map(self._part, pieces))
-        if any(piece.before is None for piece in pieces):
-            return [ChainedParts(tuple(parts), self.path)]
-        return list(parts)
+        pieces = self.ranges(target_rows, each)
+        together = any(piece.before is None for piece in pieces)  # one after another: only a pass tells their rows
+        return [self._part(some) for some in ([tuple(pieces)] if together else [(piece,) for piece in pieces])]
 
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
         """One pass over everything."""
         done = 0
-        data = self.counted() if self.layout.extra or self.where else self.data  # whose types must agree
-        parts = ChainedParts(tuple(map(self._part, data.split())), self.path, self.where)
-        for record in parts.batches(fields, rows):
+        pieces = self.counted() if self.layout.extra or self.where else self.pieces  # whose types must agree
+        for record in self._part(pieces).batches(fields, rows):
             done += record.rows
             yield record
         self._rows = done
 
-    def _part(self, piece: Piece) -> PiecePart:
-        return PiecePart(piece, self._plan, self.path, self.where)
+    def _part(self, pieces: tuple[Piece, ...]) -> FilePart:
+        return FilePart(pieces, self._plan, self.path, self.where)
 
     @property
     def _plan(self) -> Plan:
@@ -335,29 +308,28 @@ class ReaderSource(Source):
             try:
                 self._settled = self._settle()
             except InputError as error:
-                for piece in self.data.pieces:
+                for piece in self.pieces:
                     piece.verify()
                 raise error.at(file=self.path) from None
         return self._settled
 
     def _settle(self) -> Plan:
         layout, wanted = self.layout, self._wanted or Axes()
-        widths = self.data.widths(layout) | ({} if self.encoding is None else {"features": self.encoding.width})
+        widths = self._widths() | ({} if self.encoding is None else {"features": self.encoding.width})
         inner = widths.pop("classes", None)
         listed = [n for n, field in FIELDS.items() if field.of_classes and n in widths]
         width = next((widths[n] for n in listed if FIELDS[n].kind == "numbers"), inner)
         orders: dict[str, Order] = {}
         if self._has_positions(wanted):
             layout, named = self._settle_axes(layout, widths, orders)
-            return Plan(layout, (), None, widths, orders, named, positions=True, encoding=self.encoding)
-        own = self._own_classes(width)
-        classes = wanted.classes
+            return Plan(layout, None, widths, orders, named, positions=True, encoding=self.encoding)
+        own, classes = self._own_classes(width), wanted.classes
         if classes is None:
             classes = own if own is not None or width is None else tuple(range(width))
         if classes is None and layout.lone_class is not None:
-            classes = two_classes(self.data, layout, layout.lone_class)
+            classes = self._two_classes(layout.lone_class)
         if classes is None:
-            classes = seen_classes(self.data, layout)
+            classes = self._seen_classes()
         elif width is not None:
             column = layout.feeds[listed[0]].columns[0]
             if width != len(classes):
@@ -371,11 +343,27 @@ class ReaderSource(Source):
         if classes is not None:
             layout = layout.aligned(classes, self.path)
         layout, named = self._settle_axes(layout, widths, orders)
-        return Plan(layout, (), classes, widths, orders, named, encoding=self.encoding, others=wanted.others)
+        return Plan(layout, classes, widths, orders, named, encoding=self.encoding, others=wanted.others)
+
+    def _widths(self) -> dict[str, int]:
+        """Lengths of the lists in list columns, as the first row has them; nothing where there is no row."""
+        from . import cells as decode
+
+        lists = ("numbers", "nested", "classes", "truths")
+        feeds = [feed for feed in self.layout.feeds.values() if not feed.wide and feed.kind in lists]
+        out: dict[str, int] = {}
+        for piece in self.pieces if feeds else ():
+            for batch, places in piece.tables(self.layout.kinds(feeds, extra=False), 1):
+                if batch.num_rows:
+                    with piece.located(places):
+                        for feed in feeds:
+                            out |= decode.widths(decode.plain(batch.column(feed.columns[0])).slice(0, 1), feed)
+                    return out
+        return out
 
     def _has_positions(self, wanted: Axes) -> bool:
         """Whether labels are positions among candidates, here or in the source to follow; then neither has classes."""
-        layout, stated = self.layout, self.data.first.classes if self.data.first.binding else None
+        layout, stated = self.layout, self.first.classes if self.first.binding else None
         if layout.positions is not None:
             column = layout.feeds[layout.positions].columns[0]
             check_kind(True, wanted, column, self.path)
@@ -388,22 +376,76 @@ class ReaderSource(Source):
 
     def _own_classes(self, width: int | None) -> ClassNames | None:
         """The names that the data give their classes, in the order of their lists; `InputError` where two disagree."""
-        stated, wide = self.data.first.classes, self.layout.wide_classes
+        stated, wide = self.first.classes, self.layout.wide_classes
         if stated is None:
             return wide
         if wide is not None:
             if sorted(map(str, stated)) == sorted(map(str, wide)):
                 return stated  # the names beside the columns know their types
-            if not self.data.first.binding:
+            if not self.first.binding:
                 return wide
             expected = f"classes that are those of the columns ({', '.join(map(str, wide[:6]))})"
             got = ", ".join(map(str, stated[:6]))
             raise InputError(expected, got=got, column="classes", remedy="name the classes once")
         if width is not None and len(stated) != width:
-            expected = f"{width} class names, as many as lists have entries"
-            got = f"{len(stated)}"
-            raise InputError(expected, got=got, column="classes", remedy="name every class once, in their order")
+            expected, remedy = (
+                f"{width} class names, as many as lists have entries",
+                "name every class once, in their order",
+            )
+            raise InputError(expected, got=f"{len(stated)}", column="classes", remedy=remedy)
         return stated
+
+    def _seen_classes(self) -> ClassNames | None:
+        """The sorted distinct classes of the class columns, by one pass; all integers or all strings."""
+        from . import cells as decode
+
+        feeds = tuple(f for f in self.layout.feeds.values() if f.kind in ("class", "classes"))
+        if not feeds:
+            return None
+        text, answered, kinds = self.first.text, True, self.layout.kinds(feeds, extra=False)
+        wanted = [(feed, name) for feed in feeds for name in feed.columns]
+        at: dict[Any, tuple[str, str | None, int]] = {}  # where each class comes first
+        others: set[Any] = set()
+        labels: set[Any] = set()
+        for piece in self.pieces:
+            for batch, places in piece.tables(kinds, BATCH_ROWS):
+                for feed, name in wanted:
+                    with piece.located(places):
+                        coded = decode.seen(batch.column(name), feed, name, text)
+                    (labels if feed.field == "label" else others).update(coded.values)
+                    answered &= feed.field != "prediction" or not bool((coded.codes < 0).any())
+                    for code, value in enumerate(coded.values):
+                        if value not in at and (hits := coded.codes == code).any():
+                            row = int(places[np.unravel_index(np.argmax(hits), hits.shape)[-1]])
+                            at[value] = name, piece.file, row + 1
+        classes = others | {value for value in labels if not is_missing_word(value)}
+        classes.discard(None)
+        if not answered:
+            return (*sorted(map(str, classes)), NO_ANSWER)
+        numbers = {
+            value: not isinstance(value, str) or (text and isinstance(class_names([value])[0], int))
+            for value in classes
+        }
+        if len(set(numbers.values())) < 2:
+            return tuple(sorted(int(value) for value in classes)) if all(numbers.values()) else tuple(sorted(classes))
+        order = sorted((value for value in at if value in classes), key=lambda value: value not in others)
+        first = order[0]
+        other = next(value for value in order if numbers[value] != numbers[first])
+        expected, got = "classes of one type, all integers or all strings", f"{first!r} and {other!r}"
+        column, file, row = at[other]
+        raise InputError(expected, got=got, column=column, file=file, row=row, remedy="make them one type")
+
+    def _two_classes(self, positive: int | str) -> ClassNames:
+        """The classes of a binary model with one column: 0 and 1, else that of the column and the other one seen."""
+        if positive in (0, 1):
+            return (0, 1)
+        seen = self._seen_classes() or ()
+        classes = (*seen, *([] if str(positive) in map(str, seen) else [positive]))
+        if len(classes) != 2:
+            column = next(feed.columns[0] for feed in self.layout.wide_of_classes if feed.lone)
+            expected, got = f"two classes, {positive!r} and another one", ", ".join(map(repr, classes[:6]))
+            raise InputError(expected, got=got, column=column, remedy="name both, --classes a,b")
+        return tuple(sorted(classes, key=str))
 
     def _settle_axes(
         self, layout: Layout, widths: Mapping[str, int], orders: dict[str, Order]
@@ -415,12 +457,14 @@ class ReaderSource(Source):
             size = None if feed is None else len(feed.columns) if feed.wide else widths.get(name)
             if feed is None or size is None:
                 continue
-            own = feed.names if feed.wide else self.data.first.stated_names.get(axis)
+            own = feed.names if feed.wide else self.first.stated_names.get(axis)
             if feed.kind == "raw" and self.encoding is not None:
                 own = self.encoding.names
             if own is not None and (len(own) != size or len(set(own)) < size):
-                expected = f"{size} distinct names, one for each {axis}"
-                remedy = "name every entry once, in their order"
+                expected, remedy = (
+                    f"{size} distinct names, one for each {axis}",
+                    "name every entry once, in their order",
+                )
                 raise InputError(expected, got=f"{len(own)}", column=f"names_{axis}", remedy=remedy)
             order, own = order_along(axis, own, size, feed.wide, self._wanted or Axes(), self.path)
             if order is not None:

@@ -1,8 +1,9 @@
-"""Scan: the rows of files, or of a table in memory, that conditions hold of, batch by batch with their places."""
+"""Scan: the rows of files, or of a table in memory, that conditions hold of, batch by batch, as checked records."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -10,57 +11,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Array, Coded
-from ..classes import NO_ANSWER, ClassNames, is_missing_word
+from ..classes import ClassNames
 from ..errors import InputError, OodometerError, UsageError
 from ..fields import FIELDS
+from ..predictions import Predictions
 from .artifact_cache import checksum
-from .base import Each, Order, no_rows
-from .columns import AXES, Feed, Kind, Layout, class_names
+from .base import BATCH_ROWS, Order, Part, no_rows
+from .columns import AXES, Feed, Kind, Layout
 from .files import Stamp, known_files, translated
-from .reader import Reader, TextReader, counted
-from .where import Condition, none_left
+from .places import is_remote
+from .reader import Reader
+from .where import Condition, none_left, said
 
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
 
-# A batch holds at most about so many numbers, however many classes a row has.
-MOST_CELLS = 8_000_000
-_ROWS = 65_536
+MOST_CELLS = 8_000_000  # numbers in a batch, however many classes a row has
 _FEWEST = 1024  # rows of a batch that conditions are asked of: of a few that are wanted the first may stand far down
-Places = int | Array
-"""Rows of a batch in its file, counted from 0: the first one where they follow one another, else each."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What to read and how: the feeds, the classes to encode by, the widths of lists, rows in a batch.
-
-    ``orders`` bring list columns into line, axis by axis; ``named`` are the names of the axes model, view, judge and
-    feature once they are. ``positions`` says that labels and predictions are positions among candidates; ``encoding``
-    makes features of the user's own columns; ``others`` says that labels may be of classes that are none of these.
-    """
-
-    layout: Layout
-    feeds: tuple[Feed, ...]
-    classes: ClassNames | None
-    widths: Mapping[str, int] = field(default_factory=dict)
-    orders: Mapping[str, Order] = field(default_factory=dict)
-    named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    rows: int = _ROWS
-    positions: bool = False
-    encoding: FeatureEncoding | None = None
-    others: bool = False
-
-    @property
-    def names(self) -> dict[str, tuple[str, ...]]:
-        """Names of the axes of the fields that are read."""
-        axes = {AXES[f.field] for f in self.feeds if f.field in AXES}
-        return {axis: names for axis, names in self.named.items() if axis in axes}
-
-
-def row_at(places: Places, at: int) -> int:
-    """The row, from 0, of an entry of a batch."""
-    return places + at if isinstance(places, int) else int(places[at])
+Places = range | Array  # of each row of a batch in its file, counted from 0
 
 
 @dataclass(frozen=True)
@@ -86,11 +56,6 @@ class Piece:
         return self.reader.file
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns of the file, and those that its folders name."""
-        return (*self.reader.columns, *self.values)
-
-    @property
     def rows(self) -> int | None:
         """Rows that are left, as far as is known."""
         return self.left if self.where else self.reader.rows
@@ -106,43 +71,43 @@ class Piece:
             self.stamp.verify(self.file)
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[tuple[Any, Places]]:
-        """Record batches of at most ``rows`` rows that hold the columns of ``kinds`` (perhaps more), and their places.
+        """Record batches of at most ``rows`` rows that hold the columns of ``kinds`` (perhaps more), and the place of
+        each row in the file.
 
         What cannot hold rows that the conditions hold of is not read. Errors name the file and the row in it.
         """
         import pyarrow as pa
 
-        from .cells import lone_cell
-        from .npz import column_of
+        from .cells import column_of, lone_cell
 
-        read = {**{condition.column: condition.kind or "any" for condition in self.where}, **kinds}
-        own = {name: kind for name, kind in read.items() if name not in self.values}
-        ranges = self.reader.split(self.reader.rows or 1, self.where) if self.where else [(self.reader, 0)]
-        for reader, before in ranges:
-            first, done = self.in_file + before, 0
+        where, values, reader = self.where, self.values, self.reader
+        read = {**{condition.column: condition.kind or "any" for condition in where}, **kinds}
+        own = {name: kind for name, kind in read.items() if name not in values} or {reader.columns[0]: "any"}
+        for part, before in reader.split(reader.rows or 1, where) if where else [(reader, 0)]:
+            at = self.in_file + before
+            done = 0
             try:
-                for batch in reader.tables(own or {reader.columns[0]: "any"}, max(rows, _FEWEST * bool(self.where))):
-                    if self.values:
+                for batch in part.tables(own, max(rows, _FEWEST * bool(where))):
+                    count = batch.num_rows
+                    if values:
                         columns = [
-                            pa.repeat(lone_cell(self.values[name])[0], batch.num_rows)
-                            if name in self.values
-                            else batch.column(name)
+                            pa.repeat(lone_cell(values[name])[0], count) if name in values else batch.column(name)
                             for name in read
                         ]
                         batch = pa.record_batch(columns, names=list(read))
-                    if not self.where:
-                        yield batch, first + done
+                    if not where:
+                        yield batch, range(at + done, at + done + count)
                     else:
-                        places = self._matching(batch, done)
-                        for at in range(0, len(places), rows):
-                            some = places[at : at + rows]
+                        matching = self._matching(batch, done)
+                        for start in range(0, len(matching), rows):
+                            some = matching[start : start + rows]
                             columns = [batch.column(name) for name in kinds]
-                            if len(some) < batch.num_rows:
+                            if len(some) < count:
                                 columns = [cells.take(column_of(some, "number", "rows")) for cells in columns]
-                            yield pa.record_batch(columns, names=list(kinds)), some + (first + done)
-                    done += batch.num_rows
+                            yield pa.record_batch(columns, names=list(kinds)), some + (at + done)
+                    done += count
             except InputError as error:
-                raise error.at(file=self.file, row_offset=first) from None
+                raise error.at(file=self.file, row_offset=at) from None
         self.verify()
 
     def _matching(self, batch: Any, done: int) -> Array:
@@ -161,251 +126,150 @@ class Piece:
             raise UsageError(f"{self.file}: {error}" if self.file else str(error)) from None
         return np.flatnonzero(out)
 
-    def chunks(self, plan: Plan) -> Iterator[tuple[dict[str, Any], Places]]:
-        """Arguments of `Predictions.from_arrays` for batch after batch, and their places."""
-        cells = sum(len(feed.columns) if feed.wide else plan.widths.get(feed.field, 1) for feed in plan.feeds)
-        rows = max(1, min(plan.rows, max(1024, MOST_CELLS // max(cells, 1))))
-        for batch, places in self.tables(plan.layout.kinds(plan.feeds), rows):
-            if batch.num_rows:
-                with self.located(places):
-                    arrays = self._decoded(batch, plan)
-                yield arrays, places
-
-    def _decoded(self, batch: Any, plan: Plan) -> dict[str, Any]:
-        from . import cells as decode
-
-        arrays: dict[str, Any] = {}
-        slices: dict[str, Any] = {}
-        for feed in plan.feeds:
-            if feed.kind == "raw" and plan.encoding is not None:
-                given = zip(plan.encoding.users, feed.columns, strict=True)
-                cells = {user.name: batch.column(column) for user, column in given}
-                arrays[feed.field] = plan.encoding.encode(cells, self.reader.text, self.reader.comma)
-                slices = plan.encoding.slices(arrays[feed.field])
-                continue
-            width = plan.widths.get(feed.field)
-            if plan.positions and FIELDS[feed.field].cell == "class":
-                values: Any = decode.positions(batch, feed, self.reader.text)
-            else:
-                values = decode.field(batch, feed, plan.classes, self.reader.text, width, plan.others)
-            for at, axis in enumerate(FIELDS[feed.field].axes if plan.orders and not feed.wide else ()):
-                if axis in plan.orders and isinstance(values, Coded):
-                    values = Coded(np.take(values.codes, plan.orders[axis], axis=at), values.values)
-                elif axis in plan.orders:
-                    values = np.take(values, plan.orders[axis], axis=at)
-            arrays[feed.field] = values
-        extra = {name: decode.extra(batch, column) for name, column in plan.layout.extra.items()}
-        arrays["columns"] = {**slices, **extra}
-        return arrays
-
-    def widths(self, layout: Layout) -> dict[str, int]:
-        """Lengths of the lists in list columns, as the first row has them; nothing where there is no row."""
-        from . import cells as decode
-
-        lists = ("numbers", "nested", "classes", "truths")
-        feeds = [feed for feed in layout.feeds.values() if not feed.wide and feed.kind in lists]
-        for batch, places in self.tables(layout.kinds(feeds, extra=False), 1) if feeds else ():
-            if batch.num_rows:
-                out: dict[str, int] = {}
-                with self.located(places):
-                    for feed in feeds:
-                        out |= decode.widths(decode.plain(batch.column(feed.columns[0])).slice(0, 1), feed)
-                return out
-        return {}
-
-    def coded(self, plan: Plan) -> Iterator[tuple[str, Places, Coded]]:
-        """Class columns alone, batch after batch, to find out which classes occur: column, places, codes and values."""
-        from . import cells as decode
-
-        for batch, places in self.tables(plan.layout.kinds(plan.feeds, extra=False), plan.rows):
-            for feed in plan.feeds:
-                for name in feed.columns:
-                    with self.located(places):
-                        codes = decode.seen(batch.column(name), feed, name, self.reader.text)
-                    yield name, places, codes
-
     @contextmanager
     def located(self, places: Places) -> Iterator[None]:
-        """Errors about a batch with these places name the file and the row in it; damage that only decoding shows is
-        one of them.
-        """
+        """Errors about a batch of these rows name the file and the row in it, damage that only decoding shows too."""
         try:
             with translated(self.file, self.reader.form):
                 yield
         except InputError as error:
-            offset = 0 if error.row is None else row_at(places, error.row - 1) + 1 - error.row
+            offset = 0 if error.row is None else int(places[error.row - 1]) + 1 - error.row
             raise error.at(file=self.file, row_offset=offset) from None
+
+    def count(self) -> int:
+        """The rows that are left, by a pass."""
+        try:
+            kinds: dict[str, Kind] = {} if self.where else {self.reader.columns[0]: "any"}
+            return sum(len(places) for _, places in self.tables(kinds, BATCH_ROWS))
+        except OodometerError:
+            self.verify()  # a file that changed meanwhile is the better explanation
+            raise
 
 
 @dataclass(frozen=True)
-class DataSet:
-    """Files of the same columns, one after another, or a table in memory; ``path`` is what they are called together."""
+class Plan:
+    """How columns become fields: the layout, the classes to encode by, the widths of lists.
 
-    path: str | None
-    pieces: tuple[Piece, ...]
-    columns: tuple[str, ...]  # those that all files have
-
-    @property
-    def first(self) -> Reader:
-        """What is the same in all files stands in the reader of the first."""
-        return self.pieces[0].reader
-
-    @property
-    def name(self) -> str:
-        """The path, or what kind of table it is."""
-        return self.path or self.first.form
-
-    @property
-    def rows(self) -> int | None:
-        """Rows that are left, as far as is known."""
-        rows = [piece.rows for piece in self.pieces]
-        return None if None in rows else sum(n for n in rows if n is not None)
-
-    def of(self, pieces: Iterable[Piece]) -> DataSet:
-        """The same of other pieces."""
-        return replace(self, pieces=tuple(pieces))
-
-    def bound(self, layout: Layout) -> DataSet:
-        """The same, the meaning of its columns known."""
-        return self.of(replace(piece, reader=piece.reader.bound(layout)) for piece in self.pieces)
-
-    def filtered(self, where: Sequence[Condition]) -> DataSet:
-        """The rows that all conditions hold of; `InputError` where folders say that there are none."""
-        if not where:
-            return self
-        from .predicates import may_match
-
-        pieces = [
-            replace(piece, where=tuple(condition for condition in where if condition.column not in piece.values))
-            for piece in self.pieces
-            if may_match(where, piece.values)
-        ]
-        if not pieces:
-            raise none_left(where, self.path)
-        return self.of(pieces)
-
-    def holds_cells(self, column: str) -> bool:
-        """Whether the column has one cell a row."""
-        return column in self.pieces[0].values or self.first.holds_cells(column)
-
-    def counted(self, each: Each, columns: Collection[str]) -> DataSet:
-        """Text files counted where parts need it, all at a time, and the types of ``columns`` alike in all of them;
-        of several files those without rows are left out. ``each`` looks at the files.
-        """
-        readers = [piece.reader for piece in self.pieces if isinstance(piece.reader, TextReader)]
-        if len(readers) < len(self.pieces):
-            return self
-        stamps = [piece.stamp for piece in self.pieces]
-        alone = self.path == self.first.file
-        size = (0 if stamps[0] is None else stamps[0].size) if alone else None
-        pairs = zip(self.pieces, counted(readers, stamps, columns, each, size), strict=True)
-        pieces = [replace(piece, reader=reader) for piece, reader in pairs if reader.rows or alone]
-        if not pieces:
-            raise no_rows(self.path)
-        return self.of(pieces)
-
-    def split(self, target_rows: int | None = None) -> list[Piece]:
-        """Pieces of about so many rows, none of which holds rows of two files; without ``target_rows`` each file."""
-        out: list[Piece] = []
-        before = 0 if self.rows is not None or len(self.pieces) == 1 else None
-        for piece in self.pieces:
-            whole = [(piece.reader, 0)]
-            for reader, done in whole if target_rows is None else piece.reader.split(target_rows, piece.where):
-                begin = None if before is None else before + done
-                out.append(replace(piece, reader=reader, in_file=done, before=begin))
-            before = None if before is None else before + (piece.rows or 0)
-        return out
-
-    def widths(self, layout: Layout) -> dict[str, int]:
-        """Lengths of the lists in list columns, as the first row has them."""
-        return next((widths for piece in self.pieces if (widths := piece.widths(layout))), {})
-
-
-def counted_pieces(pieces: Sequence[Piece], each: Each) -> list[Piece]:
-    """Pieces that know how many rows are left in them and before them; those without any are left out.
-
-    ``each`` counts them; what is known of a piece of a file (`known_files`) is not counted again.
+    ``orders`` bring list columns into line, axis by axis; ``named`` are the names of the axes model, view, judge and
+    feature once they are. ``positions`` says that labels and predictions are positions among candidates; ``encoding``
+    makes features of the user's own columns; ``others`` says that labels may be of classes that are none of these.
     """
-    facts = known_files()
-    names = [f"left {checksum(str(piece.in_file), piece.cast)}" for piece in pieces]
-    counts = [
-        facts.get(str(piece.file), piece.stamp, name) if piece.where else piece.rows
-        for piece, name in zip(pieces, names, strict=True)
-    ]
-    lacking = [i for i, count in enumerate(counts) if count is None]
-    for i, count in zip(lacking, each(_count, [pieces[i] for i in lacking]), strict=True):
-        counts[i] = count
-        if pieces[i].file is not None:
-            facts.put(str(pieces[i].file), pieces[i].stamp, names[i], count)
-    out, before = [], 0
-    for piece, count in zip(pieces, counts, strict=True):
-        if count:
-            out.append(replace(piece, left=count, before=before))
-        before += count or 0
-    return out
+
+    layout: Layout
+    classes: ClassNames | None
+    widths: Mapping[str, int] = field(default_factory=dict)
+    orders: Mapping[str, Order] = field(default_factory=dict)
+    named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    positions: bool = False
+    encoding: FeatureEncoding | None = None
+    others: bool = False
+
+    def decoded(self, batch: Any, feeds: Iterable[Feed], reader: Reader) -> dict[str, Any]:
+        """Arguments of `Predictions.from_arrays`."""
+        from . import cells as decode
+
+        arrays: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
+        for feed in feeds:
+            if feed.kind == "raw" and self.encoding is not None:
+                given = zip(self.encoding.users, feed.columns, strict=True)
+                cells = {user.name: batch.column(column) for user, column in given}
+                arrays[feed.field] = self.encoding.encode(cells, reader.text, reader.comma)
+                columns = self.encoding.slices(arrays[feed.field])
+                continue
+            if self.positions and FIELDS[feed.field].cell == "class":
+                values: Any = decode.positions(batch, feed, reader.text)
+            else:
+                width = self.widths.get(feed.field)
+                values = decode.field(batch, feed, self.classes, reader.text, width, self.others)
+            for at, axis in enumerate(FIELDS[feed.field].axes if self.orders and not feed.wide else ()):
+                if axis in self.orders and isinstance(values, Coded):
+                    values = Coded(np.take(values.codes, self.orders[axis], axis=at), values.values)
+                elif axis in self.orders:
+                    values = np.take(values, self.orders[axis], axis=at)
+            arrays[feed.field] = values
+        for name, column in self.layout.extra.items():
+            columns[name] = decode.any_cells(decode.plain(batch.column(column)), column)
+        return {**arrays, "columns": columns}
 
 
-def _count(piece: Piece) -> int:
-    """Rows of a piece that are left."""
-    kinds: dict[str, Kind] = {} if piece.where else {piece.reader.columns[0]: "any"}
-    try:
-        return sum(
-            batch.num_rows if isinstance(places, int) else len(places) for batch, places in piece.tables(kinds, _ROWS)
-        )
-    except OodometerError:
-        piece.verify()  # a file that changed meanwhile is the better explanation
-        raise
+@dataclass(frozen=True)
+class FilePart(Part):
+    """Pieces one after another, and how their columns become fields; ``where`` is what holds of all their rows."""
 
+    pieces: tuple[Piece, ...]
+    plan: Plan
+    name: str | None
+    where: tuple[Condition, ...] = ()
 
-def seen_classes(data: DataSet, layout: Layout) -> ClassNames | None:
-    """The sorted distinct classes of the class columns, by one pass; all integers or all strings."""
-    feeds = tuple(f for f in layout.feeds.values() if f.kind in ("class", "classes"))
-    if not feeds:
-        return None
-    plan = Plan(layout, feeds, None)
-    of = {column: feed.field for feed in feeds for column in feed.columns}
-    classes: dict[Any, None] = {}
-    labels: dict[Any, None] = {}
-    answered = True
-    for column, _, coded in (batch for piece in data.pieces for batch in piece.coded(plan)):
-        (labels if of[column] == "label" else classes).update(dict.fromkeys(coded.values))
-        answered &= of[column] != "prediction" or not bool((coded.codes < 0).any())
-    classes |= {value: None for value in labels if value in classes or not is_missing_word(value)}
-    classes.pop(None, None)
-    if not answered:
-        return (*sorted(map(str, classes)), NO_ANSWER)
-    text = data.first.text
-    numbers = {
-        value: not isinstance(value, str) or (text and isinstance(class_names([value])[0], int)) for value in classes
-    }
-    if len(set(numbers.values())) < 2:
-        return tuple(sorted(int(value) for value in classes)) if all(numbers.values()) else tuple(sorted(classes))
-    first = next(iter(numbers))
-    other = next(value for value, number in numbers.items() if number != numbers[first])
-    error = InputError(
-        "classes of one type, all integers or all strings", got=f"{first!r} and {other!r}", remedy="make them one type"
-    )
-    for piece in data.pieces:
-        for column, places, coded in piece.coded(plan):
-            hits = coded.codes == (coded.values.index(other) if other in coded.values else -2)
-            if hits.any():
-                error.column = column
-                error.row = row_at(places, int(np.unravel_index(np.argmax(hits), hits.shape)[-1])) + 1
-                raise error.at(file=piece.file)
-    raise error
+    @property
+    def first_row(self) -> int:
+        """The first row from the start of all files."""
+        return self.pieces[0].before or 0
 
+    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+        """Read, decode and check batch after batch; rows in errors count from the file's start."""
+        plan, layout = self.plan, self.plan.layout
+        wanted = None if fields is None else tuple(fields)
+        feeds = layout.select(wanted)
+        if not feeds:
+            expected = f"one of the fields {', '.join(wanted or ())}"
+            remedy = "add the column, or rename one with --map theirs=ours"
+            file = self.pieces[0].file
+            raise InputError(expected, got=", ".join(layout.columns[:12]), file=file, remedy=remedy)
+        kinds, axes = layout.kinds(feeds), {AXES.get(feed.field) for feed in feeds}
+        names = {axis: own for axis, own in plan.named.items() if axis in axes}
+        cells = sum(len(feed.columns) if feed.wide else plan.widths.get(feed.field, 1) for feed in feeds)
+        rows = max(1, min(rows, max(1024, MOST_CELLS // max(cells, 1))))
+        done = self.first_row
+        for piece in self.pieces:
+            first, file, source = done, piece.file, self.name
+            if self.where:  # errors that come later count the rows that are left
+                source = f"{self.name or piece.reader.form} where {said(self.where)}"
+            piece.verify()
+            try:
+                for batch, places in piece.tables(kinds, rows):
+                    if not batch.num_rows:
+                        continue
+                    with piece.located(places):
+                        arrays = plan.decoded(batch, feeds, piece.reader)
+                    before = (
+                        piece.in_file + done - first
+                    )  # only the first rows of a file tell logits from probabilities
+                    try:
+                        record = Predictions.from_arrays(
+                            classes=plan.classes, names=names, source=file, first_row=before,
+                            positions=plan.positions, **arrays,
+                        )  # fmt: skip
+                    except InputError as error:
+                        if error.row is not None:
+                            error.row = int(places[error.row - before - 1]) + 1
+                        raise layout.placed(error) from None
+                    yield replace(record, source=source, first_row=done)
+                    done += record.rows
+            except OodometerError:
+                piece.verify()  # a file that changed meanwhile is the better explanation
+                raise
+            if piece.rows not in (None, done - first):
+                expected = f"{piece.rows} rows, as they were counted before"
+                remedy = "check what wrote it, and report it to oodometer: the file is not read"
+                raise InputError(expected, got=f"{done - first}", file=file, remedy=remedy)
+        if not done:
+            raise none_left(self.where, self.name) if self.where else no_rows(self.name)
 
-def two_classes(data: DataSet, layout: Layout, positive: int | str) -> ClassNames:
-    """The classes of a binary model with one column: 0 and 1, else that of the column and the other one seen."""
-    if positive in (0, 1):
-        return (0, 1)
-    seen = seen_classes(data, layout) or ()
-    classes = (*seen, *([] if str(positive) in map(str, seen) else [positive]))
-    if len(classes) != 2:
-        raise InputError(
-            f"two classes, {positive!r} and another one",
-            got=", ".join(map(repr, classes[:6])),
-            column=next(feed.columns[0] for feed in layout.wide_of_classes if feed.lone),
-            remedy="name both, --classes a,b",
-        )
-    return tuple(sorted(classes, key=str))
+    def identity(self) -> str | None:
+        """The files as they are, the rows in them, and how their columns are understood."""
+        own = []
+        for piece in self.pieces:
+            if piece.stamp is None or piece.file is None:
+                return None
+            file = piece.file if is_remote(piece.file) else os.path.abspath(piece.file)
+            rows = (piece.reader.form, piece.rows, piece.before, piece.in_file, piece.stamp.size, piece.stamp.changed)
+            content = known_files().mark(piece.file, piece.stamp)
+            own.append(checksum(file, content, repr(rows), repr(self.plan), piece.cast))
+        return own[0] if len(own) == 1 else checksum(*own)
+
+    def span(self) -> tuple[int, int] | None:
+        """As its rows were counted."""
+        rows = self.pieces[0].rows if len(self.pieces) == 1 else None
+        return None if rows is None else (self.first_row, self.first_row + rows)

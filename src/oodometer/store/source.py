@@ -25,7 +25,7 @@ from .memory import ChangedSource, RecordSource, realigned
 from .places import is_remote, path_of
 from .reader import Reader, TextReader
 from .reader_source import ReaderSource
-from .scan import DataSet, Piece
+from .scan import Piece
 from .where import Condition, names_in, no_such_column, none_left, parse_where, refuse_columns
 
 __all__ = ["ReaderSource", "as_source", "open_predictions", "read_predictions"]
@@ -64,47 +64,34 @@ def pick_rows(source: Source, rows: Array) -> PickedRows:
 
     while isinstance(source, ChangedSource):
         source = source.inner
+    order = np.argsort(rows, kind="stable")
+    wanted, picked, before = rows[order], [], 0
     if isinstance(source, ReaderSource):
-        layout, tables = source.layout, _of_reader(source, rows)
+        layout, first = source.layout, source.first
+        kinds: dict[str, Kind] = dict.fromkeys(layout.columns, "text" if first.text else "any")
+        if first.form == "npz":  # only the arrays that stand for columns
+            kinds = layout.kinds(layout.feeds.values())
+        pieces = source.ranges(BATCH_ROWS)
     else:
+        from .arrow import MemoryReader
         from .record_table import table_of_record
 
         schema, batches = table_of_record(source.read(), text=False, lists=True)
-        layout, tables = Layout.parse(schema.names, file=source.path), _numbered(batches)
-    order = np.argsort(rows, kind="stable")
-    wanted = rows[order]
-    picked = []
-    for before, batch in tables:
-        inside = wanted[(wanted >= before) & (wanted < before + batch.num_rows)] - before
-        if len(inside):
-            picked.append(pa.Table.from_batches([batch.take(pa.array(inside))]))
+        layout, kinds = Layout.parse(schema.names, file=source.path), dict.fromkeys(schema.names, "any")
+        pieces = [Piece(MemoryReader(pa.Table.from_batches(batches, schema)))]
+    for piece in pieces:
+        before = before if piece.before is None else piece.before
+        if piece.rows is not None and not ((wanted >= before) & (wanted < before + piece.rows)).any():
+            continue
+        for batch, _ in piece.tables(kinds, BATCH_ROWS):
+            inside = wanted[(wanted >= before) & (wanted < before + batch.num_rows)] - before
+            if len(inside):
+                picked.append(pa.Table.from_batches([batch.select(list(kinds)).take(pa.array(inside))]))
+            before += batch.num_rows
     table = pa.concat_tables(picked, promote_options="permissive")
     inverse = np.empty(len(rows), dtype=np.int64)
     inverse[order] = np.arange(len(rows))
     return PickedRows(table.take(pa.array(inverse)), layout)
-
-
-def _of_reader(source: ReaderSource, rows: Array) -> Iterator[tuple[int, Any]]:
-    """Batches with the number of rows before each; pieces without a wanted row are not read."""
-    first = source.data.first
-    kinds: dict[str, Kind] = dict.fromkeys(source.data.columns, "text" if first.text else "any")
-    if first.form == "npz":  # only the arrays that stand for columns
-        kinds = source.layout.kinds(source.layout.feeds.values())
-    before = 0
-    for piece in source.pieces(BATCH_ROWS):
-        before = before if piece.before is None else piece.before
-        if piece.rows is not None and not ((rows >= before) & (rows < before + piece.rows)).any():
-            continue
-        for batch, _ in piece.tables(kinds, BATCH_ROWS):
-            yield before, batch.select(list(kinds))
-            before += batch.num_rows
-
-
-def _numbered(batches: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-    before = 0
-    for batch in batches:
-        yield before, batch
-        before += batch.num_rows
 
 
 _OPENERS = {
@@ -117,15 +104,10 @@ _OPENERS = {
 
 
 def open_all(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    names: Collection[str],
-    format: str | None = None,
-    where: Sequence[Condition] = (),
-) -> DataSet:
-    """The data set of a file, of the files of a folder, of those that a pattern matches, or of a list of them.
-
-    As `open_reader`; files whose folders say that ``where`` holds of no row in them are left out. Raises `InputError`
-    as `files_of` and `open_files` do.
+    path: Any, names: Collection[str], format: str | None = None, where: Sequence[Condition] = ()
+) -> tuple[str | None, Sequence[Piece], tuple[str, ...]]:
+    """What a file, the files of a folder, those that a pattern matches, or a list of them are called together, a piece
+    for each, and the columns that all have; files whose folders say that ``where`` holds of no row are left out.
     """
     from .many_files import files_of, open_files, read_once
 
@@ -140,7 +122,7 @@ def open_all(
         name = given[0] if len(given) == 1 else f"{given[0]} and {len(given) - 1} more"
     if files is None:
         reader, stamp = open_reader(name, names, format)
-        return DataSet(reader.file, (Piece(reader, stamp=stamp),), reader.columns)
+        return reader.file, [Piece(reader, stamp=stamp)], reader.columns
     known = known_files()  # here: threads that open files are in no run folder
     return open_files(files, name, lambda file: open_reader(file, names, format, known), names, where)
 
@@ -214,7 +196,7 @@ def open_predictions(
     early = names_in(conditions, mapping)
     try:
         data = open_all(path, {*(mapping or {}), *extra, *(condition.column for condition in early)}, format, early)
-        return ReaderSource.over(data, _wanted(classes, axes), mapping, extra, conditions)
+        return ReaderSource(data, _wanted(classes, axes), mapping, extra, conditions)
     except InputError:
         from .harness.join import refuse_logs
 
@@ -271,14 +253,13 @@ def as_source(
         return open_predictions(data, mapping=mapping, extra_columns=extra_columns, axes=wanted, where=where)
     if frames.is_cluster_frame(data):
         frame = frames.ClusterFrame(data)
-        cluster = ReaderSource.over(open_all(frame.path, ()), wanted, mapping, extra_columns, conditions)
-        cluster._held, cluster.name = frame, cluster.name.replace(frame.path, frame.name)
+        cluster = ReaderSource(open_all(frame.path, ()), wanted, mapping, extra_columns, conditions)
+        cluster.kept_alive, cluster.name = frame, cluster.name.replace(frame.path, frame.name)
         return cluster
     if isinstance(data, Mapping):
         mapping = frames.with_lone(data, mapping)
     reader = frames.reader_of(data, mapping)
-    table = DataSet(reader.file, (Piece(reader),), reader.columns)
-    return ReaderSource.over(table, wanted, mapping, extra_columns, conditions)
+    return ReaderSource((reader.file, [Piece(reader)], reader.columns), wanted, mapping, extra_columns, conditions)
 
 
 def _left(record: Predictions, where: Sequence[Condition]) -> Predictions:
@@ -315,11 +296,8 @@ class RawTable:
 
     def __init__(self, reader: Reader, stamp: Stamp | None) -> None:
         self._reader, self._stamp = reader, stamp
-        self.name = reader.file or reader.form
-        self.file = reader.file
-        self.columns = reader.columns
-        self.rows = reader.rows
-        self.text = reader.text
+        self.name, self.file = reader.file or reader.form, reader.file
+        self.columns, self.rows, self.text = reader.columns, reader.rows, reader.text
 
     @property
     def stamp(self) -> Any:
@@ -333,8 +311,7 @@ class RawTable:
     def batches(self, kinds: dict[str, Kind], rows: int = BATCH_ROWS) -> Iterator[Any]:
         """Arrow record batches of at most ``rows`` rows with the columns of ``kinds``; `InputError` names a bad row."""
         for batch in self._reader.tables(kinds, rows):
-            for start in range(0, batch.num_rows, rows):
-                yield batch.slice(start, rows).select(list(kinds))
+            yield batch.select(list(kinds))
         if self._stamp is not None and self.file is not None:
             self._stamp.verify(self.file)
 
@@ -353,27 +330,10 @@ def open_table(data: Any, names: Iterable[str] = ()) -> RawTable:
     ('text',)
     """
     if not isinstance(data, (str, os.PathLike)):
-        from .frames import reader_of
+        from .frames import reader_of, table_of_columns
 
-        return RawTable(reader_of(_columns(data) if isinstance(data, Mapping) else data, None), None)
+        return RawTable(reader_of(table_of_columns(data) if isinstance(data, Mapping) else data, None), None)
     reader, stamp = open_reader(Path(data), set(names))
     if reader.form == "npz":
         raise InputError("a table", got="an NPZ file", remedy="name an array with --input", file=str(data))
     return RawTable(reader, stamp)
-
-
-def _columns(data: Mapping[str, Any]) -> Any:
-    """A mapping of columns as a table, in its order."""
-    import pyarrow as pa
-
-    bare = [str(name) for name, values in data.items() if isinstance(values, str) or not hasattr(values, "__len__")]
-    if bare or not data:
-        remedy = "give each column one entry a row"
-        raise InputError("columns: lists or arrays", got=f"{bare[0]} without rows" if bare else "none", remedy=remedy)
-    lengths = {name: len(values) for name, values in data.items()}
-    if len(set(lengths.values())) != 1:
-        raise InputError("columns of one length", got=str(lengths)[:80], remedy="align them by row")
-    try:
-        return pa.table({str(name): pa.array(list(values)) for name, values in data.items()})
-    except (pa.ArrowException, TypeError) as error:
-        raise InputError("columns whose cells are of one type", got=str(error)[:120], remedy="convert them") from error
