@@ -52,7 +52,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     seen: list[str] = []
     for module in (csv_file, jsonl):
-        for name in ("opened", "opened_head", "opened_natively"):
+        for name in ("opened", "opened_natively"):
             if hasattr(module, name):
                 real = getattr(files, name)
                 monkeypatch.setattr(

@@ -39,12 +39,12 @@ def check_messages(path: str) -> None:
                 before = 8
                 if mark != -1:  # files written before 2019 have no mark
                     size, before = mark, 4
-                if size <= 0 or at + before + size > whole:  # the end, or a length that is damaged
+                body = at + before + size
+                if size <= 0 or body > whole:  # the end, or a length that is damaged
                     return
                 file.seek(at + before)
                 meta = file.read(size)
                 message = _number("<I", meta, 0)
-                body = at + before + size
                 _check_body(file, path, meta, message, body)
                 length = _field(meta, message, 3)
                 at = body + (0 if length is None else max(_number("<q", meta, length), 0))
@@ -54,20 +54,25 @@ def check_messages(path: str) -> None:
 
 def _check_body(file: IO[bytes], path: str, meta: bytes, message: int, body: int) -> None:
     """Add up the buffers of one message; a packed one begins with its length when unpacked."""
-    kind, header = _field(meta, message, 1), _field(meta, message, 2)
-    if kind is None or header is None or _number("<B", meta, kind) not in (_DICTIONARY, _BATCH):
+
+    def target(at: int | None) -> int | None:
+        """Where an offset at this place leads."""
+        return None if at is None else at + _number("<I", meta, at)
+
+    def inner(table: int | None, number: int) -> int | None:
+        return None if table is None else _field(meta, table, number)
+
+    kind, batch = inner(message, 1), target(inner(message, 2))
+    if kind is None or _number("<B", meta, kind) not in (_DICTIONARY, _BATCH):
         return
-    batch: int | None = _target(meta, header)
     if _number("<B", meta, kind) == _DICTIONARY:
-        inner = _field(meta, _target(meta, header), 1)
-        batch = None if inner is None else _target(meta, inner)
-    buffers = None if batch is None else _field(meta, batch, 2)
-    if batch is None or buffers is None or _field(meta, batch, 3) is None:
+        batch = target(inner(batch, 1))
+    buffers = target(inner(batch, 2))
+    if buffers is None or inner(batch, 3) is None:
         return  # nothing is packed
-    start = _target(meta, buffers)
     packed = unpacked = 0
-    for i in range(_number("<I", meta, start)):
-        offset, length = struct.unpack_from("<qq", meta, start + 4 + 16 * i)
+    for i in range(_number("<I", meta, buffers)):
+        offset, length = struct.unpack_from("<qq", meta, buffers + 4 + 16 * i)
         if length >= 8:
             file.seek(body + offset)
             size = _number("<q", file.read(8), 0)
@@ -79,11 +84,6 @@ def _check_body(file: IO[bytes], path: str, meta: bytes, message: int, body: int
 def _number(form: str, data: bytes, at: int) -> int:
     number: int = struct.unpack_from(form, data, at)[0]
     return number
-
-
-def _target(data: bytes, at: int) -> int:
-    """Where an offset at this place leads."""
-    return at + _number("<I", data, at)
 
 
 def _field(data: bytes, table: int, number: int) -> int | None:
@@ -133,16 +133,16 @@ class ArrowReader(Reader):
         options = pa.ipc.IpcReadOptions(included_fields=included, use_threads=False)
         with translated(self.file, self.form):
             source = pa.OSFile(local_copy(self.file))
-            stream = None if self.batch_rows is not None else pa.ipc.open_stream(source, options=options)
-            file: Any = pa.ipc.open_file(source, options=options) if stream is None else None
-        numbers = iter(range(self.start, self.start + len(self.batch_rows or ())))
         with source:
+            with translated(self.file, self.form):
+                if self.batch_rows is None:
+                    batches: Any = iter(pa.ipc.open_stream(source, options=options))
+                else:
+                    file = pa.ipc.open_file(source, options=options)
+                    batches = map(file.get_batch, range(self.start, self.start + len(self.batch_rows)))
             while True:
                 with translated(self.file, self.form):
-                    if stream is not None:
-                        batch = next(stream, None)
-                    else:
-                        batch = None if (number := next(numbers, None)) is None else file.get_batch(number)
+                    batch = next(batches, None)
                     if batch is None:
                         return
                     batch.validate(full=True)

@@ -20,17 +20,12 @@ FORMAT = 1
 
 
 def checksum(*parts: str | bytes) -> str:
-    """A short hash of texts and bytes, each set apart from the next.
-
-    >>> checksum("ab", "c") == checksum("a", "bc")
-    False
-    """
-    found = hashlib.blake2b(digest_size=12)
+    """A short hash of texts and bytes, each set apart from the next."""
+    digest = hashlib.blake2b(digest_size=12)
     for part in parts:
         plain = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
-        found.update(len(plain).to_bytes(8, "little"))
-        found.update(plain)
-    return found.hexdigest()
+        digest.update(len(plain).to_bytes(8, "little") + plain)
+    return digest.hexdigest()
 
 
 def checksum_of_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
@@ -52,9 +47,6 @@ def content_of(path: str | os.PathLike[str]) -> Any:
 
     Of a folder each file below it with its hash. A file is read again only where the system's own time of change is
     another. What cannot be read is told by the class of the error; whoever reads it says why.
-
-    >>> content_of("no-such-file")
-    'FileNotFoundError'
     """
     try:
         state = os.stat(path)
@@ -64,13 +56,13 @@ def content_of(path: str | os.PathLike[str]) -> Any:
         if not stat.S_ISREG(state.st_mode):
             return "pipe or device"
         key = _identity(state)
-        if (known := _hashes.get(key)) is not None:
-            return known
+        if key in _hashes:
+            return _hashes[key]
         with open(path, "rb") as file:
-            found = hashlib.file_digest(file, "blake2b").hexdigest()[:24]
+            digest = hashlib.file_digest(file, "blake2b").hexdigest()[:24]
         if os.name == "posix" and time.time_ns() - state.st_ctime_ns > _SETTLED and _identity(os.stat(path)) == key:
-            _hashes[key] = found
-        return found
+            _hashes[key] = digest
+        return digest
     except (OSError, ValueError) as error:
         return type(error).__name__
 
@@ -81,15 +73,9 @@ def made_anew(path: str | os.PathLike[str], what: str) -> None:
 
 
 def write_artifact(path: Path, kind: str, value: Any) -> Path:
-    """Keep a value that JSON can hold; the file appears whole or not at all.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "answers.json"
-    >>> read_artifact(write_artifact(path, "answers", [0.5, 1.0]), "answers")
-    [0.5, 1.0]
-    """
-    said = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    whole = {"format": FORMAT, "kind": kind, "checksum": checksum(kind, said), "value": said}
+    """Keep a value that JSON can hold; the file appears whole or not at all."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    whole = {"format": FORMAT, "kind": kind, "checksum": checksum(kind, text), "value": text}
     return write_atomic(path, json.dumps(whole, ensure_ascii=False) + "\n")
 
 

@@ -14,7 +14,7 @@ from ..fields import FIELDS
 from ..kernels import side_by_side
 from ..predictions import Predictions
 from ..results.diagnosis import UserColumn
-from .columns import AXES, class_names
+from .columns import AXES, class_names, shown
 
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
@@ -27,7 +27,6 @@ _Name = TypeVar("_Name", bound=int | str)
 _FIELD = {axis: field for field, axis in AXES.items()}
 # Which of several models is judged, and which judge is the first, is told by their order: that of the reference.
 _NO_ORDER = ("view", "feature")
-_SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -70,33 +69,20 @@ class Axes:
 
 
 def check_kind(positions: bool, wanted: Axes, column: str | None, file: str | None = None) -> None:
-    """Labels are of the kind that is wanted: positions among candidates here and there, or classes.
-
-    >>> check_kind(True, Axes(("a", "b")), "candidate_scores")
-    Traceback (most recent call last):
-    oodometer.errors.InputError: column candidate_scores: expected labels that are classes (a, b), ...
-    """
+    """Labels are of the kind that is wanted: positions among candidates here and there, or classes."""
+    fault = partial(InputError, file=file, column=column)
     if positions and wanted.classes is not None:
-        expected = f"labels that are classes ({_shown(wanted.classes)}), as named or as in the reference"
+        expected = f"labels that are classes ({shown(wanted.classes, 6)}), as named or as in the reference"
         remedy = "give candidate_scores in the reference and the target, and name no classes"
-        raise InputError(
-            expected, got="scores of candidates, whose labels are positions", file=file, column=column, remedy=remedy
-        )
+        raise fault(expected, got="scores of candidates, whose labels are positions", remedy=remedy)
     if wanted.positions and not positions:
         remedy = "positions among candidates are not classes: give candidate_scores in the reference and the target"
-        raise InputError(
-            "candidate_scores, as in the reference", got="classes", file=file, column=column, remedy=remedy
-        )
+        raise fault("candidate_scores, as in the reference", got="classes", remedy=remedy)
 
 
 def name_order(names: tuple[_Name, ...]) -> tuple[_Name, ...]:
-    """Names in order: by value where all are written as integers, else by their characters.
-
-    >>> name_order(("10", "9")), name_order(("b", "a")), name_order((1, 0))
-    (('9', '10'), ('a', 'b'), (0, 1))
-    """
-    numbers = class_names([str(name) for name in names])
-    counted = all(isinstance(number, int) for number in numbers)
+    """Names in order: by value where all are written as integers, else by their characters."""
+    counted = all(isinstance(name, int) for name in class_names([str(name) for name in names]))
     return tuple(sorted(names, key=(lambda name: (int(name), "")) if counted else lambda name: (0, str(name))))
 
 
@@ -107,21 +93,14 @@ def order_of(own: ClassNames, wanted: ClassNames, file: str | None = None) -> Or
     unknown = set(where) - {str(name) for name in wanted}
     if absent or unknown:
         got = [f"no class {absent[0]!r}"] * bool(absent) + [f"a class more, {min(unknown or {''})!r}"] * bool(unknown)
-        expected = f"the {len(wanted)} known classes ({_shown(wanted)})"
+        expected = f"the {len(wanted)} known classes ({shown(wanted, 6)})"
         remedy = "use the same classes in the reference and the target"
         raise InputError(expected, got=" and ".join(got), file=file, column="classes", remedy=remedy)
     return tuple(where[str(name)] for name in wanted)
 
 
 def listed_classes(length: int, wanted: Axes, file: str | None = None, column: str | None = None) -> ClassNames:
-    """The classes of lists that name none: those of the lists they follow, else 0, 1, ..., which must be known names.
-
-    >>> listed_classes(2, Axes((1, 0)))
-    (0, 1)
-    >>> listed_classes(2, Axes(("a", "b")))
-    Traceback (most recent call last):
-    oodometer.errors.InputError: expected lists whose classes have names (a, b), got lists without names; ...
-    """
+    """The classes of lists that name none: those of the lists they follow, else 0, 1, ..., which must be known names."""
     classes = wanted.classes or ()
     listed = wanted.listed.get("class")
     if listed is not None and len(listed) == length:
@@ -129,14 +108,10 @@ def listed_classes(length: int, wanted: Axes, file: str | None = None, column: s
     counted = tuple(range(length))
     if {str(name) for name in classes} == {str(name) for name in counted}:
         return counted
-    raise InputError(
-        f"lists whose classes have names ({_shown(classes)})",
-        got="lists without names",
-        file=file,
-        column=column,
-        remedy="the columns of another file do not say in which order lists are: write "
-        "columns prob_<class>, or name the classes in the order of the lists with classes=[...]",
-    )
+    expected = f"lists whose classes have names ({shown(classes, 6)})"
+    remedy = "the columns of another file do not say in which order lists are: write columns prob_<class>, or name the "
+    remedy += "classes in the order of the lists with classes=[...]"
+    raise InputError(expected, got="lists without names", file=file, column=column, remedy=remedy)
 
 
 def order_along(
@@ -146,9 +121,6 @@ def order_along(
 
     Names on both sides decide; entries that only count from 0 on both sides must be as many. Where one side alone has
     names, position tells which is which only among lists and arrays: columns of a file (``wide``) stand in any order.
-
-    >>> order_along("feature", ("b", "a"), 2, True, Axes(names={"feature": ("a", "b")}, sizes={"feature": 2}))
-    ((1, 0), ('a', 'b'))
     """
     if axis not in wanted.sizes:
         return None, own
@@ -156,38 +128,30 @@ def order_along(
     follows = wanted.listed.get(axis)
     if own is None and names is not None and size == length and follows is not None:
         own = tuple(map(str, follows))
+    field = _FIELD[axis]
+    front = FIELDS[field].prefix or ""
     if own is not None and names is not None:
-        front = FIELDS[_FIELD[axis]].prefix or ""
         where = {name: i for i, name in enumerate(own)}
         absent = [front + name for name in names if name not in where]
         more = [front + name for name in own if name not in set(names)]
         if absent or more:
-            faults = [f"no {_shown(absent)}"] * bool(absent) + [f"{_shown(more)} more"] * bool(more)
+            faults = [f"no {shown(absent, 6)}"] * bool(absent) + [f"{shown(more, 6)} more"] * bool(more)
+            expected, got = f"the reference's {len(names)} columns {front}<name>", " and ".join(faults)
             remedy = "they are matched by name: use the same names in every file"
-            raise InputError(
-                f"the reference's {len(names)} columns {front}<name>",
-                got=" and ".join(faults),
-                file=file,
-                remedy=remedy,
-            )
+            raise InputError(expected, got=got, file=file, remedy=remedy)
         order = tuple(where[name] for name in names)
         return (None if order == tuple(range(len(order))) else order), names
-    field, prefix = _FIELD[axis], FIELDS[_FIELD[axis]].prefix
+    fault = partial(InputError, file=file, column=field)
     if size != length:
-        remedy = f"use the same {field} in every file"
-        raise InputError(
-            f"{length} {field}, as in the reference", got=f"{size}", file=file, column=field, remedy=remedy
-        )
+        expected = f"{length} {field}, as in the reference"
+        raise fault(expected, got=f"{size}", remedy=f"use the same {field} in every file")
     if (own is None) == (names is None) or (own is not None and not wide):
         return None, own
-    named = own if names is None else names
-    expected = f"{field} that are named in every file or in none"
-    got = f"names ({_shown(named or ())}) in {'this one' if names is None else 'the reference'} alone"
-    raise InputError(expected, file=file, column=field, got=got, remedy=f"write columns {prefix}<name> in every file")
-
-
-def _shown(names: Sequence[int | str]) -> str:
-    return ", ".join(map(str, names[:_SHOWN])) + (f", ... ({len(names)} in all)" if len(names) > _SHOWN else "")
+    named = names or own or ()
+    got = f"names ({shown(named, 6)}) in {'this one' if names is None else 'the reference'} alone"
+    raise fault(
+        f"{field} that are named in every file or in none", got=got, remedy=f"write columns {front}<name> in every file"
+    )
 
 
 def only_counts(own: ClassNames, classes: ClassNames) -> bool:
@@ -206,9 +170,6 @@ def rows_of_a_part(target_rows: int, rows: int) -> int:
     """Rows in a part of a file of so many: ``target_rows``, and of large files more, up to a million.
 
     It depends on the file alone, so that the parts of old files stay what they are when new ones come.
-
-    >>> [rows_of_a_part(1 << 17, rows) for rows in (1_000_000, 100_000_000, 10**10)]
-    [131072, 781250, 1048576]
     """
     return max(1, target_rows, min(_LONGEST, rows // _MANY))
 
@@ -218,11 +179,7 @@ Each = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
 
 
 def in_threads(work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-    """What ``work`` gives for each item, in the threads of this process.
-
-    >>> in_threads(str, [1, 2])
-    ['1', '2']
-    """
+    """What ``work`` gives for each item, in the threads of this process."""
     return side_by_side([partial(work, item) for item in items])
 
 
@@ -332,12 +289,10 @@ class Source(ABC):
 
 def no_column(column: str, columns: Sequence[str], file: str | None) -> InputError:
     """The error for a source without a column that is an input in the reference."""
-    shown = ", ".join(columns[:12]) + (f", ... ({len(columns)} in all)" if len(columns) > 12 else "")
     near = near_names(column, columns)
-    meant = f"did you mean {near[0]}? or " if near else ""
-    expected = "the column, which is one of the features"
-    remedy = f"{meant}add it, or leave it out of --features"
-    return InputError(expected, got=f"no such column; its columns are {shown}", file=file, column=column, remedy=remedy)
+    remedy = (f"did you mean {near[0]}? or " if near else "") + "add it, or leave it out of --features"
+    expected, got = "the column, which is one of the features", f"no such column; its columns are {shown(columns)}"
+    return InputError(expected, got=got, file=file, column=column, remedy=remedy)
 
 
 def no_rows(file: str | None) -> InputError:

@@ -401,11 +401,7 @@ _EXPECTED, _REMEDY = "an id (a string or an integer)", "write one id a row"
 
 
 def key_cells(array: Any, column: str) -> Any:
-    """A column of strings, integers, whole floats (as pandas keeps integers beside nulls) or times, as strings.
-
-    >>> key_cells(pa.array([7.0, None]), "id").to_pylist()
-    ['7', None]
-    """
+    """A column of strings, integers, whole floats (as pandas keeps integers beside nulls) or times, as strings."""
     array = plain(array)
     if pt.is_dictionary(array.type):
         array = array.dictionary_decode()
@@ -451,11 +447,7 @@ def check_axes(kind: Kind, given: int, shape: tuple[int, ...], column: str, file
 
 
 def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True) -> Any:
-    """An array as an Arrow column with one cell a sample; the empty string stands for an unknown class.
-
-    >>> column_of(np.array([[0, 1, 1], [0, 0, 1]]), "classes", "members").to_pylist()
-    [[0, 0], [1, 0], [1, 1]]
-    """
+    """An array as an Arrow column with one cell a sample; the empty string stands for an unknown class."""
     check_axes(kind, values.ndim, values.shape, column)
     values = as_numpy(values)
     if values.dtype.kind == "S":

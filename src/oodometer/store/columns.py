@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ..classes import ClassNames
 from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageError, near_names
-from ..fields import FIELDS, Kind, refuse_classes_beside_positions
-
-__all__ = ["AXES", "INDEX", "WIDE", "Feed", "Kind", "Layout", "class_names", "offsets_of", "says_truth"]
-
+from ..fields import FIELDS, refuse_classes_beside_positions
+from ..fields import Kind as Kind
 
 _PREFIXES = tuple(field.prefix for field in FIELDS.values() if field.prefix is not None)
 _PROBABILITY = re.compile(r"(^|_)(prob|proba|probs|probability|probabilities)(_|$)")
@@ -22,11 +21,6 @@ def likely_columns(columns: Sequence[str]) -> dict[str, str]:
     """Columns that are probably ours under other names, theirs -> ours; `prob_1` for a lone column of probabilities.
 
     Only what is not there under our name is looked for, and only where one column alone fits.
-
-    >>> likely_columns(["id", "y_true", "y_pred", "y_pred_proba", "timestamp"])
-    {'y_true': 'label', 'y_pred': 'prediction', 'timestamp': 'time', 'y_pred_proba': 'prob_1'}
-    >>> likely_columns(["y_pred_proba_cat", "y_pred_proba_dog"])
-    {'y_pred_proba_cat': 'prob_cat', 'y_pred_proba_dog': 'prob_dog'}
     """
     out: dict[str, str] = {}
     for ours, field in FIELDS.items():
@@ -50,33 +44,19 @@ def likely_columns(columns: Sequence[str]) -> dict[str, str]:
 
 
 def looks_like_probability(column: str) -> bool:
-    """Whether a name that is none of ours is one that teams give a probability or a score.
-
-    >>> [looks_like_probability(name) for name in ("y_pred_proba", "p_yes", "score", "prediction", "score_of_bureau")]
-    [True, True, True, False, False]
-    """
+    """Whether a name that is none of ours is one that teams give a probability or a score."""
     low = column.strip().lower()
     return column not in FIELDS and (_PROBABILITY.search(low) is not None or _SCORE.fullmatch(low) is not None)
 
 
 def likely_remedy(columns: Sequence[str]) -> str | None:
-    """What to do where a file has no column that we know; None where its columns tell nothing.
-
-    >>> likely_remedy(["y_pred", "y_pred_proba", "age"])
-    'the file has y_pred, y_pred_proba: --map y_pred=prediction --positive y_pred_proba'
-    """
+    """What to do where a file has no column that we know; None where its columns tell nothing."""
     renamings = {theirs: ours for theirs, ours in likely_columns(columns).items() if ours != "time"}
     return f"the file has {', '.join(renamings)}: {as_options(renamings)}" if renamings else None
 
 
 def as_options(renamings: dict[str, str]) -> str:
-    """Renamings as options of a command.
-
-    >>> as_options({"y": "label", "my score": "prob_1"})
-    "--map y=label --positive 'my score'"
-    >>> as_options({"score": "prob_yes"})
-    '--positive score=yes'
-    """
+    """Renamings as options of a command."""
     import shlex
 
     wide = sum(ours.startswith("prob_") for ours in renamings.values())
@@ -104,20 +84,12 @@ def offsets_of(field: str) -> str:
 
 
 def says_truth(column: str) -> bool:
-    """Whether the name is that of a wide column whose numbers may be written as true and false.
-
-    >>> says_truth("feature_black"), says_truth("prob_1")
-    (True, False)
-    """
+    """Whether the name is that of a wide column whose numbers may be written as true and false."""
     return any(column.strip().startswith(p) and FIELDS[field].truths for p, field in WIDE.items())
 
 
 def class_names(texts: Sequence[str]) -> ClassNames:
-    """Class names from column names: integers where every one is written as an integer, in the order given.
-
-    >>> class_names(["1", "0"]), class_names(["1", "01"])
-    ((1, 0), ('1', '01'))
-    """
+    """Class names from column names: integers where every one is written as an integer, in the order given."""
     if texts and all(_INTEGER.fullmatch(text) for text in texts):
         return tuple(int(text) for text in texts)
     return tuple(texts)
@@ -165,11 +137,7 @@ class Feed:
         return replace(self, columns=tuple(self.columns[i] for i in order), suffixes=tuple(suffixes[i] for i in order))
 
     def counted(self) -> Feed:
-        """The same; wide columns that count from 0 in any order are put into theirs, as the entries of a list are.
-
-        >>> Feed("features", "number", ("feature_1", "feature_0"), ("1", "0")).counted().columns
-        ('feature_0', 'feature_1')
-        """
+        """The same; wide columns that count from 0 in any order are put into theirs, as the entries of a list are."""
         order = {suffix: i for i, suffix in enumerate(self.suffixes or ())}
         wanted = [str(i) for i in range(len(order))]
         return self.ordered([order[name] for name in wanted]) if order.keys() == set(wanted) else self
@@ -191,32 +159,25 @@ class Layout:
         extra: Iterable[str] = (),
         file: str | None = None,
     ) -> Layout:
-        """Read the meaning of column names; ``mapping`` renames theirs to ours first.
-
-        >>> layout = Layout.parse(["prob_cat", "prob_dog", "y"], {"y": "label"})
-        >>> sorted(layout.feeds), layout.wide_classes
-        (['label', 'probabilities'], ('cat', 'dog'))
-        """
+        """Read the meaning of column names; ``mapping`` renames theirs to ours first."""
         mapping = mapping or {}  # blanks around names are forgiven; each must occur once
-        repeated = (
-            next((c for i, c in enumerate(columns) if c in columns[:i]), None)
-            if len(set(columns)) < len(columns)
-            else None
-        )
+        repeated = _repeated(columns)
         unnamed = next((c for i, c in enumerate(columns) if c in _UNNAMED and (c or not i)), None)
         index = {} if unnamed is None or INDEX in columns else {unnamed: INDEX}
-        unknown = [theirs for theirs in mapping if theirs not in columns and theirs not in index.values()]
-        if unknown and repeated is None:
-            raise _unknown_renaming(unknown[0], mapping[unknown[0]], columns, file)
+        unknown = next((theirs for theirs in mapping if theirs not in columns and theirs not in index.values()), None)
+        if unknown is not None and repeated is None:  # turned round, mistyped, or not there at all
+            ours_of = mapping[unknown]
+            message = f"{_in(file)}there is no column {unknown} to rename to {ours_of}; "
+            if ours_of in columns and (unknown in FIELDS or unknown.startswith(tuple(WIDE))):
+                message += f"did you mean --map {ours_of}={unknown} (theirs=ours)?"
+                raise UnknownColumnError(unknown, message, ours_of)
+            raise _no_column(unknown, message, columns)
         names = {**index, **mapping, **{c: mapping[INDEX] for c in index if INDEX in mapping}}
         ours = [names[c] if c in names else c.strip() if c.strip() in FIELDS else c.lstrip() for c in columns]
-        if repeated is None and len(set(ours)) < len(ours):
-            repeated = next(c for i, c in enumerate(ours) if c in ours[:i])
+        repeated = _repeated(ours) if repeated is None else repeated
         if repeated is not None:
-            remedy = "rename or drop one of them"
-            raise InputError(
-                "distinct column names", got=f"{repeated} twice", remedy=remedy, file=file, column=repeated
-            )
+            got, remedy = f"{repeated} twice", "rename or drop one of them"
+            raise InputError("distinct column names", got=got, remedy=remedy, file=file, column=repeated)
         feeds: dict[str, Feed] = {}
         wide: dict[str, list[tuple[str, str]]] = {}
         for raw, name in zip(columns, ours, strict=True):
@@ -236,19 +197,13 @@ class Layout:
         where = dict(zip(ours, columns, strict=True)) | {c: c for c in columns}
         missing = [name for name in extra if name not in where]
         if missing:
-            near = near_names(missing[0], columns)
-            meant = f"did you mean {near[0]}? " if near else ""
-            message = f"{_in(file)}there is no column {missing[0]}; {meant}its columns are {_shown(columns)}"
-            raise UnknownColumnError(missing[0], message, near[0] if near else None)
+            raise _no_column(missing[0], f"{_in(file)}there is no column {missing[0]}; ", columns)
         if not feeds:
-            raise MissingColumnsError(
-                "columns of a predictions file (label, prediction, probabilities or prob_<class>, logits or "
-                "logit_<class>, confidence, correct, ...)",
-                got=_shown(columns) if columns else "no columns",
-                remedy=likely_remedy(columns)
-                or "rename yours with --map theirs=ours, such as y_true=label (a CSV file needs a header line)",
-                file=file,
-            )
+            expected = "columns of a predictions file (label, prediction, probabilities or prob_<class>, logits or "
+            expected += "logit_<class>, confidence, correct, ...)"
+            remedy = "rename yours with --map theirs=ours, such as y_true=label (a CSV file needs a header line)"
+            remedy = likely_remedy(columns) or remedy
+            raise MissingColumnsError(expected, got=shown(columns) or "no columns", remedy=remedy, file=file)
         layout = Layout(tuple(columns), feeds, {name: where[name] for name in extra}, where)
         try:
             refuse_classes_beside_positions(feeds, None, file)
@@ -274,16 +229,12 @@ class Layout:
     @property
     def wide_classes(self) -> ClassNames | None:
         """Class names from wide columns, in column order; None where there is no column for each class."""
-        wide = [feed for feed in self.wide_of_classes if not feed.lone]
-        return class_names(wide[0].suffixes or ()) if wide else None
+        wide = next((feed for feed in self.wide_of_classes if not feed.lone), None)
+        return None if wide is None else class_names(wide.suffixes or ())
 
     @property
     def lone_class(self) -> int | str | None:
-        """The class that the one column of a binary model is about; None where every class has one, or none has.
-
-        >>> Layout.parse(["prob_1", "label"]).lone_class
-        1
-        """
+        """The class that the one column of a binary model is about; None where every class has one, or none has."""
         lone = [feed for feed in self.wide_of_classes if feed.lone]
         return class_names(lone[0].suffixes or ())[0] if lone else None
 
@@ -295,38 +246,33 @@ class Layout:
 
     def aligned(self, classes: ClassNames, file: str | None = None) -> Layout:
         """The same layout with wide class columns in the order of ``classes``, matched by name."""
-        feeds = dict(self.feeds)
+        feeds, names = dict(self.feeds), [str(name) for name in classes]
         for feed in self.wide_of_classes:
+            columns = dict(zip(feed.suffixes or (), feed.columns, strict=True))
             if feed.lone:
-                (named,) = feed.suffixes or ()
-                known = [str(name) for name in classes]
-                if named not in known:
-                    expected = f"the probability of one of the classes {_shown(known)}"
+                (named,) = columns
+                fault = partial(InputError, file=file, column=feed.columns[0])
+                if named not in names:
                     remedy = "name the class that the column is about, --positive COLUMN=CLASS"
-                    raise InputError(
-                        expected, got=f"that of {named!r}", file=file, column=feed.columns[0], remedy=remedy
-                    )
-                if len(known) != 2:
-                    expected = f"a column for each of the {len(known)} classes ({_shown(known)})"
+                    expected = f"the probability of one of the classes {shown(names)}"
+                    raise fault(expected, got=f"that of {named!r}", remedy=remedy)
+                if len(names) != 2:
                     remedy = "one column is enough for two classes only: add those of the others"
-                    raise InputError(expected, got="one", file=file, column=feed.columns[0], remedy=remedy)
-                feeds[feed.field] = replace(feed, positive=known.index(named))
+                    expected = f"a column for each of the {len(names)} classes ({shown(names)})"
+                    raise fault(expected, got="one", remedy=remedy)
+                feeds[feed.field] = replace(feed, positive=names.index(named))
                 continue
-            where = dict(zip(feed.suffixes or (), feed.columns, strict=True))
-            order = [str(name) for name in classes]
-            prefix = feed.prefix
-            shown = _shown(order)
-            absent = [name for name in order if name not in where]
-            unknown = [name for name in where if name not in set(order)]
+            absent = [name for name in names if name not in columns]
+            unknown = [name for name in columns if name not in set(names)]
             if absent:
-                expected = f"a column for each of the {len(order)} classes ({shown})"
-                remedy = "add the column, or use the same classes in every file"
-                raise InputError(expected, got="no such column", remedy=remedy, file=file, column=prefix + absent[0])
+                expected = f"a column for each of the {len(names)} classes ({shown(names)})"
+                remedy, column = "add the column, or use the same classes in every file", feed.prefix + absent[0]
+                raise InputError(expected, got="no such column", remedy=remedy, file=file, column=column)
             if unknown:
-                expected = f"columns for the {len(order)} known classes ({shown})"
+                expected = f"columns for the {len(names)} known classes ({shown(names)})"
                 remedy = "a class that the reference never had cannot be judged: drop or merge it"
-                raise InputError(expected, got="a class more", file=file, remedy=remedy, column=where[unknown[0]])
-            feeds[feed.field] = replace(feed, columns=tuple(where[name] for name in order), suffixes=tuple(order))
+                raise InputError(expected, got="a class more", file=file, remedy=remedy, column=columns[unknown[0]])
+            feeds[feed.field] = replace(feed, columns=tuple(columns[name] for name in names), suffixes=tuple(names))
         return replace(self, feeds=feeds)
 
     def select(self, fields: Iterable[str] | None = None) -> tuple[Feed, ...]:
@@ -363,7 +309,6 @@ class Layout:
         feed = self.feeds.get(field)
         if feed is None:
             return error
-        error = error.at()
         if feed.suffixes is None:
             error.column = feed.columns[0] + (f"[{cell}" if cell else "")
         else:
@@ -374,17 +319,21 @@ class Layout:
         return error.at()
 
 
-def _unknown_renaming(theirs: str, ours: str, columns: Sequence[str], file: str | None) -> UnknownColumnError:
-    """The error about a column that was to be renamed: turned round, mistyped, or not there at all."""
-    message = f"{_in(file)}there is no column {theirs} to rename to {ours}; "
-    if ours in columns and (theirs in FIELDS or theirs.startswith(tuple(WIDE))):
-        return UnknownColumnError(theirs, f"{message}did you mean --map {ours}={theirs} (theirs=ours)?", ours)
-    near = near_names(theirs, columns)
+def _repeated(names: Sequence[str]) -> str | None:
+    """The first name that comes a second time."""
+    if len(set(names)) == len(names):
+        return None
+    return next(name for i, name in enumerate(names) if name in names[:i])
+
+
+def _no_column(column: str, message: str, columns: Sequence[str]) -> UnknownColumnError:
+    near = near_names(column, columns)
     meant = f"did you mean {near[0]}? " if near else ""
-    return UnknownColumnError(theirs, f"{message}{meant}its columns are {_shown(columns)}", near[0] if near else None)
+    return UnknownColumnError(column, f"{message}{meant}its columns are {shown(columns)}", near[0] if near else None)
 
 
-def _shown(names: Sequence[str], most: int = 12) -> str:
+def shown(names: Sequence[int | str], most: int = 12) -> str:
+    """The first names, and how many there are."""
     return ", ".join(map(str, names[:most])) + (f", ... ({len(names)} in all)" if len(names) > most else "")
 
 

@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import IO, Any, Self
@@ -17,7 +18,7 @@ import pyarrow.csv as pacsv
 from ..errors import InputError
 from .cells import holds_truth
 from .columns import Kind, says_truth
-from .files import check_row, is_packed, most_row, opened, opened_head, opened_natively, translated
+from .files import check_row, most_row, opened, opened_natively, packing, translated
 from .reader import TextIndex, TextReader, index_cells
 
 
@@ -117,7 +118,7 @@ class CsvReader(TextReader):
     delimiter: str
     decimal: str
     block: int
-    truths: frozenset[str] = frozenset()  # features that say true or false in the first row
+    truths: frozenset[str] = frozenset()  # features that say true or false in the first row, as indicators are written
     steady: bool = True  # whether the decimal sign is known for sure: no number further down can tell another one
     loose: dict[str, Any] = field(default_factory=dict)  # types of columns that no name gives, found by a pass
     form = "csv"
@@ -132,7 +133,8 @@ class CsvReader(TextReader):
     @staticmethod
     def open(path: str) -> CsvReader:
         """Read the header line and find out the delimiter and the decimal sign."""
-        with translated(path, "csv"), opened_head(path) as stream:
+        fault, header = partial(InputError, file=path), "a header line with column names"
+        with translated(path, "csv"), opened(path, head=True) as stream:
             head = stream.read(_HEAD)
             data, blank = head, len(head) - len(head.rstrip(b"\r\n"))
             while len(data) == _HEAD and data.endswith((b"\n\n", b"\n\r\n")) and blank <= most_row():
@@ -140,48 +142,42 @@ class CsvReader(TextReader):
                 filled = data.rstrip(b"\r\n")
                 blank = len(data) - len(filled) + (0 if filled else blank)
             if blank > most_row():
-                remedy = "check what wrote the file"
-                raise InputError(
-                    "rows", got=f"more than {most_row() >> 20} MB of blank lines", file=path, remedy=remedy
-                )
+                got = f"more than {most_row() >> 20} MB of blank lines"
+                raise fault("rows", got=got, remedy="check what wrote the file")
         try:
             text = head.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             if error.start < len(head) - 4:  # else a character that the end of the block cut
-                row = head[: error.start].count(b"\n")
-                remedy = "save the file as UTF-8"
-                raise InputError(
-                    "text in UTF-8", got=f"byte {head[error.start]:#04x}", file=path, row=row or None, remedy=remedy
-                ) from None
+                got, row = f"byte {head[error.start]:#04x}", head[: error.start].count(b"\n") or None
+                raise fault("text in UTF-8", got=got, row=row, remedy="save the file as UTF-8") from None
             text = head[: error.start].decode("utf-8-sig")
         text = text.lstrip("\r\n")
         first = re.split(r"[\r\n]", text, maxsplit=1)[0]
         if len(first) == len(text) and len(head) == _HEAD:
-            remedy = "check what the file is"
-            raise InputError(
-                "a header line with column names", got="a first line of more than 1 MB", file=path, remedy=remedy
-            )
+            raise fault(header, got="a first line of more than 1 MB", remedy="check what the file is")
         if not first:
-            raise InputError(
-                "a header line with column names", got="blank lines", file=path, remedy="check what wrote it"
-            )
+            raise fault(header, got="blank lines", remedy="check what wrote it")
         unquoted = re.sub(r'"[^"]*"', "", first)
         delimiter = max(",;\t", key=unquoted.count) if "," not in unquoted else ","
         try:
             lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
             names = next(lines)
         except (csv.Error, StopIteration) as error:
-            raise InputError("a header line with column names", got=str(error), file=path) from None
+            raise fault(header, got=str(error)) from None
         # A decimal comma can only be meant where the comma is not the delimiter.
         body = text.partition("\n")[2]
         comma = delimiter != "," and (_COMMA.search(body) is not None and _POINT.search(body) is None)
+        truths: frozenset[str] = frozenset()
+        with suppress(csv.Error):  # told by the pass that reads all rows
+            cells = zip(names, next(filter(None, lines), []), strict=False)
+            truths = frozenset(name for name, cell in cells if cell.strip() in _TRUTHS and says_truth(name))
         return CsvReader(
             file=path,
             columns=tuple(names),
             delimiter=delimiter,
             decimal="," if comma else ".",
             block=max(_HEAD, min(_BLOCK, most_row()), 8 * len(first)),
-            truths=_truths(names, lines),
+            truths=truths,
             steady=comma or delimiter == "," or _POINT.search(body) is not None,
         )
 
@@ -198,17 +194,27 @@ class CsvReader(TextReader):
 
     def index(self) -> TextIndex:
         """Rows are counted by their ends where these can be told for sure, else by reading one column."""
-        alone = len(self.columns) == 1  # a blank line is a row then
-        with translated(self.file, self.form), opened(self.file) as stream:
-            index = None if alone else index_cells(stream, self.delimiter)
+        with translated(self.file, self.form), opened(self.file) as stream:  # of one column a blank line is a row
+            index = None if len(self.columns) == 1 else index_cells(stream, self.delimiter)
         if index is None:
             first = self.columns[0]
             return TextIndex(sum(batch.num_rows for batch in self._stream({first: pa.string()}, {first: "text"})))
-        return index if self.steady and not is_packed(self.file) else TextIndex(index.rows)
+        return index if self.steady and not packing(self.file) else TextIndex(index.rows)
 
     def type_of(self, column: str) -> str:
-        """The narrowest type that every cell of the column fits."""
-        return str(self._infer(column))
+        """The narrowest type that every cell of the column fits; all of it is read, so that batches agree."""
+        fitting = [pa.int64(), pa.float64()]
+        whole = replace(self, start=0, end=None, before=0, block=_HEAD)
+        for batch in whole._stream({column: pa.string()}, {column: "any"}):
+            for kind in list(fitting):
+                try:
+                    batch.column(0).slice(0, 1).cast(kind)  # that of many fails as slowly as it succeeds
+                    batch.column(0).cast(kind)
+                except pa.ArrowInvalid:
+                    fitting.remove(kind)
+            if not fitting:
+                break
+        return str(fitting[0] if fitting else pa.string())
 
     def cell_type(self, column: str) -> Any:
         """The type that every cell of the column fits, in all files that are read together."""
@@ -244,12 +250,29 @@ class CsvReader(TextReader):
 
     def _stream(self, types: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Iterator[Any]:
         block, done, reader = self.block, 0, self
+        # Of one column a blank line is an empty cell, but those before the first line and behind the last are no rows.
+        single = len(self.columns) == 1
         while True:
-            # Of one column, line ends before the first line and behind the last belong to no row.
-            with opened_natively(self.file, self.start, self.end, trimmed=len(self.columns) == 1) as stream:
+            with opened_natively(self.file, self.start, self.end, trimmed=single) as stream:
                 skip = done
+                reading = pacsv.ReadOptions(
+                    block_size=block, use_threads=False, column_names=list(self.columns) if self.start else None
+                )
+                parsing = pacsv.ParseOptions(
+                    delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=not single
+                )
+                converting = pacsv.ConvertOptions(
+                    column_types=types,
+                    include_columns=list(types),
+                    decimal_point=reader.decimal,
+                    null_values=[""],
+                    strings_can_be_null=True,
+                    quoted_strings_can_be_null=False,
+                )
                 try:
-                    for batch in reader._batches(stream, types, block):
+                    for batch in pacsv.open_csv(
+                        stream, read_options=reading, parse_options=parsing, convert_options=converting
+                    ):
                         fresh = batch.slice(min(skip, batch.num_rows))
                         skip -= batch.num_rows - fresh.num_rows
                         done += fresh.num_rows
@@ -269,26 +292,6 @@ class CsvReader(TextReader):
                             continue
                         raise error if fault is None else fault.at(row_offset=-self.before) from None
 
-    def _batches(self, stream: Any, types: Mapping[str, Any], block: int) -> Any:
-        return pacsv.open_csv(
-            stream,
-            read_options=pacsv.ReadOptions(
-                block_size=block, use_threads=False, column_names=list(self.columns) if self.start else None
-            ),
-            # A blank line is an empty cell where there is one column, and no row where there are more.
-            parse_options=pacsv.ParseOptions(
-                delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=len(self.columns) > 1
-            ),
-            convert_options=pacsv.ConvertOptions(
-                column_types=types,
-                include_columns=list(types),
-                decimal_point=self.decimal,
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-            ),
-        )
-
     def _type(self, name: str, kind: Kind) -> Any:
         if kind == "number":
             return pa.bool_() if name in self.truths else pa.float64()
@@ -297,45 +300,14 @@ class CsvReader(TextReader):
         if kind != "any":
             return pa.string()
         if name not in self.loose:
-            self.loose[name] = self._infer(name)
+            self.loose[name] = pa.type_for_alias(self.type_of(name))
         return self.loose[name]
-
-    def _infer(self, name: str) -> Any:
-        """The narrowest type that every cell of a column fits; the whole column is read, so that batches agree."""
-        fitting = [pa.int64(), pa.float64()]
-        for batch in replace(self, start=0, end=None, before=0, block=_HEAD)._stream(
-            {name: pa.string()}, {name: "any"}
-        ):
-            for kind in list(fitting):
-                try:
-                    batch.column(0).slice(0, 1).cast(
-                        kind
-                    )  # a cast of many that fails takes as long as one that does not
-                    batch.column(0).cast(kind)
-                except pa.ArrowInvalid:
-                    fitting.remove(kind)
-            if not fitting:
-                break
-        return fitting[0] if fitting else pa.string()
-
-
-def _truths(names: list[str], lines: Iterator[list[str]]) -> frozenset[str]:
-    """Wide features whose first cell is true or false, as indicators are written; no other number may be so."""
-    try:
-        first = next((cells for cells in lines if cells), [])
-    except csv.Error:  # told by the pass that reads all rows
-        return frozenset()
-    return frozenset(
-        name for name, cell in zip(names, first, strict=False) if cell.strip() in _TRUTHS and says_truth(name)
-    )
 
 
 def _with_points(cells: Any) -> Any:
     """Whole numbers that were written with a decimal comma, 1,0, as other files have them, 1.0."""
-    texts = [None if t is None else _WHOLE.sub(r"\1.0", t) for t in cells.dictionary.to_pylist()]
-    distinct: list[Any] = list(dict.fromkeys(texts))
-    where = pa.array([distinct.index(t) for t in texts], pa.int32())
-    return pa.DictionaryArray.from_arrays(where.take(cells.indices), pa.array(distinct, pa.string()))
+    texts = pa.array([None if t is None else _WHOLE.sub(r"\1.0", t) for t in cells.dictionary.to_pylist()], pa.string())
+    return texts.take(cells.indices).dictionary_encode()
 
 
 def _lists(cells: Any, kind: Kind, column: str, file: str, done: int) -> Any:
@@ -349,6 +321,7 @@ def _lists(cells: Any, kind: Kind, column: str, file: str, done: int) -> Any:
             return pa.array(values, _LISTS[kind])
     except (ValueError, pa.ArrowException, RecursionError):
         pass
+    fault = partial(InputError, file=file, column=column)
     for row, cell in enumerate(texts, start=done + 1):
         try:
             value = None if cell is None else json.loads(cell)
@@ -357,13 +330,9 @@ def _lists(cells: Any, kind: Kind, column: str, file: str, done: int) -> Any:
             pa.array([value], _LISTS[kind])
         except (ValueError, pa.ArrowException, RecursionError):
             remedy = "write JSON lists, or one wide column for each entry"
-            raise InputError(
-                "a list such as [0.9, 0.1]", got=repr(cell[:60]), row=row, column=column, file=file, remedy=remedy
-            ) from None
-    remedy = "write JSON lists of one type"
-    raise InputError(
-        "lists of one type", got="cells of different types", file=file, column=column, row=done + 1, remedy=remedy
-    )
+            raise fault("a list such as [0.9, 0.1]", got=repr(cell[:60]), row=row, remedy=remedy) from None
+    got, remedy = "cells of different types", "write JSON lists of one type"
+    raise fault("lists of one type", got=got, row=done + 1, remedy=remedy)
 
 
 def write(file: IO[bytes], schema: Any, batches: Iterator[Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ from .cells import UNKNOWN, coded_cells, first_true, numbers_of, plain, wrong_ty
 TRUTHS = ("false", "true")
 TEXT_FIGURES = ("characters", "words", "digits", "capitals", "other alphabets")
 _NUMBER = "a number, as in the reference"
-_CELL_REMEDY = "use columns of the same types in every file, or leave it out of --features"
+_REMEDY = "use columns of the same types in every file, or leave it out of --features"
 _ABSENT = UNKNOWN | {"na", "n/a", "none", "-nan"}  # how text files write that a cell is empty
 
 
@@ -29,11 +29,7 @@ class NotANumber(InputError):
 
 
 def category_name(value: Any, text: bool) -> str | None:
-    """The name of a category: 7, 7.0 and "7" are one, True and "true" too; None where the cell is empty.
-
-    >>> [category_name(v, True) for v in (7.0, "7.0", True, "TRUE", " a ", "NaN", None)]
-    ['7', '7', 'true', 'true', 'a', None, None]
-    """
+    """The name of a category: 7, 7.0 and "7" are one, True and "true" too; None where the cell is empty."""
     if value is None or isinstance(value, bool):
         return None if value is None else TRUTHS[value]
     if isinstance(value, str):
@@ -47,9 +43,7 @@ def category_name(value: Any, text: bool) -> str | None:
         whole = re.fullmatch(r"(-?\d+)\.0+", bare)
         return whole[1] if whole else bare
     number = float(value)
-    if math.isnan(number):
-        return None
-    return str(int(number)) if number.is_integer() else repr(number)
+    return None if math.isnan(number) else str(int(number)) if number.is_integer() else repr(number)
 
 
 def as_number(name: str) -> float | None:
@@ -61,11 +55,7 @@ def as_number(name: str) -> float | None:
 
 
 def distinct_cells(array: Any, column: str) -> tuple[Array, list[Any]]:
-    """Codes, -1 where null, and the distinct values of a column of strings, numbers or truth values.
-
-    >>> distinct_cells(pa.array(["a", None, "a"]), "x")
-    (array([ 0, -1,  0]), ['a'])
-    """
+    """Codes, -1 where null, and the distinct values of a column of strings, numbers or truth values."""
     array = plain(array)
     if pt.is_null(array.type):
         return np.full(len(array), -1), []
@@ -77,30 +67,20 @@ def distinct_cells(array: Any, column: str) -> tuple[Array, list[Any]]:
 
 
 def raw_numbers(array: Any, column: str, text: bool, comma: bool = False) -> Array:
-    """Numbers as float64, NaN where the cell is empty; ``text``: cells are written ones, with a decimal ``comma``.
-
-    >>> raw_numbers(pa.array(["1.5", None, "NA"]), "x", True).tolist()
-    [1.5, nan, nan]
-    """
+    """Numbers as float64, NaN where the cell is empty; ``text``: cells are written ones, with a decimal ``comma``."""
     array = plain(array)
     if pt.is_dictionary(array.type):
         array = array.dictionary_decode()
     if pt.is_null(array.type):
         return np.full(len(array), np.nan)
-    if pt.is_string(array.type) or pt.is_large_string(array.type):
-        if not text and array.null_count < len(array):
-            raise wrong_type(array, column, _NUMBER, _CELL_REMEDY)
-        out = _parsed(array, column, comma)
-    else:
-        if pt.is_decimal(array.type) or pt.is_float16(array.type):
-            array = array.cast(pa.float64())
-        if not (pt.is_floating(array.type) or pt.is_integer(array.type)):
-            raise wrong_type(array, column, _NUMBER, _CELL_REMEDY)
-        out = numbers_of(array.cast(pa.float64(), safe=False), np.nan)
-    endless = np.isinf(out)
-    if endless.any():
-        row = first_true(endless)
-        remedy = "leave the cell empty where unknown"
+    kind, texts = array.type, pt.is_string(array.type) or pt.is_large_string(array.type)
+    if not (texts or pt.is_floating(kind) or pt.is_integer(kind) or pt.is_decimal(kind)) or (
+        texts and not text and array.null_count < len(array)
+    ):
+        raise wrong_type(array, column, _NUMBER, _REMEDY)
+    out = _parsed(array, column, comma) if texts else numbers_of(array.cast(pa.float64(), safe=False), np.nan)
+    if np.isinf(out).any():
+        row, remedy = first_true(np.isinf(out)), "leave the cell empty where unknown"
         raise InputError("a finite number", got=f"{out[row]}", row=row + 1, column=column, remedy=remedy)
     return out
 
@@ -121,7 +101,7 @@ def _parsed(array: Any, column: str, comma: bool) -> Array:
         number = as_number(bare.replace(",", ".") if comma else bare)
         if number is None:
             row = first_true(codes == code) + 1
-            raise NotANumber(_NUMBER, got=repr(value[:60]), row=row, column=column, remedy=_CELL_REMEDY)
+            raise NotANumber(_NUMBER, got=repr(value[:60]), row=row, column=column, remedy=_REMEDY)
         table[code] = number
     out: Array = table[codes]
     return out
@@ -130,10 +110,6 @@ def _parsed(array: Any, column: str, comma: bool) -> Array:
 def text_figures(array: Any, column: str, text: bool) -> tuple[Array, Array]:
     """Figures of each text, shape (sample, figure), and whether it is there: log(1 + characters), log(1 + words), and
     the shares of digits, of capitals and of characters beyond ASCII.
-
-    >>> figures, known = text_figures(pa.array(["Ab 1", None]), "x", True)
-    >>> figures[0].round(2).tolist(), known.tolist()
-    ([1.61, 1.1, 0.25, 0.25, 0.0], [True, False])
     """
     import pyarrow.compute as pc
 
@@ -143,15 +119,11 @@ def text_figures(array: Any, column: str, text: bool) -> tuple[Array, Array]:
     if pt.is_null(array.type):
         return np.zeros((len(array), len(TEXT_FIGURES))), np.zeros(len(array), dtype=bool)
     if not (pt.is_string(array.type) or pt.is_large_string(array.type)):
-        raise wrong_type(array, column, "text, as in the reference", _CELL_REMEDY)
+        raise wrong_type(array, column, "text, as in the reference", _REMEDY)
     characters = numbers_of(pc.utf8_length(array), 0).astype(np.float64)
-    words = numbers_of(pc.count_substring_regex(array, r"\S+"), 0).astype(np.float64)
-    shares: Sequence[Any] = (
-        pc.count_substring_regex(array, "[0-9]"),
-        pc.count_substring_regex(array, "[A-Z]"),
-        pc.subtract(pc.binary_length(array), pc.utf8_length(array)),
-    )
-    part = [np.minimum(numbers_of(share, 0) / np.maximum(characters, 1), 1) for share in shares]
+    words, *shares = (numbers_of(pc.count_substring_regex(array, one), 0) for one in (r"\S+", "[0-9]", "[A-Z]"))
+    shares.append(numbers_of(pc.binary_length(array), 0) - characters)
+    part = [np.minimum(share / np.maximum(characters, 1), 1) for share in shares]
     valid = numbers_of(array.is_valid().cast(pa.uint8())) > 0
     return np.column_stack([np.log1p(characters), np.log1p(words), *part]), valid
 
@@ -159,7 +131,6 @@ def text_figures(array: Any, column: str, text: bool) -> tuple[Array, Array]:
 ValueKind = Literal["number", "truth", "integer", "name", "text"]
 SLICE_PREFIX = "features."  # of the categories among the further columns of a record, which rows are sliced by
 _MOST_SLICES = 20
-_REMEDY = "use columns of the same types in every file, or leave it out of --features"
 
 
 @dataclass(frozen=True)
@@ -175,13 +146,7 @@ class ColumnEncoding:
     values: ValueKind
 
     def features(self, array: Any, text: bool, comma: bool = False) -> Array:
-        """Features of the cells, float32, shape (sample, feature); `InputError` for cells of another type.
-
-        >>> import pyarrow as pa
-        >>> one = ColumnEncoding(UserColumn("colour", "category", 0, ("red", "blue")), "name")
-        >>> one.features(pa.array(["red", "blue", "green", None]), True).tolist()
-        [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
-        """
+        """Features of the cells, float32, shape (sample, feature); `InputError` for cells of another type."""
         user = self.user
         if user.kind == "category":
             codes = self.codes(array, text)
@@ -199,15 +164,16 @@ class ColumnEncoding:
 
     def codes(self, array: Any, text: bool) -> Array:
         """The category of each cell: place among the labels, behind these "other" and then "missing"."""
-        name, labels = self.user.name, {label: i for i, label in enumerate(self.user.labels)}
-        array = plain(array)
+        user, array, labels = self.user, plain(array), {label: i for i, label in enumerate(self.user.labels)}
+        expected = f"categories such as {', '.join(map(repr, user.labels[:2]))}, as in the reference"
+        if self.values in ("truth", "integer"):
+            expected = f"{'true or false' if self.values == 'truth' else 'a whole number'}, as in the reference"
         if not text and self.values == "name":
             kind = array.type.value_type if pt.is_dictionary(array.type) else array.type
-            if not (pt.is_string(kind) or pt.is_large_string(kind) or pt.is_null(kind)) and array.null_count < len(
-                array
-            ):
-                raise wrong_type(array, self.user.name, self._expected, _REMEDY)
-        codes, values = distinct_cells(array, name)
+            texts = pt.is_string(kind) or pt.is_large_string(kind) or pt.is_null(kind)
+            if not texts and array.null_count < len(array):
+                raise wrong_type(array, user.name, expected, _REMEDY)
+        codes, values = distinct_cells(array, user.name)
         names = [category_name(value, text or self.values != "name") for value in values]
         table = np.full(len(values) + 1, len(labels) + 1)  # code -1, an empty cell, picks the last
         for code, own in enumerate(names):
@@ -216,27 +182,17 @@ class ColumnEncoding:
                 wrong |= self.values == "integer" and as_number(own) is None
                 if wrong:  # a cell where the reference had truth values or whole numbers must be one
                     row = first_true(codes == code) + 1
-                    raise InputError(self._expected, got=repr(own[:60]), row=row, column=self.user.name, remedy=_REMEDY)
-                table[code] = labels.get(
-                    TRUTHS[own == "1"] if self.values == "truth" and own in ("0", "1") else own, len(labels)
-                )
+                    raise InputError(expected, got=repr(own[:60]), row=row, column=user.name, remedy=_REMEDY)
+                truth = self.values == "truth" and own in ("0", "1")
+                table[code] = labels.get(TRUTHS[own == "1"] if truth else own, len(labels))
         seen = [own for own in names if own is not None] if text and self.values == "name" else []
         of_numbers = all(own not in labels and as_number(own) is not None for own in seen)
         if seen and of_numbers and not any(as_number(label) is not None for label in labels):
             # numbers alone where the reference had names: another column under this name
             row = first_true(codes >= 0) + 1
-            raise InputError(self._expected, got=seen[0], row=row, column=self.user.name, remedy=_REMEDY)
+            raise InputError(expected, got=seen[0], row=row, column=user.name, remedy=_REMEDY)
         out: Array = table[codes]
         return out
-
-    @property
-    def _expected(self) -> str:
-        if self.values == "truth":
-            return "true or false, as in the reference"
-        if self.values == "integer":
-            return "a whole number, as in the reference"
-        shown = ", ".join(map(repr, self.user.labels[:2]))
-        return f"categories such as {shown}, as in the reference"
 
 
 @dataclass(frozen=True)
@@ -280,32 +236,23 @@ class FeatureEncoding:
 
     def about(self) -> dict[str, Any]:
         """What was taken and what was not, as results tell it."""
-        return {
-            "taken": [{"name": column.user.name, "kind": column.user.kind} for column in self.columns],
-            "left_out": dict(self.left_out),
-        }
+        taken = [{"name": user.name, "kind": user.kind} for user in self.users]
+        return {"taken": taken, "left_out": dict(self.left_out)}
 
     def to_dict(self) -> dict[str, Any]:
-        """The encoding as plain values, from which `from_dict` makes it again.
-
-        >>> learnt = FeatureEncoding((ColumnEncoding(UserColumn("age", "number", 0, (), (40.0,), (9.0,)), "number"),))
-        >>> FeatureEncoding.from_dict(learnt.to_dict()) == learnt
-        True
-        """
-        return {
-            "columns": [{**column.user.to_dict(), "values": column.values} for column in self.columns],
-            "left_out": dict(self.left_out),
-        }
+        """The encoding as plain values, from which `from_dict` makes it again."""
+        columns = [{**column.user.to_dict(), "values": column.values} for column in self.columns]
+        return {"columns": columns, "left_out": dict(self.left_out)}
 
     @staticmethod
-    def from_dict(told: Mapping[str, Any]) -> FeatureEncoding:
-        """The encoding that `to_dict` told."""
+    def from_dict(given: Mapping[str, Any]) -> FeatureEncoding:
+        """The encoding that `to_dict` gave."""
         columns = []
-        for column in told["columns"]:
-            given: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in column.items()}
-            values: Any = given.pop("values")
-            columns.append(ColumnEncoding(UserColumn(**given), values))
-        return FeatureEncoding(tuple(columns), dict(told["left_out"]))
+        for column in given["columns"]:
+            own: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in column.items()}
+            values = own.pop("values")
+            columns.append(ColumnEncoding(UserColumn(**own), values))
+        return FeatureEncoding(tuple(columns), dict(given["left_out"]))
 
     def without(self, left_out: Mapping[str, str]) -> FeatureEncoding:
         """The same, with more to say of what was left out."""

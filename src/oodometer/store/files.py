@@ -5,11 +5,7 @@ from __future__ import annotations
 import lzma
 import os
 import stat
-import struct
 import tempfile
-import tokenize
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -33,25 +29,16 @@ def most_row() -> int:
     return _megabytes(ROW, _ROW_MB)
 
 
-def check_row(length: int, file: str, line: int | None = None, row: int | None = None) -> None:
+def check_row(length: int, file: str, line: int | None = None) -> None:
     """A row of at most `most_row` bytes; longer ones are a fault, or would fill the memory."""
     most = most_row()
     if length > most:
-        which = "" if line is None else f" (line {line})"
-        remedy = f"write one sample a row; {ROW}=N allows rows of N MB"
-        raise InputError(
-            f"rows of at most {most >> 20} MB", got=f"a longer one{which}", file=file, row=row, remedy=remedy
-        )
+        expected, got = f"rows of at most {most >> 20} MB", "a longer one" + (f" (line {line})" if line else "")
+        raise InputError(expected, got=got, file=file, remedy=f"write one sample a row; {ROW}=N allows rows of N MB")
 
 
 def check_unpacked(packed: int, unpacked: int, file: str, column: str | None = None) -> None:
-    """What is to be unpacked as a whole takes at most 1 GB, or what OODOMETER_MAX_UNPACKED_MB says, or is no bomb.
-
-    >>> check_unpacked(10**9, 2 * 10**9, "a.npz")
-    >>> check_unpacked(10**6, 2 * 10**9, "a.npz", "features")
-    Traceback (most recent call last):
-    oodometer.errors.InputError: a.npz: column features: expected at most 1024 MB when unpacked, got ...
-    """
+    """What is to be unpacked as a whole takes at most 1 GB, or what OODOMETER_MAX_UNPACKED_MB says, or is no bomb."""
     most = _megabytes(UNPACKED, _UNPACKED_MB)
     if unpacked > most and unpacked > _TIMES * packed:
         got = f"{unpacked >> 20} MB from {max(packed >> 20, 1)} MB"
@@ -68,20 +55,15 @@ def _megabytes(name: str, usual: int) -> int:
     return int(text) << 20
 
 
-ENDINGS = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".npz": "npz",
+_ENDINGS_OF = {
+    "parquet": (".parquet", ".pq"),
+    "csv": (".csv", ".tsv"),
+    "jsonl": (".jsonl", ".ndjson", ".json"),
+    "arrow": (".arrow", ".feather", ".ipc"),
+    "npz": (".npz",),
 }
-FORMATS = tuple(dict.fromkeys(ENDINGS.values()))
+ENDINGS = {ending: form for form, endings in _ENDINGS_OF.items() for ending in endings}
+FORMATS = tuple(_ENDINGS_OF)
 _TEXT = ("csv", "jsonl")
 _STEP = 1 << 20
 _PACKED = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2"}  # text that is unpacked on the way
@@ -109,14 +91,7 @@ _MAGIC = {
 
 
 def format_of(path: Path, given: str | None = None) -> str:
-    """The format a path's ending (or ``given``) names; ``.csv.gz`` and the like are text, unpacked on the way.
-
-    >>> format_of(Path("a.CSV.gz"))
-    'csv'
-    >>> format_of(Path("model.pkl"))
-    Traceback (most recent call last):
-    oodometer.errors.InputError: model.pkl: expected a predictions file, got the ending .pkl; pickle is never read, ...
-    """
+    """The format a path's ending (or ``given``) names; ``.csv.gz`` and the like are text, unpacked on the way."""
     if given is not None:
         if given not in FORMATS:
             raise InputError(f"a format among {', '.join(FORMATS)}", got=repr(given), file=str(path))
@@ -127,14 +102,9 @@ def format_of(path: Path, given: str | None = None) -> str:
         return ENDINGS[endings[-2]]
     if last in ENDINGS:
         return ENDINGS[last]
-    raise InputError(
-        "a predictions file",
-        got=f"the ending {last}" if last else "a name without an ending",
-        remedy=_NEVER.get(
-            last, f"known endings: {', '.join(ENDINGS)} (and .csv.gz, .jsonl.xz, ...); or name the format"
-        ),
-        file=str(path),
-    )
+    got = f"the ending {last}" if last else "a name without an ending"
+    remedy = f"known endings: {', '.join(ENDINGS)} (and .csv.gz, .jsonl.xz, ...); or name the format"
+    raise InputError("a predictions file", got=got, remedy=_NEVER.get(last, remedy), file=str(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +132,10 @@ class Stamp:
         except OSError:
             now = None
         if now != self:
-            expected = "a file that stays the same while it is read"
-            got = "a file that was changed or removed meanwhile"
+            expected, got = (
+                "a file that stays the same while it is read",
+                "a file that was changed or removed meanwhile",
+            )
             raise InputError(expected, got=got, remedy="wait until its writer has finished, then run again", file=path)
 
 
@@ -195,56 +167,52 @@ def check_file(path: str | Path, given: str | None = None) -> tuple[str, Stamp]:
     if stat.S_ISDIR(mode):
         raise fault("a file", got="a folder", remedy="name one file in it")
     if not stat.S_ISREG(mode):
-        remedy = "give - and pipe CSV or JSONL to standard input"
-        raise fault("a regular file", got="a pipe or device", remedy=remedy)
+        raise fault("a regular file", got="a pipe or device", remedy="give - and pipe CSV or JSONL to standard input")
     form = format_of(Path(split_query(name)[0] if is_remote(name) else path), given)
     if not head:
         raise fault("predictions", got="an empty file", remedy="check what wrote it")
-    _check_head(head, form, name)
+    seen = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+    if seen == form or (seen in _PACKED.values() and form in _TEXT):
+        return form, stamp
+    if seen is not None:
+        remedy = "rename the file to what it is" if seen in FORMATS else "unpack or convert it"
+        remedy = "pickle is never read" if seen == "pickle" else remedy
+        raise fault(f"{form} (by its ending)", got=f"{seen} (by its first bytes)", remedy=remedy)
+    if form in _TEXT and head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise fault("text in UTF-8", got="UTF-16", remedy="save the file as UTF-8")
+    if form in _TEXT and b"\0" in head:
+        raise fault(f"{form} text", got="binary data", remedy="check what the file is")
+    if form in ("parquet", "npz"):
+        raise fault(f"{form} (by its ending)", got="other bytes at the start", remedy="check what the file is")
     return form, stamp
 
 
-def _check_head(head: bytes, form: str, name: str) -> None:
-    seen = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
-    if seen == form or (seen in _PACKED.values() and form in _TEXT):
-        return
-    if seen is not None:
-        raise InputError(
-            f"{form} (by its ending)",
-            got=f"{seen} (by its first bytes)",
-            remedy="pickle is never read"
-            if seen == "pickle"
-            else "rename the file to what it is"
-            if seen in FORMATS
-            else "unpack or convert it",
-            file=name,
-        )
-    if form in _TEXT and head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError("text in UTF-8", got="UTF-16", remedy="save the file as UTF-8", file=name)
-    if form in _TEXT and b"\0" in head:
-        raise InputError(f"{form} text", got="binary data", remedy="check what the file is", file=name)
-    if form in ("parquet", "npz"):
-        raise InputError(
-            f"{form} (by its ending)", got="other bytes at the start", file=name, remedy="check what the file is"
-        )
+def packing(path: str, remote: bool = False) -> str:
+    """How a file is packed, as its first bytes say: by gzip, xz or bzip2, or not at all."""
+    with open_remote(path) if remote else open(local_copy(path), "rb") as file:
+        head = bytes(file.read(16))
+    kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
+    return kind if kind in _PACKED.values() else ""
 
 
-def opened(path: str, start: int = 0, end: int | None = None) -> Any:
-    """The file's bytes as a stream, unpacked where it is packed by gzip, xz or bzip2, as its first bytes say.
+def opened(path: str, start: int = 0, end: int | None = None, *, head: bool = False) -> Any:
+    """The file's bytes as a stream, unpacked where it is packed.
 
-    ``start`` and ``end`` are bytes of a file that is not packed.
+    ``start`` and ``end`` are bytes of a file that is not packed; a file of an object store is not fetched for its
+    ``head`` alone.
     """
     import pyarrow as pa
 
-    path = local_copy(path)
+    remote = head and is_remote(path)
+    local = path if remote else local_copy(path)
     if start or end is not None:
-        file = pa.OSFile(path)
+        file = pa.OSFile(local)
         return file.get_stream(start, (file.size() if end is None else end) - start)
-    with open(path, "rb") as plain:
-        packed = _packing(plain.read(16))
+    packed = packing(local, remote)
+    source: Any = open_remote(path) if remote else local
     if packed == "xz":  # which pyarrow does not know
-        return pa.PythonFile(lzma.open(path), mode="r")
-    return pa.input_stream(path, compression=_KNOWN_BY_ARROW.get(packed))
+        return pa.PythonFile(lzma.open(source), mode="r")
+    return pa.input_stream(source, compression=_KNOWN_BY_ARROW.get(packed))
 
 
 def opened_natively(path: str, start: int = 0, end: int | None = None, *, trimmed: bool = False) -> Any:
@@ -256,11 +224,27 @@ def opened_natively(path: str, start: int = 0, end: int | None = None, *, trimme
     import pyarrow as pa
 
     path = local_copy(path)
-    with open(path, "rb") as plain:
-        packed = _packing(plain.read(16))
+    packed = "" if start or end is not None else packing(path)
     if packed != "xz" and not trimmed:
         return opened(path, start, end)
-    file = _unpacked(path) if packed else pa.OSFile(path)
+    if packed:
+        done, size = 0, os.path.getsize(path)
+        with (
+            translated(path, "text"),
+            opened(path) as stream,
+            tempfile.NamedTemporaryFile(prefix="oodometer-", delete=False) as whole,
+        ):
+            try:
+                while data := stream.read(_STEP):
+                    done += whole.write(data)
+                    check_unpacked(size, done, path)
+                whole.flush()
+                file = pa.OSFile(whole.name)
+            finally:
+                with suppress(OSError):  # a system that keeps open files by name
+                    os.unlink(whole.name)
+    else:
+        file = pa.OSFile(path)
     if not trimmed:
         return file
     # the bytes between a mark of UTF-8 with the line ends behind it and the line ends at the end
@@ -278,84 +262,14 @@ def opened_natively(path: str, start: int = 0, end: int | None = None, *, trimme
     return file.get_stream(start, end - start)
 
 
-def _unpacked(path: str) -> Any:
-    """The bytes of a packed file as a file without a name, which goes when it is closed."""
-    import pyarrow as pa
-
-    done, size = 0, os.path.getsize(path)
-    with (
-        translated(path, "text"),
-        opened(path) as stream,
-        tempfile.NamedTemporaryFile(prefix="oodometer-", delete=False) as whole,
-    ):
-        try:
-            while data := stream.read(_STEP):
-                done += whole.write(data)
-                check_unpacked(size, done, path)
-            whole.flush()
-            return pa.OSFile(whole.name)
-        finally:
-            with suppress(OSError):  # a system that keeps open files by name
-                os.unlink(whole.name)
-
-
-def opened_head(path: str) -> Any:
-    """As `opened`, for whoever reads the beginning alone: a file of an object store is not fetched for it."""
-    import pyarrow as pa
-
-    if not is_remote(path):
-        return opened(path)
-    with open_remote(path) as file:
-        packed = _packing(bytes(file.read(16)))
-    if packed == "xz":
-        return pa.PythonFile(lzma.open(open_remote(path)), mode="r")
-    return pa.input_stream(open_remote(path), compression=_KNOWN_BY_ARROW.get(packed))
-
-
-def is_packed(path: str) -> bool:
-    """Whether a file is packed by gzip, xz or bzip2.
-
-    >>> is_packed(__file__)
-    False
-    """
-    with open(local_copy(path), "rb") as file:
-        return _packing(file.read(16)) != ""
-
-
-def _packing(head: bytes) -> str:
-    """How a file that begins so is packed; nothing where it is not."""
-    packing = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
-    return packing if packing in _PACKED.values() else ""
-
-
 @contextmanager
 def translated(file: str | None, form: str) -> Iterator[None]:
     """Turn what libraries raise on damaged or odd files into one `InputError`."""
-    import pyarrow as pa
-
     try:
         yield
-    except OodometerError:
+    except (OodometerError, AssertionError, ImportError, NameError, StopIteration, Warning):
         raise
-    except (
-        pa.ArrowException,
-        OSError,
-        ValueError,
-        KeyError,
-        EOFError,
-        OverflowError,
-        MemoryError,
-        RuntimeError,
-        zipfile.BadZipFile,
-        zlib.error,
-        lzma.LZMAError,
-        SyntaxError,
-        TypeError,
-        AttributeError,
-        IndexError,
-        struct.error,
-        tokenize.TokenError,
-    ) as error:
+    except Exception as error:  # of Arrow, zip, zlib, lzma, struct, tokenize and Python's own: they have no common root
         text = " ".join((str(error) or type(error).__name__).split())
         expected = f"a whole and readable {form} file"
         got = text if len(text) <= 200 else text[:197] + "..."
@@ -366,13 +280,7 @@ _SMALL = 8 << 20  # bytes of a file that is hashed whole
 
 
 class KnownFiles:
-    """Facts about files, plain values by name, in one file of JSON; those of another version count as unknown.
-
-    >>> known, stamp = KnownFiles(), Stamp(10, 99)
-    >>> known.put("a.csv", stamp, "rows", 7)
-    >>> known.get("a.csv", stamp, "rows"), known.get("a.csv", Stamp(10, 100), "rows")
-    (7, None)
-    """
+    """Facts about files, plain values by name, in one file of JSON; those of another version count as unknown."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path

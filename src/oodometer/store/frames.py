@@ -98,10 +98,8 @@ def reader_of(data: Any, mapping: Mapping[str, str] | None) -> Reader:
         if data and all(hasattr(split, "with_format") for split in data.values()):
             raise UsageError(f"give one split of the data set: {', '.join(map(str, data))}")
         return _of_arrays(data, mapping)
-    if isinstance(data, pa.Table):
-        return MemoryReader(data)
-    if isinstance(data, pa.RecordBatch):
-        return MemoryReader(pa.Table.from_batches([data]))
+    if isinstance(data, (pa.Table, pa.RecordBatch)):
+        return MemoryReader(data if isinstance(data, pa.Table) else pa.Table.from_batches([data]))
     if hasattr(data, "with_format") and hasattr(data, "features"):  # a Hugging Face data set
         if not hasattr(data, "__getitem__"):
             raise UsageError("a streamed data set can be read only once; write it to a Parquet file and name that")
@@ -111,9 +109,8 @@ def reader_of(data: Any, mapping: Mapping[str, str] | None) -> Reader:
             wide = any(c.startswith(("prob_", "logit_")) for c in table.column_names)
             if names and wide and name in table.column_names:
                 # Classes stored as positions, with their names apart: name them, as the wide columns do. -1 is unknown.
-                codes = table.column(name).combine_chunks()
-                known = pa.array([None if c is None or c < 0 else names[c] for c in codes.to_pylist()])
-                table = table.set_column(table.column_names.index(name), name, known)
+                labels = [None if c is None or c < 0 else names[c] for c in table.column(name).to_pylist()]
+                table = table.set_column(table.column_names.index(name), name, pa.array(labels))
         return MemoryReader(table)
     if hasattr(data, "reindex") and hasattr(data, "to_frame"):  # a pandas Series: labels, unless its name says more
         named = data.name in FIELDS
@@ -123,23 +120,15 @@ def reader_of(data: Any, mapping: Mapping[str, str] | None) -> Reader:
 
 
 def are_paths(data: Any) -> bool:
-    """Whether this is a path, or a list of paths.
-
-    >>> are_paths("a.csv"), are_paths([Path("a.csv"), "b.csv"]), are_paths([0.5])
-    (True, True, False)
-    """
+    """Whether this is a path, or a list of paths."""
     paths = data if isinstance(data, (list, tuple)) and data else [data]
     return all(isinstance(path, (str, os.PathLike)) for path in paths)
 
 
 def is_cluster_frame(data: Any) -> bool:
-    """Whether this is a frame of Spark or a data set of Ray; neither library is imported to tell.
-
-    >>> is_cluster_frame({"label": [0]})
-    False
-    """
-    homes = {base.__module__.partition(".")[0] for base in type(data).__mro__}
-    return ("pyspark" in homes and hasattr(data, "mapInArrow")) or ("ray" in homes and hasattr(data, "iter_batches"))
+    """Whether this is a frame of Spark or a data set of Ray; neither library is imported to tell."""
+    of = {base.__module__.partition(".")[0] for base in type(data).__mro__}
+    return ("pyspark" in of and hasattr(data, "mapInArrow")) or ("ray" in of and hasattr(data, "iter_batches"))
 
 
 def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Reader:
@@ -149,10 +138,7 @@ def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Re
     layout = Layout.parse(tuple(arrays), mapping)
     used = layout.kinds(layout.feeds.values())
     table = table_of(arrays, layout)
-    for name, value in {
-        **index_of(arrays),
-        **arrays,
-    }.items():  # further columns, to slice by; what is no column is left out
+    for name, value in (index_of(arrays) | arrays).items():  # further columns, to slice by; others are left out
         if name not in used and not isinstance(value, Ragged):
             array = as_numpy(value)
             if array.ndim == 1 and len(array) == table.num_rows:
@@ -165,8 +151,8 @@ def table_of_columns(data: Mapping[str, Any]) -> Any:
     """A mapping of columns as a table, in its order."""
     bare = [str(name) for name, values in data.items() if isinstance(values, str) or not hasattr(values, "__len__")]
     if bare or not data:
-        remedy = "give each column one entry a row"
-        raise InputError("columns: lists or arrays", got=f"{bare[0]} without rows" if bare else "none", remedy=remedy)
+        got, remedy = f"{bare[0]} without rows" if bare else "none", "give each column one entry a row"
+        raise InputError("columns: lists or arrays", got=got, remedy=remedy)
     lengths = {name: len(values) for name, values in data.items()}
     if len(set(lengths.values())) != 1:
         raise InputError("columns of one length", got=str(lengths)[:80], remedy="align them by row")
@@ -177,11 +163,7 @@ def table_of_columns(data: Mapping[str, Any]) -> Any:
 
 
 def with_lone(arrays: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> dict[str, str]:
-    """The renamings, and those of arrays with one probability or logit a row: a binary model's of class 1.
-
-    >>> with_lone({"probabilities": [0.9, 0.2], "label": [1, 0]}, None)
-    {'probabilities': 'prob_1'}
-    """
+    """The renamings, and those of arrays with one probability or logit a row: a binary model's of class 1."""
     out = dict(mapping or {})
     for name, value in arrays.items():
         field = out.get(name, name)
@@ -219,19 +201,17 @@ def _of_frame(data: Any) -> Any:
 
 
 def _odd_column(frame: Any, reason: str) -> InputError:
-    """Find the column of mixed types that a frame could not hand over, and its first odd cell."""
+    """The error that names the column of mixed types that a frame could not hand over, and its first odd cell."""
     named = re.search(r"failed for column (.+?) with type", reason)
     column = named[1] if named else None
     if column is not None and column in frame.columns:
-        cells = frame[column].to_list()
-        full = [i for i, cell in enumerate(cells) if cell is not None and cell == cell]
-        odd = next((i for i in full if type(cells[i]) is not type(cells[full[0]])), None)
-        if odd is not None:
-            got = f"{cells[full[0]]!r} and {cells[odd]!r}"
-            return InputError("cells of one type", got=got, row=odd + 1, column=column, remedy="make them one type")
-    return InputError(
-        "a frame of numbers, strings and lists", got=reason[:160], column=column, remedy="convert the column"
-    )
+        full = [(i, cell) for i, cell in enumerate(frame[column].to_list(), 1) if cell is not None and cell == cell]
+        for row, cell in full:
+            if type(cell) is not type(full[0][1]):
+                got, remedy = f"{full[0][1]!r} and {cell!r}", "make them one type"
+                return InputError("cells of one type", got=got, row=row, column=column, remedy=remedy)
+    expected = "a frame of numbers, strings and lists"
+    return InputError(expected, got=reason[:160], column=column, remedy="convert the column")
 
 
 def without_spool_name(message: str) -> str:
@@ -253,15 +233,13 @@ def spooled_stdin() -> Path:
     while not head.strip(b"\xef\xbb\xbf \t\r\n"):
         more = stream.read(4096)
         if not more:
-            raise InputError(
-                "predictions on standard input (CSV or JSONL)", got="nothing", file="-", remedy="pipe a file into it"
-            )
+            expected = "predictions on standard input (CSV or JSONL)"
+            raise InputError(expected, got="nothing", file="-", remedy="pipe a file into it")
         head += more
     first = head.strip(b"\xef\xbb\xbf \t\r\n")[:1]
     if head.startswith((b"PAR1", b"ARROW1", b"PK", b"\x1f\x8b", b"\x80")) or b"\0" in head:
-        raise InputError(
-            "CSV or JSONL on standard input", got="binary data", file="-", remedy="write it to a file and name that"
-        )
+        remedy = "write it to a file and name that"
+        raise InputError("CSV or JSONL on standard input", got="binary data", file="-", remedy=remedy)
     atexit.register(forget_spooled)
     folder = Path(tempfile.mkdtemp(prefix=_SPOOL))
     _spooled.append(folder)

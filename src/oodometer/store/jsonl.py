@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import IO, Any, Self
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from ..errors import InputError
 from ..fields import FIELDS
 from .cells import holds_truth
 from .columns import WIDE, Kind, says_truth
-from .files import check_row, is_packed, opened, translated
+from .files import check_row, opened, packing, translated
 from .reader import TextIndex, TextReader, filled_lines
 
 _BLOCK = 8 << 20
@@ -33,6 +34,10 @@ _FIXED: dict[str, Any] = {
 }
 
 
+_EXPECTED = {"number": "a number", "nested": "a list of lists of numbers", "text": "a text"}
+_EXPECTED |= dict.fromkeys(("numbers", "ragged"), "a list of numbers")
+
+
 @dataclass(frozen=True, kw_only=True)
 class JsonlReader(TextReader):
     """A file of JSON objects, one a line; plain or packed (gzip, xz, bzip2)."""
@@ -44,14 +49,13 @@ class JsonlReader(TextReader):
     def open(path: str) -> JsonlReader:
         """Read the first lines for the keys and the types of their values."""
         first: dict[str, Any] = {}
-        for block in _blocks(path, _HEAD):
+        for _, block in _blocks(path, _HEAD):
             if block.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
                 remedy = "write JSONL, for example with jq -c '.[]'"
                 raise InputError("one JSON object a line", got="a JSON array", file=path, remedy=remedy)
-            for row in _objects(block, path, 0):
-                for key, value in row.items():
-                    if first.get(key) is None:
-                        first[key] = value
+            for key, value in (cell for row in _objects(block, path, 0) for cell in row.items()):
+                if first.get(key) is None:
+                    first[key] = value
             if first:
                 break
         if not first:
@@ -66,7 +70,7 @@ class JsonlReader(TextReader):
         tokens = {json.dumps(name, ensure_ascii=ascii).encode() for name in names for ascii in (True, False)}
         single = [token + b":" for token in tokens if not token.startswith(tuple(f'"{p}'.encode() for p in WIDE))]
         late: dict[str, Any] = {}
-        for block in _blocks(path, _BLOCK):
+        for _, block in _blocks(path, _BLOCK):
             rows = block.count(b"\n") + (not block.endswith(b"\n"))
             wide = [(block.count(f'"{prefix}'.encode()), n * rows) for prefix, n in counts.items() if n]
             steady = all(there == wanted for there, wanted in wide)
@@ -82,10 +86,8 @@ class JsonlReader(TextReader):
                         for name in row.keys() - set(names):
                             if late.get(name) is None and named.fullmatch(json.dumps(name).encode()):
                                 late[name] = row[name]
-        first |= late
-        return JsonlReader(
-            file=path, columns=tuple(first), types={name: _type_of(value) for name, value in first.items()}
-        )
+        types = {name: _type_of(value) for name, value in (first | late).items()}
+        return JsonlReader(file=path, columns=tuple(types), types=types)
 
     def facts(self) -> dict[str, Any]:
         """The names and the types of their values."""
@@ -113,22 +115,20 @@ class JsonlReader(TextReader):
     def index(self) -> TextIndex:
         """Lines are counted; one ends wherever there is a line end, which a JSON text writes otherwise."""
         marks, rows = [], 0
-        for end, block in _placed_blocks(self.file, _MARKED):
+        for end, block in _blocks(self.file, _MARKED):
             rows += filled_lines(block)
             marks.append((end, rows))
-        return TextIndex(rows, () if is_packed(self.file) else tuple(marks))
+        return TextIndex(rows, () if packing(self.file) else tuple(marks))
 
     def with_columns(self, names: Collection[str]) -> JsonlReader:
         """The same with those of these columns that come first further down; as it is where there are none."""
         tokens = {name: {json.dumps(name, ensure_ascii=ascii).encode() for ascii in (True, False)} for name in names}
         late: dict[str, Any] = {}
-        for block in _blocks(self.file, _BLOCK):
+        for _, block in _blocks(self.file, _BLOCK):
             for name in [n for n in names if late.get(n) is None and any(map(block.__contains__, tokens[n]))]:
-                rows = (row for row in _objects(block, self.file, 0) if name in row)
-                for row in rows:
-                    late[name] = row[name]
-                    if row[name] is not None:
-                        break
+                values = [row[name] for row in _objects(block, self.file, 0) if name in row]
+                if values:
+                    late[name] = next((value for value in values if value is not None), None)
         types = {name: _type_of(value) for name, value in late.items()}
         return replace(self, columns=(*self.columns, *late), types={**self.types, **types})
 
@@ -139,7 +139,7 @@ class JsonlReader(TextReader):
         # A column without a known type is inferred in each block, and with it every other column.
         others = "ignore" if len(typed) == len(schema) else "infer"
         done = 0
-        for _, block in _placed_blocks(self.file, _BLOCK, self.start, self.end, self.before):
+        for _, block in _blocks(self.file, _BLOCK, self.start, self.end, self.before):
             try:
                 table = pajson.read_json(
                     pa.BufferReader(block),
@@ -163,15 +163,13 @@ class JsonlReader(TextReader):
         return _FIXED.get(kind, self.types[name])
 
 
-def _blocks(path: str, size: int) -> Iterator[bytes]:
-    """Pieces of whole lines of about ``size`` bytes, without a byte order mark."""
-    return (block for _, block in _placed_blocks(path, size))
-
-
-def _placed_blocks(
+def _blocks(
     path: str, size: int, start: int = 0, end: int | None = None, lines: int = 0
 ) -> Iterator[tuple[int, bytes]]:
-    """The same with the byte behind each, of a range of bytes before which there are so many lines."""
+    """Whole lines of about ``size`` bytes together, without a byte order mark, and the byte behind each such block.
+
+    Those of a range of bytes, before which there are so many ``lines``.
+    """
     with translated(path, "jsonl"), opened(path, start, end) as stream:
         pieces: list[bytes] = []  # of a line that has not come to its end
         length, read = 0, start
@@ -205,23 +203,19 @@ class _Object(dict[str, Any]):
 
 
 def _objects(block: bytes, file: str, done: int) -> Iterator[dict[str, Any]]:
-    row = done
-    for line in block.split(b"\n"):
-        if not line.strip():
-            continue
-        row += 1
+    for row, line in enumerate(filter(bytes.strip, block.split(b"\n")), start=done + 1):
+        fault = partial(InputError, file=file, row=row)
         try:
             value = json.loads(line.decode("utf-8"), object_pairs_hook=_Object)
         except (ValueError, RecursionError) as error:
             remedy = "write one object a line, in UTF-8"
-            raise InputError("a JSON object on the line", got=str(error), file=file, row=row, remedy=remedy) from None
+            raise fault("a JSON object on the line", got=str(error), remedy=remedy) from None
         if not isinstance(value, _Object):
             remedy = 'write {"name": value, ...} on every line'
-            raise InputError("a JSON object on the line", got=repr(value)[:60], file=file, row=row, remedy=remedy)
+            raise fault("a JSON object on the line", got=repr(value)[:60], remedy=remedy)
         if value.twice is not None:
-            expected = "every name once in an object"
-            remedy = "write each column once a line"
-            raise InputError(expected, got="the name twice", file=file, row=row, column=value.twice, remedy=remedy)
+            expected, remedy = "every name once in an object", "write each column once a line"
+            raise fault(expected, got="the name twice", column=value.twice, remedy=remedy)
         yield value
 
 
@@ -231,53 +225,34 @@ def _carefully(block: bytes, schema: Mapping[str, Any], kinds: Mapping[str, Kind
     columns: dict[str, Any] = {}
     for name, kind in kinds.items():
         cells = [row.get(name) for row in rows]
-        wanted = schema[name]
-        if kind in ("class", "truth", "any", "raw"):
-            wanted = None  # integers, whole floats or strings may come together; the decoder judges
+        # integers, whole floats or strings may come together in some; the decoder judges
+        wanted = None if kind in ("class", "truth", "any", "raw") else schema[name]
+        numeric = kind in _FIXED and wanted != pa.bool_()  # true and false would be taken for 1 and 0
         try:
-            # true or false where a number belongs, or between other classes: Arrow would take it for 1 or 0
-            if kind in _FIXED and wanted != pa.bool_():
-                mixed = any(map(holds_truth, cells))
-            else:
-                mixed = len({isinstance(cell, bool) for cell in cells if cell is not None}) > 1
-            if mixed:
+            truths = set(map(holds_truth if numeric else lambda cell: isinstance(cell, bool), cells))
+            if True in truths and (numeric or len({isinstance(c, bool) for c in cells if c is not None}) > 1):
                 raise ValueError
             columns[name] = column = pa.array(cells, wanted)
-            if (
-                kind == "any"
-                and column.null_count < len(column)
-                and _sort(str(column.type)) != _sort(str(schema[name]))
-            ):
+            if kind == "any" and column.null_count < len(column):
+                if _sort(str(column.type)) == _sort(str(schema[name])):
+                    continue
                 wanted = schema[name]  # of the rows before
                 raise ValueError
         except (pa.ArrowException, ValueError, TypeError, OverflowError):
-            expected = {
-                "number": "a number",
-                "numbers": "a list of numbers",
-                "ragged": "a list of numbers",
-                "nested": "a list of lists of numbers",
-                "text": "a text",
-            }.get(kind, "values of one type")
             seen: Any = wanted
             for row, cell in enumerate(cells, start=done + 1):
                 try:
-                    if holds_truth(cell) and (
-                        (kind in _FIXED and wanted != pa.bool_()) or not (seen is None or pa.types.is_boolean(seen))
-                    ):
+                    if holds_truth(cell) and (numeric or not (seen is None or pa.types.is_boolean(seen))):
                         raise ValueError
                     got = pa.array([cell], seen)
                 except (pa.ArrowException, ValueError, TypeError, OverflowError):
+                    expected = _EXPECTED.get(kind, "values of one type")
                     remedy = "write it as a string" if kind == "text" else "make every cell of the column one type"
-                    raise InputError(
-                        expected, got=repr(cell)[:60], file=file, row=row, column=name, remedy=remedy
-                    ) from None
+                    fault = InputError(expected, got=repr(cell)[:60], file=file, row=row, column=name, remedy=remedy)
+                    raise fault from None
                 if seen is None and cell is not None:
-                    whole = pa.types.is_integer(got.type)
-                    seen = (
-                        pa.float64()
-                        if whole and any(isinstance(c, float) for c in cells) and not any(map(holds_truth, cells))
-                        else got.type
-                    )
+                    fractions = any(isinstance(c, float) for c in cells) and not any(map(holds_truth, cells))
+                    seen = pa.float64() if pa.types.is_integer(got.type) and fractions else got.type
             columns[name] = pa.array([None if c is None else str(c) for c in cells])
     return pa.table(columns)
 
@@ -289,14 +264,9 @@ def _sort(name: str) -> str:
 
 def _type_of(value: Any) -> Any:
     """The Arrow type of a column by its first value; None where it is to be inferred."""
-    if isinstance(value, bool):
-        return pa.bool_()
-    if isinstance(value, str):
-        return pa.string()
-    if isinstance(value, int):
-        return pa.int64()
-    if isinstance(value, float):
-        return pa.float64()
+    for kind, own in ((bool, pa.bool_()), (str, pa.string()), (int, pa.int64()), (float, pa.float64())):
+        if isinstance(value, kind):
+            return own
     if isinstance(value, list) and value and all(type(v) is type(value[0]) for v in value):
         inner = _type_of(value[0])
         return None if inner is None else pa.list_(inner)
@@ -304,11 +274,7 @@ def _type_of(value: Any) -> Any:
 
 
 def _type_named(name: str) -> Any:
-    """The type of `_type_of` that has this name.
-
-    >>> _type_named(str(_type_of([[0.5]])))
-    ListType(list<item: list<item: double>>)
-    """
+    """The type of `_type_of` that has this name."""
     inner = re.fullmatch(r"list<item: (.*)>", name)
     return pa.type_for_alias(name) if inner is None else pa.list_(_type_named(inner[1]))
 
@@ -316,7 +282,6 @@ def _type_named(name: str) -> Any:
 def write(file: IO[bytes], schema: Any, batches: Iterator[Any]) -> None:
     """Write record batches as one JSON object a line."""
     for batch in batches:
-        lines = [
-            json.dumps(row, ensure_ascii=False, default=lambda time: time.isoformat()) for row in batch.to_pylist()
-        ]
-        file.write(("\n".join(lines) + "\n").encode("utf-8"))
+        for row in batch.to_pylist():
+            text = json.dumps(row, ensure_ascii=False, default=lambda time: time.isoformat())
+            file.write(text.encode("utf-8") + b"\n")

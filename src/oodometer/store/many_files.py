@@ -35,15 +35,6 @@ def files_of(path: str) -> list[str] | None:
     Names that begin with ``_`` or ``.`` are left out, in a folder also what has no known ending. ``*`` and ``?`` stay
     within one name, ``**`` means folders in folders. Raises `InputError` for a folder without predictions, for a
     pattern that matches nothing, and for files of several formats.
-
-    >>> import tempfile
-    >>> place = tempfile.mkdtemp()
-    >>> for name in ("b.csv", "a.csv", "_SUCCESS", "notes.md"):
-    ...     _ = Path(place, name).write_text("confidence\\n0.5\\n")
-    >>> [os.path.basename(file) for file in files_of(place)]
-    ['a.csv', 'b.csv']
-    >>> files_of(os.path.join(place, "a.csv")) is None
-    True
     """
     path = path_of(path)
     if is_remote(path):
@@ -53,13 +44,13 @@ def files_of(path: str) -> list[str] | None:
         if magic is None:
             if not bare.endswith("/") and look_at(path) is not None:
                 return None
-            files = _below(list_remote(path), bare)
-            return _one_format([one for one in files if _ending(one)], path)
-        base = "/".join(parts[:magic])
-        pattern = [re.sub(r"([?[])", r"[\1]", part) for part in parts]
-        files = _below(list_remote(f"{base}{mark}{query}"), base)
-        matching = [file for file in files if _matches(split_query(file)[0].split("/"), pattern)]
-        return _one_format(matching, path)
+            files = [one for one in _below(list_remote(path), bare) if _ending(one)]
+        else:
+            base = "/".join(parts[:magic])
+            pattern = [re.sub(r"([?[])", r"[\1]", part) for part in parts]
+            files = _below(list_remote(f"{base}{mark}{query}"), base)
+            files = [file for file in files if _matches(_bare(file).split("/"), pattern)]
+        return _one_format(files, path)
     if os.path.isdir(path):
         return _one_format([file for file in read_once(_below_folder(path)) if _ending(file)], path)
     if os.path.exists(path) or not has_magic(path):
@@ -71,19 +62,15 @@ def files_of(path: str) -> list[str] | None:
         pattern = folders[magic:]
         files = [one for one in _below_folder(root) if _matches(os.path.relpath(one, root).split(os.sep), pattern)]
     else:
-        below = [(one, os.path.relpath(one, root).split(os.sep)) for one in glob(path)]
-        files = sorted(one for one, names in below if not any(map(_hidden, names)) and os.path.isfile(one))
+        files = sorted(one for one in _below(glob(path), os.sep.join(folders[:magic])) if os.path.isfile(one))
     return _one_format(read_once(files), path)
-
-
-def _hidden(name: str) -> bool:
-    return name.startswith(_HIDDEN)
 
 
 def _below_folder(root: str) -> list[str]:
     """The files below a folder, sorted; a folder that links lead to a second time is gone through once, and named."""
     seen: dict[tuple[int, int], str] = {}
-    files, links, linked = [], [root], []
+    files: list[str] = []
+    links, linked = [root], []
 
     def entered(folder: str) -> bool:
         about = os.stat(folder)
@@ -101,27 +88,21 @@ def _below_folder(root: str) -> list[str]:
         if not entered(start):
             continue
         for folder, folders, names in os.walk(start):
-            folders[:] = sorted(name for name in folders if not _hidden(name))
+            folders[:] = sorted(name for name in folders if not name.startswith(_HIDDEN))
             links += [path for name in folders if os.path.islink(path := os.path.join(folder, name))]
             real = [name for name in folders if not os.path.islink(os.path.join(folder, name))]
             folders[:] = [name for name in real if entered(os.path.join(folder, name))]
-            files += [
-                path for name in names if not _hidden(name) and os.path.isfile(path := os.path.join(folder, name))
-            ]
+            paths = [os.path.join(folder, name) for name in names if not name.startswith(_HIDDEN)]
+            files += filter(os.path.isfile, paths)
     if linked:
         more = f" and {len(linked) - 1} more" if len(linked) > 1 else ""
-        warnings.warn(
-            f"{linked[0]}{more}: a link to a folder that is read already; its files are read once", stacklevel=2
-        )
+        what = "a link to a folder that is read already; its files are read once"
+        warnings.warn(f"{linked[0]}{more}: {what}", stacklevel=2)
     return sorted(files)
 
 
 def _matches(names: list[str], pattern: list[str]) -> bool:
-    """Whether the names of a path are those of a pattern, in which ``**`` stands for any number of folders.
-
-    >>> [_matches(names.split("/"), ["b", "**", "x*.csv"]) for names in ("b/1/2/x1.csv", "b/x.csv", "b/1/y.csv")]
-    [True, True, False]
-    """
+    """Whether the names of a path are those of a pattern, in which ``**`` stands for any number of folders."""
     if not pattern or (not names and pattern != ["**"]):
         return not names and not pattern
     if pattern[0] == "**":
@@ -130,9 +111,8 @@ def _matches(names: list[str], pattern: list[str]) -> bool:
 
 
 def read_once(files: Sequence[str]) -> list[str]:
-    """The files without further names of the same one (links, hard links), with a warning that names the first.
-
-    Raises `InputError` where its folders say another thing of it by each name.
+    """The files without further names of the same one (links, hard links), with a warning that names the first;
+    `InputError` where its folders say another thing of it by each name.
     """
     first: dict[Any, str] = {}
     again = []
@@ -153,16 +133,17 @@ def read_once(files: Sequence[str]) -> list[str]:
 
 
 def _two_names(path: str, other: str) -> InputError:
-    remedy = "remove the link, or name those that belong by a pattern"
-    return InputError(
-        f"what folders say of {other}", got="another thing, though it is the same by a link", file=path, remedy=remedy
+    got, remedy = (
+        "another thing, though it is the same by a link",
+        "remove the link, or name those that belong by a pattern",
     )
+    return InputError(f"what folders say of {other}", got=got, file=path, remedy=remedy)
 
 
-def _below(urls: Iterable[str], base: str) -> list[str]:
-    """URLs of which no name below ``base`` is hidden."""
-    cut = len(base.rstrip("/")) + 1
-    return [url for url in urls if not any(map(_hidden, url[cut:].split("/")))]
+def _below(paths: Iterable[str], base: str) -> list[str]:
+    """Paths of which no name below ``base`` is hidden."""
+    hidden = re.compile(rf"(^|[/{re.escape(os.sep)}])[_.]")
+    return [path for path in paths if not hidden.search(path.removeprefix(base.rstrip("/")))]
 
 
 def _bare(path: str) -> str:
@@ -190,11 +171,7 @@ def _one_format(files: list[str], path: str) -> list[str]:
 
 
 def partition_of(path: str) -> dict[str, str | None]:
-    """What the folders of a path say of its rows, as Hive and Spark write it: ``day=2026-11-24/site=A``.
-
-    >>> partition_of("lake/day=2026-11-24/site=S%C3%BCd/part-0.parquet")
-    {'day': '2026-11-24', 'site': 'Süd'}
-    """
+    """What the folders of a path say of its rows, as Hive and Spark write it: ``day=2026-11-24/site=A``."""
     folders = _bare(path).replace(os.sep, "/").split("/")[:-1]
     pairs = (folder.partition("=") for folder in folders if "=" in folder.strip("="))
     return {name: None if value == _NULL else unquote(value) for name, _, value in pairs if name}
@@ -228,9 +205,10 @@ def open_files(
     settled = {condition.column for condition in where}.intersection(*(set(values) for values in folders))
     opened: list[tuple[Reader, Stamp]] = []
     with suppress(*(() if left else (InputError,))):  # where none is left, the first may have a column of its own
-        opened = _opened([paths[i] for i in left or [0]], opener)
+        first_ones = [paths[i] for i in left or [0]]
+        opened = _in_threads(opener, first_ones) if len(first_ones) > _FEW else list(map(opener, first_ones))
     if len(left) < len(paths) and any(settled & set(reader.columns) for reader, _ in opened):
-        left, opened = list(range(len(paths))), _opened(paths, opener)  # what a file says itself counts
+        left, opened = list(range(len(paths))), _in_threads(opener, paths)  # what a file says itself counts
     if not left:
         raise none_left(where, name, f" in {len(paths)} files, by the names of their folders")
     _warn_of_two(opened, [folders[i] for i in left])
@@ -272,11 +250,9 @@ def open_files(
     return name, pieces, tuple(c for c in columns[0] if all(c in own for own in columns))
 
 
-def _opened(paths: Sequence[str], opener: Callable[[str], tuple[Reader, Stamp]]) -> list[tuple[Reader, Stamp]]:
-    if len(paths) <= _FEW:
-        return [opener(path) for path in paths]
+def _in_threads(work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return list(pool.map(opener, paths))
+        return list(pool.map(work, items))
 
 
 def _warn_of_two(opened: Sequence[tuple[Reader, Any]], folders: Sequence[Mapping[str, Any]]) -> None:
@@ -296,15 +272,12 @@ def _warn_of_two(opened: Sequence[tuple[Reader, Any]], folders: Sequence[Mapping
             return None
         return next((repr(str(cell)) for cell in cells if cell is not None and not _agree(str(cell), str(value))), None)
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        wrong = [(one, text) for one, text in zip(both, pool.map(other, both), strict=True) if text is not None]
+    wrong = [(*entry, cell) for entry, cell in zip(both, _in_threads(other, both), strict=True) if cell is not None]
     if wrong:
-        (reader, name, value), cell = wrong[0]
+        reader, name, value, cell = wrong[0]
         more = f" (so do {len(wrong) - 1} more files)" if len(wrong) > 1 else ""
-        warnings.warn(
-            f"{reader.file}: the folder says {name}={value} and the column {name} says {cell}{more}; the column counts",
-            stacklevel=2,
-        )
+        told = f"the folder says {name}={value} and the column {name} says {cell}{more}; the column counts"
+        warnings.warn(f"{reader.file}: {told}", stacklevel=2)
 
 
 def _agree(cell: str, folder: str) -> bool:

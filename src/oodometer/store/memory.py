@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, final
 
@@ -56,33 +57,31 @@ class InPlace:
     """
 
     def __init__(self, rows: int | None, wanted: Callable[[Predictions], bool] | None = None) -> None:
-        self._rows = rows
-        self._wanted = wanted
+        self._rows, self._wanted = rows, wanted
         self._whole: Predictions | None = None
-        self._lock = Lock()
-        self._filled = 0
+        self._lock, self._filled = Lock(), 0
 
     def put(self, batch: Predictions) -> Predictions:
         """The same rows as a view of the whole record, or the batch itself where it has no place there."""
+        start, stop = batch.first_row, batch.first_row + len(batch)
         with self._lock:
             if self._whole is None and self._rows is not None:
-                self._whole = self._made_for(batch)
+                self._whole = self._made_for(batch, self._rows)
                 self._rows = None if self._whole is None else self._rows
             whole = self._whole
-        if whole is None:
-            return batch
-        start, stop = batch.first_row, batch.first_row + len(batch)
-        if start < 0 or stop > len(whole):
+        if whole is None or start < 0 or stop > len(whole):
             return batch
         piece = whole.slice(start, stop)
         for key in ("top", "verdicts"):
             if key in whole._cache and key in batch._cache and key not in piece._cache:
                 piece._cache[key] = whole._cache[key][start:stop]
-        targets = _placed(_arrays(piece), _arrays(batch))
-        if targets is None:
+        targets, values = _arrays(piece), _arrays(batch)
+        if targets.keys() != values.keys():
             return batch
-        for to, values in targets:
-            np.copyto(to, values)
+        if any((targets[name].dtype, targets[name].shape) != (own.dtype, own.shape) for name, own in values.items()):
+            return batch
+        for name, own in values.items():
+            np.copyto(targets[name], own)
         with self._lock:
             self._filled += len(batch)
             if batch.noted:
@@ -94,9 +93,7 @@ class InPlace:
         """The whole record; None where not every row has come to its place."""
         return self._whole if self._whole is not None and self._filled == len(self._whole) else None
 
-    def _made_for(self, batch: Predictions) -> Predictions | None:
-        rows = self._rows
-        assert rows is not None
+    def _made_for(self, batch: Predictions, rows: int) -> Predictions | None:
         if self._wanted is not None and not self._wanted(batch):
             return None
         if any(isinstance(value, Ragged) for value in _arrays(batch).values()):
@@ -105,42 +102,23 @@ class InPlace:
         def room(value: Array, axis: int = 0) -> Array:
             return np.empty((*value.shape[:axis], rows, *value.shape[axis + 1 :]), dtype=value.dtype)
 
-        fields: dict[str, Any] = {
-            name: room(getattr(batch, name), field_of.sample)
-            for name, field_of in FIELDS.items()
-            if getattr(batch, name) is not None
-        }
+        fields: dict[str, Any] = {name: room(getattr(batch, name), FIELDS[name].sample) for name in batch.fields}
         cache: dict[str, Any] = {}
         if "top" in batch._cache:
-            cache["top"] = Top(*(room(value) for value in batch._cache["top"]))
+            cache["top"] = Top(*map(room, batch._cache["top"]))
         if "verdicts" in batch._cache:
             cache["verdicts"] = room(batch._cache["verdicts"])
         columns = {name: room(value) for name, value in batch.columns.items()}
         return replace(batch, rows=rows, first_row=0, columns=columns, _cache=cache, **fields)
 
 
-def _placed(there: dict[str, Array | Ragged], here: dict[str, Array | Ragged]) -> list[tuple[Array, Array]] | None:
-    """Each array's place and the array; None where one has no place of its type and shape."""
-    out = []
-    for name, values in here.items():
-        to = there.get(name)
-        if not isinstance(values, np.ndarray) or not isinstance(to, np.ndarray):
-            return None
-        if (to.dtype, to.shape) != (values.dtype, values.shape):
-            return None
-        out.append((to, values))
-    return out if len(out) == len(there) else None
-
-
-def _arrays(record: Predictions) -> dict[str, Array | Ragged]:
+def _arrays(record: Predictions) -> dict[str, Any]:
     """Every array that a record holds or has worked out, by a name of its own."""
-    out = {name: getattr(record, name) for name in FIELDS if getattr(record, name) is not None}
+    out = {name: getattr(record, name) for name in record.fields}
     out |= {f"column {name}": values for name, values in record.columns.items()}
     if "top" in record._cache:
         out |= zip(("best", "first", "second"), record._cache["top"], strict=True)
-    if "verdicts" in record._cache:
-        out["verdicts"] = record._cache["verdicts"]
-    return out
+    return out | {name: record._cache[name] for name in ("verdicts",) if name in record._cache}
 
 
 def check_threshold(threshold: float) -> float:
@@ -154,32 +132,23 @@ def decided(record: Predictions, threshold: float, positive: int | str | None = 
     """The record with the decision for the positive class, by default the second of two, where p >= threshold.
 
     Raises `InputError` without the probabilities of two classes, and where there is a `prediction` already.
-
-    >>> p = Predictions.from_probabilities([[0.45, 0.55], [0.3, 0.7]], label=[0, 1])
-    >>> decided(p, 0.6).predicted.tolist(), decided(p, 0.6).accuracy
-    ([0, 1], 1.0)
     """
+    fault = partial(InputError, file=record.source)
     if record.probabilities is None:
         remedy = "name the column of the positive class with --positive, or leave --threshold out"
-        raise InputError(
-            "probabilities beside a threshold", got=", ".join(record.fields), file=record.source, remedy=remedy
-        )
+        raise fault("probabilities beside a threshold", got=", ".join(record.fields), remedy=remedy)
     if record.num_classes != 2 or record.classes is None:
-        raise InputError(
-            "two classes beside a threshold", got=str(record.num_classes), file=record.source, remedy="leave it out"
-        )
+        raise fault("two classes beside a threshold", got=str(record.num_classes), remedy="leave it out")
     if record.prediction is not None:
         remedy = "leave --threshold out: the column is judged as it is"
-        raise InputError(
-            "no `prediction` beside a threshold", got="both", file=record.source, column="prediction", remedy=remedy
-        )
+        raise fault("no `prediction` beside a threshold", got="both", column="prediction", remedy=remedy)
     at = 1 if positive is None else [str(name) for name in record.classes].index(str(positive))
     chosen = np.where(record.probabilities[:, at] >= threshold, at, 1 - at).astype(np.int32)
     return record.with_prediction(chosen)
 
 
-class Change(ABC):
-    """What is done to each batch of a source; it can be pickled, and says what a source of changed batches is."""
+class _Change(ABC):
+    """What is done to each batch of a source; it can be pickled."""
 
     @abstractmethod
     def fields(self, own: tuple[str, ...]) -> tuple[str, ...]:
@@ -190,10 +159,9 @@ class Change(ABC):
         return fields
 
     @abstractmethod
-    def __call__(self, batch: Predictions, fields: Iterable[str] | None) -> Predictions:
-        """A batch, changed."""
+    def __call__(self, batch: Predictions, fields: Iterable[str] | None) -> Predictions: ...
 
-    def aligned(self, axes: Axes | None) -> Change:
+    def aligned(self, axes: Axes | None) -> _Change:
         """The same beside a source that follows ``axes``."""
         return self
 
@@ -205,20 +173,17 @@ class Change(ABC):
 @dataclass(frozen=True)
 class _ChangedPart(Part):
     part: Part
-    change: Change
+    change: _Change
     own: tuple[str, ...]
 
     def identity(self) -> str | None:
-        """The part within, and what is done to it."""
         within = self.part.identity()
         return None if within is None else checksum(within, self.change.identity(self.span()))
 
     def span(self) -> tuple[int, int] | None:
-        """Those of the part within."""
         return self.part.span()
 
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
-        """The part's batches, changed."""
         for batch in self.part.batches(self.change.reads(fields, self.own), rows):
             yield self.change(batch, fields)
 
@@ -226,7 +191,7 @@ class _ChangedPart(Part):
 class ChangedSource(Source):
     """A source whose batches are changed as they are read; everything else is that of the source within."""
 
-    def __init__(self, source: Source, change: Change) -> None:
+    def __init__(self, source: Source, change: _Change) -> None:
         self.inner, self.change = source, change
         self.path, self.name, self.columns = source.path, source.name, source.columns
         self.encoding, self.where = source.encoding, source.where
@@ -275,42 +240,34 @@ class ChangedSource(Source):
 
 
 @dataclass(frozen=True)
-class Decision(Change):
-    """Rows of a binary model, decided by a threshold; see `decided`."""
-
+class _Decision(_Change):
     threshold: float
     positive: int | str | None
 
     def fields(self, own: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of the source, and the decision."""
         return tuple(dict.fromkeys((*own, "prediction")))
 
     def __call__(self, batch: Predictions, fields: Iterable[str] | None) -> Predictions:
-        """The batch decided; ids and labels alone are given as they are."""
         if fields is None or any(name == "prediction" or FIELDS[name].of_classes for name in fields):
             return decided(batch, self.threshold, self.positive)
-        return batch
+        return batch  # ids and labels alone are given as they are
 
     def identity(self, span: tuple[int, int] | None) -> str:
-        """The threshold and its class."""
         return repr((self.threshold, self.positive))
 
 
 def decided_source(source: Source, threshold: float, positive: int | str | None = None) -> ChangedSource:
     """A source of a binary model, decided by a threshold."""
     lone = getattr(source, "lone_class", None)
-    return ChangedSource(source, Decision(check_threshold(threshold), lone if positive is None else positive))
+    return ChangedSource(source, _Decision(check_threshold(threshold), lone if positive is None else positive))
 
 
 @dataclass(frozen=True)
-class RecordPart(Part):
-    """Rows of a record; the arrays travel with it."""
-
-    record: Predictions
+class _RecordPart(Part):
+    record: Predictions  # whose arrays travel with it
 
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
-        """Slices without copying; every field comes along, since it costs nothing."""
-        return self.record.batches(rows)
+        return self.record.batches(rows)  # without copying; every field comes along, since it costs nothing
 
 
 class RecordSource(Source):
@@ -348,9 +305,8 @@ class RecordSource(Source):
         """A column, or a field with one value a row, as strings."""
         from .cells import key_array
 
-        record = self.record
-        values = record.columns[column] if column in record.columns else getattr(record, column)
-        return key_array(values, column, self.path)
+        columns = self.record.columns
+        return key_array(columns[column] if column in columns else getattr(self.record, column), column, self.path)
 
     @property
     def own_columns(self) -> tuple[str, ...]:
@@ -363,12 +319,13 @@ class RecordSource(Source):
 
         from .cells import column_of
 
-        record = self.record
-        cells = {name: record.columns.get(name, getattr(record, name, None)) for name in columns}
-        for name, values in cells.items():
+        cells = {}
+        for name in columns:
+            values = self.record.columns.get(name, getattr(self.record, name, None))
             if not isinstance(values, np.ndarray) or values.ndim != 1:
                 raise no_column(name, self.columns, self.path)
-        yield pa.record_batch({name: column_of(np.asarray(values), "raw", name) for name, values in cells.items()})
+            cells[name] = column_of(values, "raw", name)
+        yield pa.record_batch(cells)
 
     def encoded(self, encoding: FeatureEncoding) -> RecordSource:
         """The record with features of its own columns."""
@@ -397,16 +354,13 @@ class RecordSource(Source):
         """The record with its classes, models, judges and so on in the order given."""
         if axes is None:
             return self
-        record = realigned(self.record, axes)
-        if record is self.record:
-            return self
-        out = RecordSource(record)
+        out = RecordSource(realigned(self.record, axes))
         out.encoding = self.encoding
         return out
 
     def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
         """Slices of the record."""
-        return [RecordPart(piece) for piece in self.record.batches(target_rows)]
+        return [_RecordPart(piece) for piece in self.record.batches(target_rows)]
 
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
         """Slices of the record."""
@@ -418,13 +372,7 @@ class RecordSource(Source):
 
 
 def realigned(record: Predictions, axes: Axes | ClassNames) -> Predictions:
-    """The record with its axes in the order of others, matched by name.
-
-    >>> p = Predictions.from_probabilities([[0.9, 0.1]], label=["a"], classes=["a", "b"])
-    >>> q = realigned(p, ("b", "a"))
-    >>> q.probabilities.tolist(), q.label.tolist()
-    ([[0.1, 0.9]], [1])
-    """
+    """The record with its axes in the order of others, matched by name."""
     axes = axes if isinstance(axes, Axes) else Axes(axes, listed={"class": axes})
     changes: dict[str, Any] = {}
     names = dict(record.names)
@@ -445,10 +393,7 @@ def realigned(record: Predictions, axes: Axes | ClassNames) -> Predictions:
         if mixed is not None:
             check_kind(False, axes, mixed, record.source)
         lookup = np.append(encode_positions(record.classes, "label"), np.int32(-1))
-        changes = {
-            n: lookup[getattr(record, n)] for n, field in FIELDS.items() if field.cell == "class" and record.has(n)
-        }
-        return replace(record, classes=None, _cache={}, **changes)
+        return replace(record, classes=None, _cache={}, **{n: lookup[codes] for n, codes in _coded(record).items()})
     return record if axes.classes is None else _with_classes(record, axes.classes, axes)
 
 
@@ -459,6 +404,11 @@ def _sizes(record: Predictions) -> dict[str, int]:
         for name, axis in AXES.items()
         if record.has(name)
     }
+
+
+def _coded(record: Predictions) -> dict[str, Any]:
+    """Fields of the record that hold classes."""
+    return {n: getattr(record, n) for n, field in FIELDS.items() if field.cell == "class" and record.has(n)}
 
 
 def _of_classes(record: Predictions) -> list[str]:
@@ -482,75 +432,49 @@ def _with_classes(record: Predictions, classes: ClassNames, axes: Axes) -> Predi
         changes = {name: np.ascontiguousarray(getattr(record, name)[..., order]) for name in axis}
     where = {str(name): i for i, name in enumerate(classes)}
     lookup = np.array([where.get(str(name), -2) for name in own] + [-1], dtype=np.int32)
-    for name in (n for n, field in FIELDS.items() if field.cell == "class" and record.has(n)):
-        codes: Array = getattr(record, name)
+    for name, codes in _coded(record).items():
         changes[name] = np.where(codes < -1, -2, lookup[np.maximum(codes, -1)])
         if (changes[name] == -2).any() and not (axes.others and name == "label"):
             at = np.unravel_index(int(np.argmax(changes[name] == -2)), codes.shape)
-            raise (NewClassError if name == "prediction" else InputError)(
-                f"one of the {len(classes)} known classes",
-                got=repr(own[codes[at]]),
-                file=record.source,
-                column=name,
-                remedy="give every class probabilities, those of classes that the model does not know 0",
-                row=record.first_row + int(at[-1]) + 1,
-            )
+            error = NewClassError if name == "prediction" else InputError
+            expected, got = f"one of the {len(classes)} known classes", repr(own[codes[at]])
+            remedy = "give every class probabilities, those of classes that the model does not know 0"
+            row = record.first_row + int(at[-1]) + 1
+            raise error(expected, got=got, file=record.source, column=name, remedy=remedy, row=row)
     return replace(record, classes=classes, _cache={}, **changes)
 
 
 _TRUTH = ("label", "correct")
 
 
-def with_truth(batch: Predictions, truth: Predictions, first_row: int = 0) -> Predictions:
-    """A batch with the truth of its rows, whatever truth it had; ``truth`` begins with the row ``first_row``.
-
-    >>> batch = Predictions.from_classes([1, 1], label=[0, 0])
-    >>> with_truth(batch, Predictions.from_arrays(label=[0, 1])).label.tolist()
-    [0, 1]
-    """
-    start = batch.first_row - first_row
-    rows = truth.slice(start, start + len(batch))
-    return replace(batch, label=rows.label, correct=rows.correct, _cache={})
-
-
 def checksum_of_truth(truth: Predictions) -> str:
-    """What tells these labels from others.
-
-    >>> one = Predictions.from_arrays(label=[0, 1], classes=[0, 1])
-    >>> checksum_of_truth(one) == checksum_of_truth(one.slice(0, 1))
-    False
-    """
+    """What tells these labels from others."""
     arrays = [array for array in (truth.label, truth.correct) if array is not None]
     return checksum(repr(truth.classes), str(len(truth)), *(array.tobytes() for array in arrays))
 
 
 @dataclass(frozen=True, eq=False)
-class Truth(Change):
-    """The truth of rows: ``record`` holds `label` or `correct` of every one, -1 where unknown."""
-
-    record: Predictions
+class _Truth(_Change):
+    record: Predictions  # `label` or `correct` of every row, -1 where unknown
 
     def fields(self, own: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of the source, and those of the truth."""
         given = (name for name in _TRUTH if getattr(self.record, name) is not None)
         return (*(name for name in own if name not in _TRUTH), *given)
 
     def reads(self, fields: Iterable[str] | None, own: tuple[str, ...]) -> Iterable[str] | None:
-        """Fields of the source itself; one of them where the truth alone was asked for, since rows count."""
         others = tuple(name for name in (own if fields is None else fields) if name not in _TRUTH)
         readable = set(own) | ({"probabilities", "prediction"} if {"logits", "probabilities"} & set(own) else set())
+        # where the truth alone was asked for one of the source itself, since rows count
         return others if readable & set(others) else (*others, *own[:1])
 
     def __call__(self, batch: Predictions, fields: Iterable[str] | None) -> Predictions:
-        """The batch with its truth."""
-        return with_truth(batch, self.record)
+        rows = self.record.slice(batch.first_row, batch.first_row + len(batch))
+        return replace(batch, label=rows.label, correct=rows.correct, _cache={})  # whatever truth it had
 
-    def aligned(self, axes: Axes | None) -> Truth:
-        """The truth by the names of the classes."""
-        return self if axes is None else Truth(realigned(self.record, axes))
+    def aligned(self, axes: Axes | None) -> _Truth:
+        return self if axes is None else _Truth(realigned(self.record, axes))
 
     def identity(self, span: tuple[int, int] | None) -> str:
-        """The truth of these rows."""
         return checksum_of_truth(self.record if span is None else self.record.slice(*span))
 
 
@@ -562,4 +486,4 @@ def labelled_source(source: Source, truth: Predictions) -> ChangedSource:
     >>> labelled_source(source, Predictions.from_arrays(label=[1, 1, 1], classes=[0, 1])).read().accuracy
     0.6666666666666666
     """
-    return ChangedSource(source, Truth(truth))
+    return ChangedSource(source, _Truth(truth))

@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import prod
 from threading import Lock
 from typing import IO, Any
@@ -95,9 +96,8 @@ class NpzReader(Reader):
         }
         for name, about in FIELDS.items():
             if about.ragged and offsets_of(name) in self.members and name not in layout.feeds:
-                expected = f"an array {name} beside its offsets"
-                remedy = "write the file again"
-                raise InputError(expected, got="none", file=self.file, column=offsets_of(name), remedy=remedy)
+                expected, column = f"an array {name} beside its offsets", offsets_of(name)
+                raise InputError(expected, got="none", file=self.file, column=column, remedy="write the file again")
         for name, kind in layout.kinds(layout.feeds.values()).items():
             if name not in self.members:  # said by a folder's name
                 continue
@@ -110,10 +110,8 @@ class NpzReader(Reader):
             length = shape[AXES_OF[kind][1]]
             rows = rows or (name, length)
             if length != rows[1]:
-                remedy = "align the arrays by sample"
-                raise InputError(
-                    f"{rows[1]} samples, as in {rows[0]}", got=f"{length}", file=self.file, column=name, remedy=remedy
-                )
+                expected, remedy = f"{rows[1]} samples, as in {rows[0]}", "align the arrays by sample"
+                raise InputError(expected, got=f"{length}", file=self.file, column=name, remedy=remedy)
         return replace(self, rows=None if rows is None else rows[1], offsets=offsets)
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
@@ -121,11 +119,12 @@ class NpzReader(Reader):
         if self.rows is None:
             return
         with translated(self.file, self.form):
-            for n in kinds:
-                if not self._packed(n):
-                    _check_sum(self.file, self.members[n])
+            for member in (self.members[n] for n in kinds):
+                if member.start is not None:
+                    _check_sum(self.file, member)
             starts = [self.offsets[n] for n in kinds if n in self.offsets]
-            whole = {n: self._whole(self.members[n]) for n in (*kinds, *starts) if n in starts or self._packed(n)}
+            packed = [n for n in kinds if self.members[n].start is None]
+            whole = {n: self._whole(self.members[n]) for n in (*packed, *starts)}
         with open(local_copy(self.file), "rb") as raw:
             for at in range(self.first, self.first + self.rows, rows):
                 stop = min(at + rows, self.first + self.rows)
@@ -147,39 +146,28 @@ class NpzReader(Reader):
         size = rows_of_a_part(target_rows, total)
         return [(replace(self, first=at, rows=min(size, total - at)), at) for at in range(0, total, size)]
 
-    def _packed(self, name: str) -> bool:
-        return self.members[name].start is None
-
     def _whole(self, member: Member) -> Array:
-        with zipfile.ZipFile(local_copy(self.file)) as archive, archive.open(f"{member.name}.npy") as file:
-            check_unpacked(
-                archive.getinfo(f"{member.name}.npy").compress_size,
-                prod(member.shape) * member.dtype.itemsize,
-                self.file,
-                member.name,
-            )
+        name = f"{member.name}.npy"
+        with zipfile.ZipFile(local_copy(self.file)) as archive, archive.open(name) as file:
+            size = prod(member.shape) * member.dtype.itemsize
+            check_unpacked(archive.getinfo(name).compress_size, size, self.file, member.name)
             array: Array = np.lib.format.read_array(file, allow_pickle=False)
         return array
 
     def _column(self, raw: Any, whole: Mapping[str, Array], name: str, kind: Kind, start: int, stop: int) -> Any:
-        if kind == "ragged":
-            if name in self.offsets:
-                offsets = whole[self.offsets[name]][start : stop + 1].astype(np.int64)
-                if not (
-                    offsets[0] >= 0 and (np.diff(offsets) >= 0).all() and offsets[-1] <= self.members[name].shape[0]
-                ):
-                    expected = f"rising offsets within {name}"
-                    remedy = "write the file again"
-                    raise InputError(expected, got="others", column=self.offsets[name], file=self.file, remedy=remedy)
-                values = as_numpy(self._range(raw, whole, name, 0, int(offsets[0]), int(offsets[-1])))
-                return pa.LargeListArray.from_arrays(offsets - offsets[0], values)
+        if kind != "ragged":
+            values = self._range(raw, whole, name, AXES_OF[kind][1], start, stop)
+            return column_of(values, kind, name, "" not in (self.classes or ()))
+        if name not in self.offsets:
             block = as_numpy(self._range(raw, whole, name, 0, start, stop))  # rows padded with NaN
             real = ~np.isnan(block)
-            ends = np.concatenate([[0], np.cumsum(real.sum(axis=1))])
-            return pa.LargeListArray.from_arrays(ends, block[real])
-        return column_of(
-            self._range(raw, whole, name, AXES_OF[kind][1], start, stop), kind, name, "" not in (self.classes or ())
-        )
+            return pa.LargeListArray.from_arrays(np.concatenate([[0], np.cumsum(real.sum(axis=1))]), block[real])
+        ends = whole[self.offsets[name]][start : stop + 1].astype(np.int64)
+        if not (ends[0] >= 0 and (np.diff(ends) >= 0).all() and ends[-1] <= self.members[name].shape[0]):
+            expected, column = f"rising offsets within {name}", self.offsets[name]
+            raise InputError(expected, got="others", column=column, file=self.file, remedy="write the file again")
+        values = as_numpy(self._range(raw, whole, name, 0, int(ends[0]), int(ends[-1])))
+        return pa.LargeListArray.from_arrays(ends - ends[0], values)
 
     def _range(self, raw: Any, whole: Mapping[str, Array], name: str, axis: int, start: int, stop: int) -> Array:
         """Entries ``start`` to ``stop`` along one axis."""
@@ -187,18 +175,18 @@ class NpzReader(Reader):
             return whole[name][(slice(None),) * axis + (slice(start, stop),)]
         member = self.members[name]
         outer, inner = prod(member.shape[:axis]), prod(member.shape[axis + 1 :])
-        pieces = []
+        pieces = [np.empty(0, member.dtype)]
         for block in range(outer):
             raw.seek((member.start or 0) + (block * member.shape[axis] + start) * inner * member.dtype.itemsize)
             pieces.append(np.fromfile(raw, member.dtype, (stop - start) * inner))
-        shape = (*member.shape[:axis], stop - start, *member.shape[axis + 1 :])
-        joined = pieces[0] if outer == 1 else np.concatenate(pieces) if pieces else np.empty(0, member.dtype)
-        return joined.reshape(shape)
+        joined = pieces[1] if outer == 1 else np.concatenate(pieces)
+        return joined.reshape((*member.shape[:axis], stop - start, *member.shape[axis + 1 :]))
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: IO[bytes], path: str) -> Member:
     """Read one array's header and check that its numbers are all there."""
     name = info.filename[:-4]
+    fault = partial(InputError, file=path, column=name)
     with archive.open(info) as packed:
         file = io.BytesIO(packed.read(_HEADER))
         version = np.lib.format.read_magic(file)
@@ -207,12 +195,10 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: IO[bytes], pat
         header = file.tell()
     if dtype.hasobject:
         remedy = "pickle is never read, convert the array to numbers or text"
-        raise InputError(
-            "an array of numbers or strings", got="Python objects (pickle)", file=path, column=name, remedy=remedy
-        )
+        raise fault("an array of numbers or strings", got="Python objects (pickle)", remedy=remedy)
     if info.file_size - header != prod(shape) * dtype.itemsize:
         got = f"{info.file_size - header} bytes for shape {shape}"
-        raise InputError("a whole array", got=got, file=path, column=name, remedy="it may be damaged: write it again")
+        raise fault("a whole array", got=got, remedy="it may be damaged: write it again")
     if fortran or info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
         return Member(name, shape, dtype, None)
     raw.seek(info.header_offset)
@@ -220,8 +206,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: IO[bytes], pat
     skip = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
     begin = info.header_offset + 30 + skip
     if begin + info.file_size > os.fstat(raw.fileno()).st_size:
-        remedy = "it may be cut off: write it again"
-        raise InputError("a whole array", got="a file that ends before it", file=path, column=name, remedy=remedy)
+        raise fault("a whole array", got="a file that ends before it", remedy="it may be cut off: write it again")
     return Member(name, shape, dtype, begin + header, (begin, info.file_size), info.CRC)
 
 
@@ -240,9 +225,8 @@ def _check_sum(path: str, member: Member) -> None:
             while left and (piece := raw.read(min(left, _PIECE))):
                 total, left = zlib.crc32(piece, total), left - len(piece)
         if left or total != member.checksum:
-            expected = "the array as it was written"
-            remedy = "the file is damaged: copy or write it again"
-            raise InputError(expected, got="bytes with another checksum", file=path, column=member.name, remedy=remedy)
+            got, remedy = "bytes with another checksum", "the file is damaged: copy or write it again"
+            raise InputError("the array as it was written", got=got, file=path, column=member.name, remedy=remedy)
         if len(_sound) > 10_000:
             _sound.clear()
         _sound.add(key)

@@ -56,14 +56,13 @@ class ParquetReader(Reader):
         """Read the named columns of the row groups, one thread, so that workers do not fight for cores."""
         wanted = list(kinds)
         with _opened(self.file) as file:
+            meta, size = file.metadata, Stamp.of(self.file).size
             numbers = list(range(self.start, self.start + len(self.groups)))
-            schema = file.metadata.schema
-            lists = [i for i in range(file.metadata.num_columns) if schema.column(i).max_repetition_level]
-            size = Stamp.of(self.file).size
+            lists = [i for i in range(meta.num_columns) if meta.schema.column(i).max_repetition_level]
             for number in numbers:
-                group = file.metadata.row_group(number)
+                group = meta.row_group(number)
                 swollen = group.total_byte_size > _TIMES * size  # then some column is, perhaps one that is read
-                for index in range(file.metadata.num_columns) if swollen else lists:
+                for index in range(meta.num_columns) if swollen else lists:
                     column = group.column(index)
                     name = next((w for w in wanted if f"{column.path_in_schema}.".startswith(f"{w}.")), None)
                     if name is not None:
@@ -89,17 +88,15 @@ class ParquetReader(Reader):
                 meta, schema = file.metadata, file.schema_arrow
                 numbers = {meta.schema.column(i).path: i for i in range(meta.num_columns)}
                 decidable = [
-                    (condition, numbers[condition.column], schema.field(condition.column).type)
+                    (numbers[condition.column], kind, condition)
                     for condition in where
-                    if _may_ask(condition, numbers, schema)
+                    if condition.column in numbers and _may_ask(condition, kind := schema.field(condition.column).type)
                 ]
+                groups = [meta.row_group(self.start + n) for n in range(len(self.groups))]
                 left = {
                     n
-                    for n in range(len(self.groups))
-                    if all(
-                        _may_match(meta.row_group(self.start + n).column(at), kind, condition)
-                        for condition, at, kind in decidable
-                    )
+                    for n, group in enumerate(groups)
+                    if all(_may_match(group.column(at), kind, condition) for at, kind, condition in decidable)
                 }
         rows = self.groups
         return [
@@ -126,11 +123,10 @@ def _opened(path: str) -> Any:
     return file
 
 
-def _may_ask(condition: Condition, numbers: Mapping[str, int], schema: Any) -> bool:
+def _may_ask(condition: Condition, kind: Any) -> bool:
     """Whether the smallest and the largest cell of a group tell of a condition: cells are compared as they are kept."""
-    if condition.column not in numbers or condition.kind == "truth":
+    if condition.kind == "truth":
         return False
-    kind = schema.field(condition.column).type
     if condition.sign == "not_equal":
         return bool(pt.is_integer(kind))  # NaN, which is unequal, is in no statistics, and texts may be cut off there
     times = pt.is_timestamp(kind) or pt.is_date(kind)

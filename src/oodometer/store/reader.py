@@ -31,11 +31,7 @@ class TextIndex(NamedTuple):
 
 
 def filled_lines(block: bytes) -> int:
-    """Lines that hold more than blanks; the last one need not end.
-
-    >>> filled_lines(b'{"a": 1}\\n\\n  \\n {"a": 2}')
-    2
-    """
+    """Lines that hold more than blanks; the last one need not end."""
     cells = np.frombuffer(block, np.uint8)
     ends = np.flatnonzero(cells == _LINE)
     begins = np.concatenate([[0], ends + 1])
@@ -51,12 +47,6 @@ def index_cells(stream: Any, delimiter: str) -> TextIndex | None:
     A line ends outside of quotes. Quotes are counted, which tells inside from outside as long as each that opens
     stands at the beginning of a cell, and each other one behind it doubles the one before. Text of which that is not
     true, with a carriage return alone, or with quotes that stay open has no index: only its reader can tell its rows.
-
-    >>> import io
-    >>> index_cells(io.BytesIO(b'a,b\\n1,"x\\n""y""z"\\n\\n2,z'), ",").rows
-    2
-    >>> index_cells(io.BytesIO(b'a,b\\n1,5" disk\\n2,"z"'), ",") is None
-    True
     """
     begins = (ord(delimiter), _LINE, _RETURN, _QUOTE)
     base = rows = line = 0  # first byte of the block; lines that are filled; where the line began
@@ -139,9 +129,6 @@ class Reader(ABC):
 def runs_of(groups: Sequence[int], size: int, left: Collection[int] | None = None) -> Iterator[tuple[int, int, int]]:
     """Neighbouring groups of rows with ``size`` rows together: the first, the one after the last, and the rows before
     them. Those not ``left`` are in no run.
-
-    >>> list(runs_of([4, 4, 4, 4], 8)), list(runs_of([4, 4, 4], 8, {0, 2}))
-    ([(0, 2, 0), (2, 4, 8)], [(0, 1, 0), (2, 3, 8)])
     """
     first = before = rows = 0
     for at, count in enumerate((*groups, 0)):

@@ -33,7 +33,7 @@ from .base import (
     order_of,
 )
 from .columns import AXES, INDEX, Kind, Layout, class_names
-from .files import is_packed, known_files
+from .files import known_files, packing
 from .reader import TextReader
 from .scan import FilePart, Piece, Plan
 from .where import Condition, bound, none_left, said
@@ -217,7 +217,7 @@ class ReaderSource(Source):
         columns = [name for name in dict.fromkeys(loose) if all(name in reader.columns for reader in readers)]
         alone, stamp = self.path == first.file, pieces[0].stamp
         try:
-            cut = not alone or (stamp is not None and stamp.size > _SMALL and not is_packed(first.file))
+            cut = not alone or (stamp is not None and stamp.size > _SMALL and not packing(first.file))
             known, asked = known_files(), ["index"] * cut + [_TYPE + name for name in columns if first.finds_types]
             facts = [
                 {what: fact for what in asked if (fact := known.get(str(one.file), one.stamp, what)) is not None}

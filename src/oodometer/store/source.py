@@ -33,13 +33,7 @@ __all__ = ["ReaderSource", "as_source", "open_predictions", "read_predictions"]
 
 @dataclass(frozen=True)
 class PickedRows:
-    """Rows of a source as an Arrow table, in the order asked for, and what its columns mean.
-
-    >>> from oodometer.store import as_source
-    >>> found = pick_rows(as_source({"prediction": [0, 1, 1], "text": ["a", "b", "c"]}), np.array([2, 0]))
-    >>> found.table.column("text").to_pylist(), found.field_of("prediction"), found.field_of("text")
-    (['c', 'a'], 'prediction', None)
-    """
+    """Rows of a source as an Arrow table, in the order asked for, and what its columns mean."""
 
     table: Any
     layout: Layout
@@ -325,9 +319,6 @@ def open_table(data: Any, names: Iterable[str] = ()) -> RawTable:
 
     ``names`` are columns that will be asked for: in JSONL they may come first far down. Raises `InputError` naming file
     and place.
-
-    >>> open_table({"text": ["a", "b"]}).columns
-    ('text',)
     """
     if not isinstance(data, (str, os.PathLike)):
         from .frames import reader_of, table_of_columns
