@@ -100,7 +100,7 @@ def order_of(own: ClassNames, wanted: ClassNames, file: str | None = None) -> Or
 
 
 def listed_classes(length: int, wanted: Axes, file: str | None = None, column: str | None = None) -> ClassNames:
-    """The classes of lists that name none: those of the lists they follow, else 0, 1, ..., which must be known names."""
+    """The classes of lists that name none: those of the lists they follow, else 0, 1, ..., which must be known."""
     classes = wanted.classes or ()
     listed = wanted.listed.get("class")
     if listed is not None and len(listed) == length:
