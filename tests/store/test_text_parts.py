@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 from oodometer import estimate
 from oodometer.errors import InputError, OodometerError
 from oodometer.predictions import Predictions
-from oodometer.store import as_source, reader, reader_source, write_predictions
-from oodometer.store.csv_file import CsvReader
-from oodometer.store.jsonl import JsonlReader
-from oodometer.store.reader import filled_lines, index_cells
+from oodometer.store import as_source, csv_file, reader_source, write_predictions
+from oodometer.store.csv_file import CsvReader, index_cells
+from oodometer.store.jsonl import JsonlReader, filled_lines
 from oodometer.store.source import pick_rows
 
 from .forms import numbers
@@ -32,7 +31,7 @@ def fine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of a few rows are cut, too."""
     from oodometer.store import jsonl
 
-    monkeypatch.setattr(reader, "_STEP", 256)
+    monkeypatch.setattr(csv_file, "_STEP", 256)
     monkeypatch.setattr(jsonl, "_MARKED", 256)
     monkeypatch.setattr(reader_source, "_SMALL", 0)
 
@@ -69,15 +68,15 @@ TEXT = st.text('x,"\n\r', max_size=40) | LINES.map(lambda rows: "\n".join(map(",
 def test_an_index_is_right_or_absent(text: str, step: int) -> None:
     content = b"a,b\n" + text.encode()
     whole = cells(content)
-    before, reader._STEP = reader._STEP, step
+    before, csv_file._STEP = csv_file._STEP, step
     try:
         index = index_cells(io.BytesIO(content), ",")
     finally:
-        reader._STEP = before
+        csv_file._STEP = before
     if whole is None or index is None:
         return
-    assert index.rows == len(whole)
-    for at, rows in index.marks:  # a file that is cut there is two files
+    assert index[0] == len(whole)
+    for at, rows in index[1]:  # a file that is cut there is two files
         assert (cells(content[:at]) or []) == whole[:rows]
         assert (cells(b"a,b\n" + content[at:]) or []) == whole[rows:]
 
@@ -87,7 +86,7 @@ def test_usual_files_have_an_index() -> None:
     content = "\ufeffa,b\r\n" + "\r\n".join(map(",".join, rows))
     found = index_cells(io.BytesIO(content.encode()), ",")
     assert found is not None
-    assert found.rows == 40
+    assert found[0] == 40
     assert index_cells(io.BytesIO(b"a;b\n1;2\n"), ";") == (1, ((8, 1),))
 
 

@@ -16,7 +16,7 @@ from .columns import Kind
 from .files import check_unpacked, translated
 from .parquet import stated_classes
 from .places import local_copy
-from .reader import Reader, runs_of
+from .scan import Reader, runs_of
 from .where import Condition
 
 _AS_IS = -1

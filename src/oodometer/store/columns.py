@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 from ..classes import ClassNames
 from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageError, near_names
@@ -95,7 +95,7 @@ def class_names(texts: Sequence[str]) -> ClassNames:
     return tuple(texts)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Feed:
     """The columns that one field is read from: one column, or several wide ones with their suffixes.
 
@@ -109,22 +109,22 @@ class Feed:
     suffixes: tuple[str, ...] | None = None
     positive: int | None = None
 
-    @property
+    @cached_property
     def wide(self) -> bool:
         """Whether the field is spread over one column for each class, model, view, judge or feature."""
         return self.suffixes is not None
 
-    @property
+    @cached_property
     def lone(self) -> bool:
         """Whether it is one column of a binary model, about one of two classes."""
         return FIELDS[self.field].of_classes and self.suffixes is not None and len(self.suffixes) == 1
 
-    @property
+    @cached_property
     def prefix(self) -> str:
         """What the names of its wide columns begin with."""
         return FIELDS[self.field].prefix or ""
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...] | None:
         """Names along the axis, None where they only count from 0."""
         if self.suffixes is None or self.suffixes == tuple(map(str, range(len(self.suffixes)))):
@@ -215,30 +215,30 @@ class Layout:
         """The same, its `features` made of these columns of the file."""
         return replace(self, feeds={**self.feeds, "features": Feed("features", "raw", tuple(columns))})
 
-    @property
+    @cached_property
     def fields(self) -> tuple[str, ...]:
         """Fields that can be given, in the order of `FIELDS`."""
         given = set(self.feeds).union(*(FIELDS[name].gives for name in self.feeds))
         return tuple(name for name in FIELDS if name in given)
 
-    @property
+    @cached_property
     def positions(self) -> str | None:
         """The field whose entries labels and predictions are positions of; None where they are classes."""
         return next((name for name in self.feeds if FIELDS[name].positions), None)
 
-    @property
+    @cached_property
     def wide_classes(self) -> ClassNames | None:
         """Class names from wide columns, in column order; None where there is no column for each class."""
         wide = next((feed for feed in self.wide_of_classes if not feed.lone), None)
         return None if wide is None else class_names(wide.suffixes or ())
 
-    @property
+    @cached_property
     def lone_class(self) -> int | str | None:
         """The class that the one column of a binary model is about; None where every class has one, or none has."""
         lone = [feed for feed in self.wide_of_classes if feed.lone]
         return class_names(lone[0].suffixes or ())[0] if lone else None
 
-    @property
+    @cached_property
     def wide_of_classes(self) -> list[Feed]:
         """Feeds of wide columns, one for each class, in the order of `FIELDS`."""
         feeds = [self.feeds[name] for name, field in FIELDS.items() if field.of_classes and name in self.feeds]

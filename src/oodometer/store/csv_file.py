@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import IO, Any, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
@@ -19,7 +20,57 @@ from ..errors import InputError
 from .cells import holds_truth
 from .columns import Kind, says_truth
 from .files import check_row, most_row, opened, opened_natively, packing, translated
-from .reader import TextIndex, TextReader, index_cells
+from .scan import TextIndex, TextReader
+
+_STEP = 1 << 20
+_MARK = b"\xef\xbb\xbf"
+_LINE, _RETURN, _QUOTE = 10, 13, 34
+
+
+def index_cells(stream: Any, delimiter: str) -> TextIndex | None:
+    """The index of CSV text of more than one column; None where it is not sure that it is right.
+
+    A line ends outside of quotes. Quotes are counted, which tells inside from outside as long as each that opens
+    stands at the beginning of a cell, and each other one behind it doubles the one before. Text of which that is not
+    true, with a carriage return alone, or with quotes that stay open has no index: only its reader can tell its rows.
+    """
+    begins = (ord(delimiter), _LINE, _RETURN, _QUOTE)
+    base = rows = line = 0  # first byte of the block; lines that are filled; where the line began
+    inside, last = 0, _LINE
+    marks: list[tuple[int, int]] = []
+    while data := bytes(stream.read(_STEP)):
+        if data.endswith(b"\r"):
+            data += bytes(stream.read(1))
+        if not base and data.startswith(_MARK):
+            data, base, line = data[len(_MARK) :], len(_MARK), len(_MARK)
+        cells = np.frombuffer(data, np.uint8)
+        quotes = np.flatnonzero(cells == _QUOTE) if b'"' in data else np.zeros(0, np.intp)
+        if len(quotes):
+            opening = quotes[inside::2]
+            before = np.where(opening > 0, cells[opening - 1], last)
+            if not np.isin(before, begins).all():
+                return None
+        ends = np.flatnonzero(cells == _LINE)
+        returned = np.zeros(len(ends), bool)
+        if b"\r" in data:
+            returns = np.flatnonzero(cells == _RETURN)
+            if returns[-1] == len(cells) - 1 or (cells[returns + 1] != _LINE).any():
+                return None
+            returned = np.where(ends > 0, cells[ends - 1], last) == _RETURN
+        outside = (np.searchsorted(quotes, ends) + inside) % 2 == 0
+        ends, returned = ends[outside] + base, returned[outside]
+        if len(ends):
+            lengths = ends - returned - np.concatenate([[line], ends[:-1] + 1])
+            rows += int(np.count_nonzero(lengths > 0))
+            line = int(ends[-1]) + 1
+            if rows:
+                marks.append((line, rows - 1))
+        inside = (inside + len(quotes)) % 2
+        base, last = base + len(data), int(cells[-1]) if len(cells) else last
+    if inside:
+        return None
+    rows += base > line
+    return max(rows - 1, 0), tuple(marks)
 
 
 def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | None:
@@ -198,8 +249,8 @@ class CsvReader(TextReader):
             index = None if len(self.columns) == 1 else index_cells(stream, self.delimiter)
         if index is None:
             first = self.columns[0]
-            return TextIndex(sum(batch.num_rows for batch in self._stream({first: pa.string()}, {first: "text"})))
-        return index if self.steady and not packing(self.file) else TextIndex(index.rows)
+            return sum(batch.num_rows for batch in self._stream({first: pa.string()}, {first: "text"})), ()
+        return index if self.steady and not packing(self.file) else (index[0], ())
 
     def type_of(self, column: str) -> str:
         """The narrowest type that every cell of the column fits; all of it is read, so that batches agree."""

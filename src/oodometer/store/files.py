@@ -117,13 +117,14 @@ class Stamp:
     @staticmethod
     def of(path: str) -> Stamp:
         """The stamp of the file as it is now."""
-        if is_remote(path):
-            there = look_at(path)
+        try:
+            about = os.stat(path)
+            return Stamp(about.st_size, about.st_mtime_ns)
+        except FileNotFoundError:
+            there = look_at(path) if is_remote(path) else None
             if there is None:
-                raise FileNotFoundError(path)
+                raise
             return Stamp(*there)
-        about = os.stat(path)
-        return Stamp(about.st_size, about.st_mtime_ns)
 
     def verify(self, path: str) -> None:
         """Raise `InputError` if the file is not what it was."""
@@ -142,9 +143,9 @@ class Stamp:
 def check_file(path: str | Path, given: str | None = None) -> tuple[str, Stamp]:
     """Check that the path is a file that may be read and that its first bytes fit its format; format and stamp."""
     name, head = str(path), b""
-    fault = partial(InputError, file=name)
+    fault, remote = partial(InputError, file=name), is_remote(name)
     try:
-        if is_remote(name):
+        if remote:
             stamp, mode = Stamp.of(name), stat.S_IFREG
             if stamp.size:
                 with open_remote(name) as file:
@@ -156,7 +157,7 @@ def check_file(path: str | Path, given: str | None = None) -> tuple[str, Stamp]:
                 with Path(path).open("rb") as file:
                     head = file.read(4096)
     except FileNotFoundError:
-        raise fault("a file", got="no such file", remedy=f"check the {'URL' if is_remote(name) else 'path'}") from None
+        raise fault("a file", got="no such file", remedy=f"check the {'URL' if remote else 'path'}") from None
     except OodometerError:  # which says already what an object store answered
         raise
     except PermissionError:
@@ -168,7 +169,7 @@ def check_file(path: str | Path, given: str | None = None) -> tuple[str, Stamp]:
         raise fault("a file", got="a folder", remedy="name one file in it")
     if not stat.S_ISREG(mode):
         raise fault("a regular file", got="a pipe or device", remedy="give - and pipe CSV or JSONL to standard input")
-    form = format_of(Path(split_query(name)[0] if is_remote(name) else path), given)
+    form = format_of(Path(split_query(name)[0] if remote else path), given)
     if not head:
         raise fault("predictions", got="an empty file", remedy="check what wrote it")
     seen = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
@@ -187,10 +188,14 @@ def check_file(path: str | Path, given: str | None = None) -> tuple[str, Stamp]:
     return form, stamp
 
 
-def packing(path: str, remote: bool = False) -> str:
+def packing(path: str) -> str:
     """How a file is packed, as its first bytes say: by gzip, xz or bzip2, or not at all."""
-    with open_remote(path) if remote else open(local_copy(path), "rb") as file:
-        head = bytes(file.read(16))
+    with open(local_copy(path), "rb") as file:
+        return _packing(file)
+
+
+def _packing(file: Any) -> str:
+    head = bytes(file.read(16))
     kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
     return kind if kind in _PACKED.values() else ""
 
@@ -204,11 +209,12 @@ def opened(path: str, start: int = 0, end: int | None = None, *, head: bool = Fa
     import pyarrow as pa
 
     remote = head and is_remote(path)
-    local = path if remote else local_copy(path)
+    local = path if head else local_copy(path)
     if start or end is not None:
-        file = pa.OSFile(local)
-        return file.get_stream(start, (file.size() if end is None else end) - start)
-    packed = packing(local, remote)
+        stream = pa.OSFile(local)
+        return stream.get_stream(start, (stream.size() if end is None else end) - start)
+    with open_remote(path) if remote else open(local, "rb") as file:
+        packed = _packing(file)
     source: Any = open_remote(path) if remote else local
     if packed == "xz":  # which pyarrow does not know
         return pa.PythonFile(lzma.open(source), mode="r")
@@ -223,8 +229,10 @@ def opened_natively(path: str, start: int = 0, end: int | None = None, *, trimme
     """
     import pyarrow as pa
 
-    path = local_copy(path)
-    packed = "" if start or end is not None else packing(path)
+    path, packed = local_copy(path), ""
+    if not start and end is None:
+        with open(path, "rb") as head:
+            packed = _packing(head)
     if packed != "xz" and not trimmed:
         return opened(path, start, end)
     if packed:
@@ -262,18 +270,29 @@ def opened_natively(path: str, start: int = 0, end: int | None = None, *, trimme
     return file.get_stream(start, end - start)
 
 
+def explained(error: Exception, file: str | None, form: str) -> InputError:
+    """What libraries raise on damaged or odd files as one `InputError`; faults of others than the file are raised.
+
+    Those of Arrow, zip, zlib, lzma, struct, tokenize and of Python itself have no common root.
+    """
+    if isinstance(error, InputError):
+        return error
+    if isinstance(error, (OodometerError, AssertionError, ImportError, NameError, StopIteration, Warning)):
+        raise error
+    text = " ".join((str(error) or type(error).__name__).split())
+    expected, got = f"a whole and readable {form} file", text if len(text) <= 200 else text[:197] + "..."
+    return InputError(expected, got=got, remedy="it may be cut off or damaged: write it again", file=file)
+
+
 @contextmanager
 def translated(file: str | None, form: str) -> Iterator[None]:
-    """Turn what libraries raise on damaged or odd files into one `InputError`."""
+    """Errors of libraries inside are `explained`."""
     try:
         yield
-    except (OodometerError, AssertionError, ImportError, NameError, StopIteration, Warning):
+    except OodometerError:
         raise
-    except Exception as error:  # of Arrow, zip, zlib, lzma, struct, tokenize and Python's own: they have no common root
-        text = " ".join((str(error) or type(error).__name__).split())
-        expected = f"a whole and readable {form} file"
-        got = text if len(text) <= 200 else text[:197] + "..."
-        raise InputError(expected, got=got, remedy="it may be cut off or damaged: write it again", file=file) from error
+    except Exception as error:
+        raise explained(error, file, form) from error
 
 
 _SMALL = 8 << 20  # bytes of a file that is hashed whole

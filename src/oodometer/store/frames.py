@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import os
 import re
 import shutil
 import sys
@@ -27,7 +26,7 @@ from .base import BATCH_ROWS
 from .cells import table_of
 from .columns import AXES, Layout
 from .parquet import write
-from .reader import Reader
+from .scan import Reader
 
 
 class ClusterFrame:
@@ -117,12 +116,6 @@ def reader_of(data: Any, mapping: Mapping[str, str] | None) -> Reader:
         if named or data.dtype.kind != "f" or (data.dropna() % 1 == 0).all():  # fractions are no classes
             data = data.to_frame(data.name if named else "label")
     return MemoryReader(_of_frame(data))
-
-
-def are_paths(data: Any) -> bool:
-    """Whether this is a path, or a list of paths."""
-    paths = data if isinstance(data, (list, tuple)) and data else [data]
-    return all(isinstance(path, (str, os.PathLike)) for path in paths)
 
 
 def is_cluster_frame(data: Any) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import IO, Any, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.json as pajson
 
@@ -17,7 +18,7 @@ from ..fields import FIELDS
 from .cells import holds_truth
 from .columns import WIDE, Kind, says_truth
 from .files import check_row, opened, packing, translated
-from .reader import TextIndex, TextReader, filled_lines
+from .scan import TextIndex, TextReader
 
 _BLOCK = 8 << 20
 _HEAD = 1 << 20
@@ -32,6 +33,17 @@ _FIXED: dict[str, Any] = {
     "text": pa.string(),
     "time": pa.string(),
 }
+
+
+def filled_lines(block: bytes) -> int:
+    """Lines that hold more than blanks; the last one need not end."""
+    cells = np.frombuffer(block, np.uint8)
+    ends = np.flatnonzero(cells == 10)
+    begins = np.concatenate([[0], ends + 1])
+    begins = begins[begins < len(cells)]
+    if not (cells[begins] <= 32).any():
+        return len(begins)
+    return sum(1 for line in block.split(b"\n") if line.strip())
 
 
 _EXPECTED = {"number": "a number", "nested": "a list of lists of numbers", "text": "a text"}
@@ -118,7 +130,7 @@ class JsonlReader(TextReader):
         for end, block in _blocks(self.file, _MARKED):
             rows += filled_lines(block)
             marks.append((end, rows))
-        return TextIndex(rows, () if packing(self.file) else tuple(marks))
+        return rows, (() if packing(self.file) else tuple(marks))
 
     def with_columns(self, names: Collection[str]) -> JsonlReader:
         """The same with those of these columns that come first further down; as it is where there are none."""

@@ -21,8 +21,7 @@ from .columns import WIDE
 from .files import ENDINGS, Stamp, format_of
 from .places import is_remote, list_remote, look_at, path_of, split_query
 from .predicates import may_match
-from .reader import Reader
-from .scan import Piece
+from .scan import Piece, Reader
 from .where import Condition, none_left
 
 _HIDDEN = ("_", ".")  # what Spark and Hive leave beside the data: _SUCCESS, ._COPYING_, .crc

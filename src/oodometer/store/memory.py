@@ -31,6 +31,7 @@ from .base import (
     listed_classes,
     no_column,
     no_rows,
+    only_counts,
     order_along,
     order_of,
 )
@@ -352,9 +353,10 @@ class RecordSource(Source):
 
     def aligned(self, axes: Axes | None) -> RecordSource:
         """The record with its classes, models, judges and so on in the order given."""
-        if axes is None:
+        record = self.record if axes is None else realigned(self.record, axes)
+        if record is self.record:
             return self
-        out = RecordSource(realigned(self.record, axes))
+        out = RecordSource(record)
         out.encoding = self.encoding
         return out
 
@@ -376,14 +378,12 @@ def realigned(record: Predictions, axes: Axes | ClassNames) -> Predictions:
     axes = axes if isinstance(axes, Axes) else Axes(axes, listed={"class": axes})
     changes: dict[str, Any] = {}
     names = dict(record.names)
-    sizes = _sizes(record)
-    for name, axis in AXES.items():
-        if record.has(name):
-            order, own = order_along(axis, names.get(axis), sizes[axis], False, axes, record.source)
-            names |= {} if own is None else {axis: own}
-            for field in (n for n, f in FIELDS.items() if axis in f.axes and record.has(n)):
-                if order is not None:
-                    changes[field] = np.take(getattr(record, field), order, axis=FIELDS[field].axes.index(axis))
+    for axis, size in _sizes(record).items():
+        order, own = order_along(axis, names.get(axis), size, False, axes, record.source)
+        names |= {} if own is None else {axis: own}
+        for field in record.fields:
+            if order is not None and axis in FIELDS[field].axes:
+                changes[field] = np.take(getattr(record, field), order, axis=FIELDS[field].axes.index(axis))
     if changes or names != record.names:
         record = replace(record, names=names, _cache={}, **changes)
     if not record.has_classes:
@@ -394,54 +394,45 @@ def realigned(record: Predictions, axes: Axes | ClassNames) -> Predictions:
             check_kind(False, axes, mixed, record.source)
         lookup = np.append(encode_positions(record.classes, "label"), np.int32(-1))
         return replace(record, classes=None, _cache={}, **{n: lookup[codes] for n, codes in _coded(record).items()})
-    return record if axes.classes is None else _with_classes(record, axes.classes, axes)
-
-
-def _sizes(record: Predictions) -> dict[str, int]:
-    """Lengths of the axes model, view, judge and feature that the record has."""
-    return {
-        axis: getattr(record, name).shape[FIELDS[name].axes.index(axis)]
-        for name, axis in AXES.items()
-        if record.has(name)
-    }
-
-
-def _coded(record: Predictions) -> dict[str, Any]:
-    """Fields of the record that hold classes."""
-    return {n: getattr(record, n) for n, field in FIELDS.items() if field.cell == "class" and record.has(n)}
-
-
-def _of_classes(record: Predictions) -> list[str]:
-    """Fields of the record with one entry for each class."""
-    return [name for name, field in FIELDS.items() if field.of_classes and record.has(name)]
-
-
-def _with_classes(record: Predictions, classes: ClassNames, axes: Axes) -> Predictions:
-    own = record.classes
-    if own is None or own == classes:
+    own_classes, classes = record.classes, axes.classes
+    if classes is None or own_classes is None or own_classes == classes:
         return record
-    changes: dict[str, Any] = {}
-    axis = _of_classes(record)
-    counted = own == tuple(range(len(own)))
-    if axis and counted and len(own) == len(classes) and all(isinstance(name, str) for name in classes):
-        own = listed_classes(len(own), axes, record.source, axis[0])  # numbers that only tell positions
-    if axis:
-        order = order_of(own, classes, record.source)
+    listed = _of_classes(record)
+    changes = {}
+    if listed and len(own_classes) == len(classes) and only_counts(own_classes, classes):
+        own_classes = listed_classes(len(classes), axes, record.source, listed[0])
+    if listed:
+        order = order_of(own_classes, classes, record.source)
         if order == tuple(range(len(order))):
             return replace(record, classes=classes)
-        changes = {name: np.ascontiguousarray(getattr(record, name)[..., order]) for name in axis}
+        changes = {name: np.ascontiguousarray(getattr(record, name)[..., order]) for name in listed}
     where = {str(name): i for i, name in enumerate(classes)}
-    lookup = np.array([where.get(str(name), -2) for name in own] + [-1], dtype=np.int32)
+    lookup = np.array([where.get(str(name), -2) for name in own_classes] + [-1], dtype=np.int32)
     for name, codes in _coded(record).items():
         changes[name] = np.where(codes < -1, -2, lookup[np.maximum(codes, -1)])
         if (changes[name] == -2).any() and not (axes.others and name == "label"):
             at = np.unravel_index(int(np.argmax(changes[name] == -2)), codes.shape)
-            error = NewClassError if name == "prediction" else InputError
-            expected, got = f"one of the {len(classes)} known classes", repr(own[codes[at]])
+            expected, got = f"one of the {len(classes)} known classes", repr(own_classes[codes[at]])
             remedy = "give every class probabilities, those of classes that the model does not know 0"
-            row = record.first_row + int(at[-1]) + 1
-            raise error(expected, got=got, file=record.source, column=name, remedy=remedy, row=row)
+            fault = partial(InputError if name != "prediction" else NewClassError, file=record.source, column=name)
+            raise fault(expected, got=got, remedy=remedy, row=record.first_row + int(at[-1]) + 1)
     return replace(record, classes=classes, _cache={}, **changes)
+
+
+def _sizes(record: Predictions) -> dict[str, int]:
+    """Lengths of the axes model, view, judge and feature that the record has."""
+    own = [(axis, name) for name, axis in AXES.items() if record.has(name)]
+    return {axis: getattr(record, name).shape[FIELDS[name].axes.index(axis)] for axis, name in own}
+
+
+def _coded(record: Predictions) -> dict[str, Any]:
+    """Fields of the record that hold classes."""
+    return {name: getattr(record, name) for name in record.fields if FIELDS[name].cell == "class"}
+
+
+def _of_classes(record: Predictions) -> list[str]:
+    """Fields of the record with one entry for each class."""
+    return [name for name in record.fields if FIELDS[name].of_classes]
 
 
 _TRUTH = ("label", "correct")

@@ -25,7 +25,7 @@ from .cells import AXES_OF, check_axes, column_of
 from .columns import AXES, Kind, Layout, offsets_of
 from .files import check_unpacked, translated
 from .places import local_copy
-from .reader import Reader
+from .scan import Reader
 from .where import Condition
 
 _HEADER = 1 << 17  # bytes; headers of arrays are shorter

@@ -17,7 +17,7 @@ from .columns import Kind
 from .files import Stamp, check_unpacked, translated
 from .places import is_remote, open_remote
 from .predicates import matches
-from .reader import Reader, runs_of
+from .scan import Reader, runs_of
 from .where import Condition
 
 GROUP_ROWS = 131_072

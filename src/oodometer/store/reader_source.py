@@ -34,8 +34,7 @@ from .base import (
 )
 from .columns import AXES, INDEX, Kind, Layout, class_names
 from .files import known_files, packing
-from .reader import TextReader
-from .scan import FilePart, Piece, Plan
+from .scan import FilePart, Piece, Plan, TextReader
 from .where import Condition, bound, none_left, said
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def _look(piece: Piece, asked: Sequence[str]) -> dict[str, Any]:
     reader: Any = piece.reader
     try:
         return {
-            what: reader.type_of(what.removeprefix(_TYPE)) if what.startswith(_TYPE) else [*reader.index()]
+            what: reader.type_of(what.removeprefix(_TYPE)) if what.startswith(_TYPE) else list(reader.index())
             for what in asked
         }
     except InputError:
@@ -86,10 +85,10 @@ class ReaderSource(Source):
             raise error.at(file=path) from None
         if _rows_of(pieces) == 0:
             raise no_rows(path)
-        self.where = bound(where, layout, path)
-        if self.where:
+        if where:
             from .predicates import may_match
 
+            self.where = bound(where, layout, path)
             pieces = [
                 replace(piece, where=tuple(one for one in self.where if one.column not in piece.values))
                 for piece in pieces
@@ -97,8 +96,8 @@ class ReaderSource(Source):
             ]
             if not pieces:
                 raise none_left(self.where, path)
-        if layout.wide_classes is not None:
-            layout.aligned((wanted.classes if wanted is not None else None) or layout.wide_classes, path)
+        if (own := layout.wide_classes) is not None:
+            layout.aligned(own if wanted is None or wanted.classes is None else wanted.classes, path)
         self.pieces = tuple(pieces)
         self.first = pieces[0].reader  # what is the same in all files stands in the reader of the first
         self.raw_text, self.decimal_comma = self.first.text, self.first.comma

@@ -1,12 +1,14 @@
-"""Scan: the rows of files, or of a table in memory, that conditions hold of, batch by batch, as checked records."""
+"""Scan: readers of one file or table, their rows that conditions hold of, batch by batch, as checked records."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -16,11 +18,10 @@ from ..errors import InputError, OodometerError, UsageError
 from ..fields import FIELDS
 from ..predictions import Predictions
 from .artifact_cache import checksum
-from .base import BATCH_ROWS, Order, Part, no_rows
+from .base import BATCH_ROWS, Order, Part, no_rows, rows_of_a_part
 from .columns import AXES, Feed, Kind, Layout
-from .files import Stamp, known_files, translated
+from .files import Stamp, explained, known_files, translated
 from .places import is_remote
-from .reader import Reader
 from .where import Condition, none_left, said
 
 if TYPE_CHECKING:
@@ -31,6 +32,118 @@ _FEWEST = 1024  # rows of a batch that conditions are asked of: of a few that ar
 
 
 Places = range | Array  # of each row of a batch in its file, counted from 0
+
+
+TextIndex = tuple[int, tuple[tuple[int, int], ...]]  # rows; (byte at which a row begins, rows before it), to cut there
+
+
+class Reader(ABC):
+    """One file (or table in memory) of one format; small, and picklable for workers. Rows in its errors count from its
+    first row.
+    """
+
+    form: str
+    file: str | None
+    columns: tuple[str, ...]
+    rows: int | None
+    text = False  # whether cells are text whose type has to be found out
+    comma = False  # whether its numbers have a decimal comma
+    classes: ClassNames | None  # class names that the file states apart from its columns
+    binding = False  # whether they stand beside the arrays; else a note that other tools may have left behind
+    stated_names: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # likewise of the axes in AXES
+    cast = ""  # what else decides how cells are read, besides the plan and the file itself
+
+    @abstractmethod
+    def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
+        """Record batches of at most ``rows`` rows that hold the columns of ``kinds`` (perhaps more)."""
+
+    def bound(self, layout: Layout) -> Reader:
+        """The reader once the meaning of its columns is known."""
+        return self
+
+    def holds_cells(self, column: str) -> bool:
+        """Whether the column has one cell a row."""
+        return True
+
+    def cell_type(self, column: str) -> Any:
+        """The type that the cells of a column are written as, where all are written as text; None else."""
+        return None
+
+    def split(self, target_rows: int, where: Sequence[Condition] = ()) -> list[tuple[Reader, int]]:
+        """Readers of consecutive rows, each with the number of rows before it; those of which the file itself says that
+        the conditions hold of none are left out.
+        """
+        return [(self, 0)]
+
+
+def runs_of(groups: Sequence[int], size: int, left: Collection[int] | None = None) -> Iterator[tuple[int, int, int]]:
+    """Neighbouring groups of rows with ``size`` rows together: the first, the one after the last, and the rows before
+    them. Those not ``left`` are in no run.
+    """
+    first = before = rows = 0
+    for at, count in enumerate((*groups, 0)):
+        ends = at == len(groups) or (left is not None and at not in left)
+        if rows and (ends or rows >= size):
+            yield first, at, before
+            first, before, rows = at, before + rows, 0
+        if ends:
+            first, before = at + 1, before + count
+        else:
+            rows += count
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextReader(Reader):
+    """A format of text: bytes ``start`` to ``end`` (None: the last) of a file; ``before`` counts the rows before them.
+
+    ``rows`` and ``marks`` are known once the file was counted; only a whole file has marks.
+    """
+
+    file: str
+    columns: tuple[str, ...]
+    start: int = 0
+    end: int | None = None
+    before: int = 0
+    rows: int | None = None
+    marks: tuple[tuple[int, int], ...] = ()
+    finds_types: ClassVar[bool] = False
+    classes = None
+
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """What opening the file found, as plain values."""
+
+    @classmethod
+    @abstractmethod
+    def from_facts(cls, path: str, facts: Mapping[str, Any]) -> Self:
+        """The reader that opening the file would give."""
+
+    @abstractmethod
+    def index(self) -> TextIndex:
+        """How many rows the whole file has, by one pass, and where it may be cut."""
+
+    @abstractmethod
+    def type_of(self, column: str) -> str:
+        """The type of a column that no name gives; a pass finds it where ``finds_types`` says so."""
+
+    @classmethod
+    @abstractmethod
+    def agreeing(cls, readers: Sequence[Self], types: Mapping[str, Sequence[str]]) -> list[Self]:
+        """Readers that read columns, whose types in each of them are given, alike."""
+
+    def split(self, target_rows: int, where: Sequence[Condition] = ()) -> list[tuple[Reader, int]]:
+        """Ranges of at least ``target_rows`` rows, where the file may be cut; else the whole."""
+        if self.rows is None or not self.marks:
+            return [(self, 0)]
+        size, cuts = rows_of_a_part(target_rows, self.rows), [(0, 0)]
+        for at, before in self.marks:
+            if before - cuts[-1][1] >= size and before < self.rows:
+                cuts.append((at, before))
+        ends = [*cuts[1:], (None, self.rows)]
+        return [
+            (replace(self, start=start, end=end, before=before, rows=after - before, marks=()), before)
+            for (start, before), (end, after) in zip(cuts, ends, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
@@ -130,11 +243,11 @@ class Piece:
     def located(self, places: Places) -> Iterator[None]:
         """Errors about a batch of these rows name the file and the row in it, damage that only decoding shows too."""
         try:
-            with translated(self.file, self.reader.form):
-                yield
-        except InputError as error:
-            offset = 0 if error.row is None else int(places[error.row - 1]) + 1 - error.row
-            raise error.at(file=self.file, row_offset=offset) from None
+            yield
+        except Exception as error:
+            fault = explained(error, self.file, self.reader.form)
+            offset = 0 if fault.row is None else int(places[fault.row - 1]) + 1 - fault.row
+            raise fault.at(file=self.file, row_offset=offset) from None
 
     def count(self) -> int:
         """The rows that are left, by a pass."""

@@ -23,12 +23,9 @@ from .columns import Kind, Layout
 from .files import KnownFiles, Stamp, check_file, known_files
 from .memory import ChangedSource, RecordSource, realigned
 from .places import is_remote, path_of
-from .reader import Reader, TextReader
 from .reader_source import ReaderSource
-from .scan import Piece
+from .scan import Piece, Reader, TextReader
 from .where import Condition, names_in, no_such_column, none_left, parse_where, refuse_columns
-
-__all__ = ["ReaderSource", "as_source", "open_predictions", "read_predictions"]
 
 
 @dataclass(frozen=True)
@@ -129,28 +126,28 @@ def open_reader(
     ``names`` are columns that will be asked for: in JSONL a name may come first far down. Raises `InputError` for a
     file that is missing, of an unknown kind or damaged.
     """
-    from .many_files import partition_of
-
-    form, stamp = check_file(path, format)
+    (form, stamp), file = check_file(path, format), str(path)
     module, name = _OPENERS[form].split()
     kind: Any = getattr(importlib.import_module(f"{__package__}.{module}"), name)
     if form not in ("csv", "jsonl"):
-        return kind.open(str(path)), stamp
-    kept = known_files() if known is None else known
+        return kind.open(file), stamp
+    facts_of = known_files() if known is None else known
 
-    def known_or(what: str, find: Callable[[], TextReader]) -> TextReader:
+    def known_or(what: str, find: Callable[[], TextReader]) -> Any:
         """The reader by what is known of the file under this name, or else is found now."""
-        facts = kept.get(str(path), stamp, what)
+        facts = facts_of.get(file, stamp, what)
         if facts is not None:
-            return kind.from_facts(str(path), facts)  # type: ignore[no-any-return]
+            return kind.from_facts(file, facts)
         reader = find()
-        kept.put(str(path), stamp, what, reader.facts())
+        facts_of.put(file, stamp, what, reader.facts())
         return reader
 
-    reader: Any = known_or("head", lambda: kind.open(str(path)))
-    missing = sorted(set(names) - set(reader.columns) - set(partition_of(str(path))))
-    if missing and form == "jsonl":
-        reader = known_or(f"head with {missing}", lambda: reader.with_columns(missing))
+    reader = known_or("head", lambda: kind.open(file))
+    if form == "jsonl":
+        from .many_files import partition_of
+
+        missing = sorted(set(names) - set(reader.columns) - set(partition_of(file)))
+        return known_or(f"head with {missing}", lambda: reader.with_columns(missing)) if missing else reader, stamp
     return reader, stamp
 
 
@@ -186,8 +183,8 @@ def open_predictions(
     (('cat', 'dog'), ('label', 'probabilities'), 0.5)
     """
     extra = tuple(extra_columns)
-    conditions = parse_where(where)
-    early = names_in(conditions, mapping)
+    conditions = parse_where(where) if where else ()
+    early = names_in(conditions, mapping) if conditions else []
     try:
         data = open_all(path, {*(mapping or {}), *extra, *(condition.column for condition in early)}, format, early)
         return ReaderSource(data, _wanted(classes, axes), mapping, extra, conditions)
@@ -229,22 +226,25 @@ def as_source(
     0.5
     """
     wanted = _wanted(classes, axes)
-    conditions = parse_where(where)
+    conditions = parse_where(where) if where else ()
     if isinstance(data, Source):
         if conditions:
             raise UsageError("conditions on rows belong to where the source was opened: as_source(data, where=...)")
         return data.aligned(wanted)
     if isinstance(data, Predictions):
-        record = _left(data, conditions)
+        record = _left(data, conditions) if conditions else data
         source = RecordSource(record if wanted is None else realigned(record, wanted), tuple(extra_columns))
         source.where = conditions
         return source
+    if isinstance(data, str) and data == "-":
+        from .frames import spooled_stdin
+
+        data = spooled_stdin()
+    paths = data if isinstance(data, (list, tuple)) and data else [data]
+    if all(isinstance(path, (str, os.PathLike)) for path in paths):
+        return open_predictions(data, mapping=mapping, extra_columns=extra_columns, axes=wanted, where=where)
     from . import frames
 
-    if isinstance(data, str) and data == "-":
-        data = frames.spooled_stdin()
-    if frames.are_paths(data):
-        return open_predictions(data, mapping=mapping, extra_columns=extra_columns, axes=wanted, where=where)
     if frames.is_cluster_frame(data):
         frame = frames.ClusterFrame(data)
         cluster = ReaderSource(open_all(frame.path, ()), wanted, mapping, extra_columns, conditions)
@@ -258,22 +258,20 @@ def as_source(
 
 def _left(record: Predictions, where: Sequence[Condition]) -> Predictions:
     """The rows of a record for which conditions on its columns, or fields with one value a row, hold."""
-    if not where:
-        return record
     import pyarrow as pa
 
     from .predicates import matches
 
     source, left = RecordSource(record), np.ones(len(record), dtype=bool)
     for condition in where:
-        if not source.holds(condition.column):
+        name = condition.column
+        if not source.holds(name):
             raise no_such_column(condition, source.columns, "")
         refuse_columns(condition, source.columns, "")
-        field = FIELDS.get(condition.column) if condition.column in record.fields else None
-        (batch,) = source.raw([condition.column])
-        cells = batch.column(0)
+        field = FIELDS.get(name) if name in record.fields else None
+        cells = next(source.raw([name])).column(0)
         if field is not None and field.cell == "class" and record.classes is not None:
-            cells = pa.array(np.array([*record.classes, None], dtype=object)[getattr(record, condition.column)])
+            cells = pa.array(np.array([*record.classes, None], dtype=object)[getattr(record, name)])
         left &= matches(cells, replace(condition, kind="any" if field is None else field.kind))
     if not left.any():
         raise none_left(where, record.source)

@@ -20,7 +20,7 @@ from oodometer.store.columns import as_options, class_names, likely_columns, lik
 from oodometer.store.encoding import ColumnEncoding, FeatureEncoding, category_name, text_figures
 from oodometer.store.files import KnownFiles, Stamp, check_unpacked, format_of
 from oodometer.store.many_files import _matches, partition_of
-from oodometer.store.reader import runs_of
+from oodometer.store.scan import runs_of
 from oodometer.store.source import pick_rows
 
 COLOURS = ColumnEncoding(UserColumn("colour", "category", 0, ("red", "blue")), "name")
