@@ -24,10 +24,9 @@ _DICTIONARY, _BATCH = 2, 3
 
 
 def check_messages(path: str) -> None:
-    """No record batch or dictionary of an Arrow file or stream takes more memory than `check_unpacked` allows.
-
-    The messages follow one another: a mark, the length of the metadata, the metadata, the body. Their metadata are
-    tables of the format's Message.fbs. What is not as the format has it is left for its reader to complain about.
+    """No record batch or dictionary of an Arrow file takes more memory than `check_unpacked` allows. Messages follow
+    one another: mark, length of the metadata (tables of Message.fbs), metadata, body. What is amiss is its reader's to
+    say.
     """
     with open(path, "rb") as file:
         whole = os.fstat(file.fileno()).st_size
@@ -98,8 +97,8 @@ def _field(data: bytes, table: int, number: int) -> int | None:
 
 @dataclass(frozen=True)
 class ArrowReader(Reader):
-    """Record batches ``start`` to ``start + len(batch_rows)`` of an Arrow IPC file; of an IPC stream, which can only be
-    read from front to back (data set caches are such files) and does not tell its rows, all.
+    """Record batches ``start`` to ``start + len(batch_rows)`` of an Arrow IPC file; all of an IPC stream, as data set
+    caches are, which can only be read from front to back.
     """
 
     file: str

@@ -43,10 +43,8 @@ _SETTLED = 10**9  # nanoseconds after which a change of a file has another time 
 
 
 def content_of(path: str | os.PathLike[str]) -> Any:
-    """What tells the content of a file from any other: a hash of its bytes, since a copy can keep size and time.
-
-    Of a folder each file below it with its hash. A file is read again only where the system's own time of change is
-    another. What cannot be read is told by the class of the error; whoever reads it says why.
+    """A hash of the bytes of a file, since a copy can keep size and time, and of each below a folder; read again only
+    where the system has another time of change. What cannot be read is told by the class of the error.
     """
     try:
         state = os.stat(path)
@@ -80,10 +78,7 @@ def write_artifact(path: Path, kind: str, value: Any) -> Path:
 
 
 def read_artifact(path: Path, kind: str, warn: bool = True) -> Any:
-    """The value that was kept; None where there is none, and where it is damaged or something else.
-
-    ``warn``: whether that is said, as a warning that it is made anew.
-    """
+    """The value that was kept; None where there is none, and, with a warning, where it is damaged or something else."""
     try:
         text = path.read_bytes()
     except OSError:

@@ -117,10 +117,9 @@ def listed_classes(length: int, wanted: Axes, file: str | None = None, column: s
 def order_along(
     axis: str, own: tuple[str, ...] | None, size: int, wide: bool, wanted: Axes, file: str | None = None
 ) -> tuple[Order | None, tuple[str, ...] | None]:
-    """The order that brings one axis into line with the ``wanted`` one (None: as it is), and its names afterwards.
-
-    Names on both sides decide; entries that only count from 0 on both sides must be as many. Where one side alone has
-    names, position tells which is which only among lists and arrays: columns of a file (``wide``) stand in any order.
+    """The order that brings one axis into line with the ``wanted`` one (None: as it is), and its names then. Where one
+    side alone has names, position tells which is which only among lists and arrays: columns (``wide``) stand in any
+    order.
     """
     if axis not in wanted.sizes:
         return None, own
@@ -167,10 +166,7 @@ _LONGEST = 1 << 20
 
 
 def rows_of_a_part(target_rows: int, rows: int) -> int:
-    """Rows in a part of a file of so many: ``target_rows``, and of large files more, up to a million.
-
-    It depends on the file alone, so that the parts of old files stay what they are when new ones come.
-    """
+    """Rows in a part of a file: of large files more, up to a million; by the file alone, so that old parts stay."""
     return max(1, target_rows, min(_LONGEST, rows // _MANY))
 
 
@@ -273,10 +269,7 @@ class Source(ABC):
 
     @abstractmethod
     def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
-        """References to consecutive pieces of about ``target_rows`` rows, in order, for workers.
-
-        Where files have to be counted before, ``each`` does it.
-        """
+        """Consecutive pieces of about ``target_rows`` rows, in order, for workers; ``each`` counts files."""
 
     @abstractmethod
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:

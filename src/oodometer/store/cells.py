@@ -82,11 +82,7 @@ def number_cells(array: Any, column: str, per_row: int = 1) -> Array:
 
 
 def numbers_of(array: Any, null: Any = None) -> Array:
-    """The numbers of an Arrow array as they lie in memory, without copying where none is null; ``null`` stands there.
-
-    Arrow's own `to_numpy`, and its filling of nulls, do the same, and load pandas where that is installed, which takes
-    longer than reading a file.
-    """
+    """The numbers of an Arrow array as they lie in memory; ``null`` stands where one is. `to_numpy` loads pandas."""
     kind = array.type
     if not len(array) or pt.is_boolean(kind) or pt.is_float16(kind) or (array.null_count and null is None):
         values: Array = array.to_numpy(zero_copy_only=False)
@@ -181,7 +177,7 @@ def _parsed(array: Any, column: str) -> Any:
     return array  # not reached: some cell did not parse
 
 
-def flat_list(array: Any, column: str, width: int | None, per_row: int = 1) -> tuple[Any, int]:
+def flat_list(array: Any, column: str, width: int | None = None, per_row: int = 1) -> tuple[Any, int]:
     """The values of a list column, end to end, and the one length that its lists have."""
     if pt.is_list_view(array.type) or pt.is_large_list_view(array.type):
         array = array.cast(pa.large_list(array.type.value_type))
@@ -211,7 +207,7 @@ def flat_list(array: Any, column: str, width: int | None, per_row: int = 1) -> t
 def ragged_lists(array: Any, column: str) -> Ragged:
     """Lists of any length."""
     if not (pt.is_list(array.type) or pt.is_large_list(array.type)):
-        values, size = flat_list(array, column, None)
+        values, size = flat_list(array, column)
         return Ragged(number_cells(values, column, max(size, 1)), np.arange(len(array) + 1) * size)
     check_no_null(array, column, "a list")
     offsets = numbers_of(array.offsets).astype(np.int64)
@@ -309,9 +305,7 @@ def truth_cells(array: Any, column: str, per_row: int = 1) -> Array:
 def field(
     batch: Any, feed: Feed, classes: ClassNames | None, text: bool, width: int | None = None, others: bool = False
 ) -> Any:
-    """One field's array from a record batch; rows in errors count from the batch's start. ``others``: labels may be of
-    classes that are none of the known ones.
-    """
+    """One field's array; rows in errors count from the batch's start. ``others``: labels may be of unknown classes."""
     label = feed.field if feed.kind == "class" and not feed.wide else ""
 
     def flat(array: Any, column: str, per_row: int = 1) -> Any:
@@ -331,8 +325,9 @@ def field(
         return any_cells(array, column)
 
     arrays = [plain(batch.column(name)) for name in feed.columns]
-    if FIELDS[feed.field].truths:
-        arrays = [_without_truth(array) for array in arrays]
+    for at, array in enumerate(arrays if FIELDS[feed.field].truths else ()):  # true counts as 1: black and white
+        if pt.is_boolean(getattr(array.type, "value_type", array.type)):
+            arrays[at] = array.cast(pa.uint8() if pt.is_boolean(array.type) else pa.large_list(pa.uint8()))
     array, column = arrays[0], feed.columns[0]
     if feed.wide:
         cells = [flat(*pair) for pair in zip(arrays, feed.columns, strict=True)]
@@ -355,29 +350,12 @@ def field(
     return cells.reshape(shape) if feed.kind == "numbers" else cells.reshape(shape).T
 
 
-def _without_truth(array: Any) -> Any:
-    """Features may be of 1 bit, such as black and white or an indicator: true counts as 1."""
-    inner = getattr(array.type, "value_type", array.type)
-    if not pt.is_boolean(inner):
-        return array
-    return array.cast(pa.uint8() if pt.is_boolean(array.type) else pa.large_list(pa.uint8()))
-
-
-def widths(column: Any, feed: Feed) -> dict[str, int]:
-    """Lengths of the lists in a list column's one row; for member probabilities also that of the inner lists."""
-    values, size = flat_list(column, feed.columns[0], None)
-    out = {feed.field: size}
-    if feed.kind == "nested":
-        out["classes"] = flat_list(values, feed.columns[0], None)[1] if size else 0
-    return out
-
-
 def seen(column: Any, feed: Feed, name: str, text: bool) -> Coded:
     """A class column's codes, shape (sample,) or (entry, sample), before the classes are known."""
     column = plain(column)
     if feed.kind == "class":
         return dictionary(column, name, text)
-    values, size = flat_list(column, name, None)
+    values, size = flat_list(column, name)
     coded = dictionary(values, name, text, per_row=max(size, 1))
     return Coded(coded.codes.reshape(len(column), size).T, coded.values)
 
@@ -428,22 +406,22 @@ def key_array(values: Array, column: str, file: str | None) -> Any:
     return key_cells(cells, column)
 
 
-# kind -> number of axes of an array, which of them is the sample's
-AXES_OF: dict[Kind, tuple[int, int]] = dict.fromkeys(("number", "ragged", "class", "truth"), (1, 0))
-AXES_OF |= dict.fromkeys(("text", "time", "key", "any", "raw"), (1, 0))
-AXES_OF |= {"numbers": (2, 0), "classes": (2, 1), "truths": (2, 1), "nested": (3, 1)}
+_AXES: dict[Kind, int] = {"numbers": 2, "classes": 2, "truths": 2, "nested": 3}  # of an array of a kind; else 1
+
+
+def sample_axis(kind: Kind) -> int:
+    """Which axis of an array of this kind is the sample's."""
+    return int(kind in ("classes", "truths", "nested"))
 
 
 def check_axes(kind: Kind, given: int, shape: tuple[int, ...], column: str, file: str | None = None) -> None:
     """An array has as many axes as its kind."""
-    if given != AXES_OF[kind][0]:
+    if given != (axes := _AXES.get(kind, 1)):
         remedy = "save it with the axes of the predictions file"
         if kind == "numbers" and given == 1:
-            remedy = (
-                "give each row one number a class; the probability of one positive class alone belongs in prob_<class>"
-            )
-        expected = f"an array with {AXES_OF[kind][0]} axes"
-        raise InputError(expected, got=f"shape {shape}", file=file, column=column, remedy=remedy)
+            remedy = "give each row one number a class; the probability of one positive class alone belongs in "
+            remedy += "prob_<class>"
+        raise InputError(f"an array with {axes} axes", got=f"shape {shape}", file=file, column=column, remedy=remedy)
 
 
 def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True) -> Any:
@@ -452,7 +430,7 @@ def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True
     values = as_numpy(values)
     if values.dtype.kind == "S":
         values = np.char.decode(values, "utf-8")
-    values = np.moveaxis(values, AXES_OF[kind][1], 0)
+    values = np.moveaxis(values, sample_axis(kind), 0)
     flat = np.ascontiguousarray(values).reshape(-1)
     nan_is_null = kind not in ("number", "numbers", "nested")
     try:
@@ -483,35 +461,36 @@ def _odd_cell(flat: Array, column: str, reason: str, per_row: int) -> InputError
     return InputError("values of one type", got=got, column=column, remedy="make them one type", row=odd // per_row + 1)
 
 
-def _even(value: Any, column: str) -> Array:
-    """The array, unless it is made of lists of different lengths."""
-    if isinstance(value, (list, tuple)) and value and hasattr(value[0], "__len__") and not isinstance(value[0], str):
-        first = len(value[0])
-        for row, cell in enumerate(value, start=1):
-            if not hasattr(cell, "__len__") or len(cell) != first:
-                got = f"{len(cell)}" if hasattr(cell, "__len__") else repr(cell)
-                remedy = "give rows of the same length"
-                raise InputError(f"{first} entries in every list", got=got, row=row, column=column, remedy=remedy)
-    try:
-        return as_numpy(value)
-    except InputError as error:
-        raise InputError(error.expected, got=error.got, remedy=error.remedy, column=column) from None
-    except (ValueError, TypeError, RuntimeError, OverflowError) as error:
-        remedy = "give rows of the same length"
-        raise InputError("an array", got=str(error)[:120], column=column, remedy=remedy) from None
-
-
 def table_of(arrays: Mapping[str, Any], layout: Layout) -> Any:
     """The columns that a layout uses as one table."""
     columns: dict[str, Any] = {}
     rows: tuple[str, int] | None = None
+    same = "give rows of the same length"
     for name, kind in layout.kinds(layout.feeds.values()).items():
         value = arrays[name]
         if kind == "ragged":
             ragged = value if isinstance(value, Ragged) else Ragged.from_rows(value)
             columns[name] = pa.LargeListArray.from_arrays(ragged.offsets, ragged.values)
         else:
-            columns[name] = column_of(_even(value, name), kind, name)
+            if (
+                isinstance(value, (list, tuple))
+                and value
+                and hasattr(value[0], "__len__")
+                and type(value[0]) is not str
+            ):
+                first = len(value[0])
+                for row, cell in enumerate(value, start=1):
+                    if not hasattr(cell, "__len__") or len(cell) != first:
+                        got, expected = repr(cell), f"{first} entries in every list"
+                        got = f"{len(cell)}" if hasattr(cell, "__len__") else got
+                        raise InputError(expected, got=got, row=row, column=name, remedy=same)
+            try:
+                columns[name] = column_of(as_numpy(value), kind, name)
+            except InputError as error:
+                error.column = error.column or name
+                raise error.at() from None
+            except (ValueError, TypeError, RuntimeError, OverflowError) as error:
+                raise InputError("an array", got=str(error)[:120], column=name, remedy=same) from None
         rows = rows or (name, len(columns[name]))
         if len(columns[name]) != rows[1]:
             expected = f"{rows[1]} entries, one a sample, as in {rows[0]}"

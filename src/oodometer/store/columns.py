@@ -19,8 +19,7 @@ _SCORE = re.compile(r"(y_?|model_?|pred(iction)?_?)?(scores?|p)(_?1)?|p_?(pos|po
 
 def likely_columns(columns: Sequence[str]) -> dict[str, str]:
     """Columns that are probably ours under other names, theirs -> ours; `prob_1` for a lone column of probabilities.
-
-    Only what is not there under our name is looked for, and only where one column alone fits.
+    Only where one column alone fits what is not there under our name.
     """
     out: dict[str, str] = {}
     for ours, field in FIELDS.items():
@@ -97,10 +96,8 @@ def class_names(texts: Sequence[str]) -> ClassNames:
 
 @dataclass(frozen=True)
 class Feed:
-    """The columns that one field is read from: one column, or several wide ones with their suffixes.
-
-    ``positive`` is the position, among two classes, of the one that a lone column is about; the other class has the
-    complement. None where every class has a column.
+    """The columns that one field is read from: one, or several wide ones with their suffixes. ``positive``: which of
+    two classes a lone column is about; the other one has the complement.
     """
 
     field: str

@@ -197,9 +197,8 @@ class ColumnEncoding:
 
 @dataclass(frozen=True)
 class FeatureEncoding:
-    """What was learnt of the columns that are the model's inputs; the same for every file that is read afterwards.
-
-    columns : how each becomes features, in their order. left_out : why others were not taken, name -> reason.
+    """What was learnt of the columns that are the model's inputs, in their order; ``left_out``: why others were not
+    taken.
     """
 
     columns: tuple[ColumnEncoding, ...]

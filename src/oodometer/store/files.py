@@ -201,10 +201,8 @@ def _packing(file: Any) -> str:
 
 
 def opened(path: str, start: int = 0, end: int | None = None, *, head: bool = False) -> Any:
-    """The file's bytes as a stream, unpacked where it is packed.
-
-    ``start`` and ``end`` are bytes of a file that is not packed; a file of an object store is not fetched for its
-    ``head`` alone.
+    """The file as a stream of bytes, unpacked where it is packed; an object store is not asked for all for its
+    ``head``.
     """
     import pyarrow as pa
 
@@ -222,10 +220,9 @@ def opened(path: str, start: int = 0, end: int | None = None, *, head: bool = Fa
 
 
 def opened_natively(path: str, start: int = 0, end: int | None = None, *, trimmed: bool = False) -> Any:
-    """As `opened`, as a stream that needs no Python to be read, ``trimmed`` without the line ends at both its ends.
-
-    Arrow reads CSV ahead in a thread, and goes on for a while when nobody wants more: were it in Python's code when the
-    process ends, the process would hang or abort. What only Python unpacks is unpacked to a file without a name first.
+    """As `opened`, for Arrow's CSV, ``trimmed`` of the line ends at both ends. Arrow reads ahead in a thread when
+    nobody wants more: in Python's code when the process ends, that would hang. What only Python unpacks is unpacked
+    first.
     """
     import pyarrow as pa
 
@@ -271,10 +268,7 @@ def opened_natively(path: str, start: int = 0, end: int | None = None, *, trimme
 
 
 def explained(error: Exception, file: str | None, form: str) -> InputError:
-    """What libraries raise on damaged or odd files as one `InputError`; faults of others than the file are raised.
-
-    Those of Arrow, zip, zlib, lzma, struct, tokenize and of Python itself have no common root.
-    """
+    """What libraries raise on damaged or odd files as one `InputError`; faults of others than the file are raised."""
     if isinstance(error, InputError):
         return error
     if isinstance(error, (OodometerError, AssertionError, ImportError, NameError, StopIteration, Warning)):
@@ -313,11 +307,9 @@ class KnownFiles:
         self._changed = False
 
     def mark(self, path: str, stamp: Stamp | None) -> str:
-        """What tells a file's content from another of the same name, size and time of change; empty outside of a run
-        folder, and for an object store, which gives each content a time of its own.
-
-        A hash of the whole where it is small, worked out again when the system's own time of change is another, which
-        no copy can keep; that time itself where it is large.
+        """What tells a file's content from another of the same name, size and time: a hash where it is small, made anew
+        when the system's own time of change is another, else that time. Empty outside of a run folder, and for object
+        stores.
         """
         if self._path is None or stamp is None or is_remote(path):
             return ""

@@ -30,10 +30,8 @@ from .scan import Reader
 
 
 class ClusterFrame:
-    """A frame's rows in a temporary Parquet file, which goes when this object does.
-
-    The rows come batch by batch and partition by partition: this machine never holds all of them in memory, but its
-    disk does. ``InputError`` where the cluster fails, or gives columns that a file cannot hold.
+    """A cluster's frame in a temporary Parquet file, which goes when this object does; fetched batch by batch and
+    partition by partition, so that this machine never holds all of it in memory.
     """
 
     def __init__(self, data: Any) -> None:

@@ -178,9 +178,8 @@ class JsonlReader(TextReader):
 def _blocks(
     path: str, size: int, start: int = 0, end: int | None = None, lines: int = 0
 ) -> Iterator[tuple[int, bytes]]:
-    """Whole lines of about ``size`` bytes together, without a byte order mark, and the byte behind each such block.
-
-    Those of a range of bytes, before which there are so many ``lines``.
+    """Whole lines of about ``size`` bytes, without a byte order mark, and the byte behind each block; ``lines`` before
+    ``start``.
     """
     with translated(path, "jsonl"), opened(path, start, end) as stream:
         pieces: list[bytes] = []  # of a line that has not come to its end

@@ -30,10 +30,8 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 def files_of(path: str) -> list[str] | None:
     """The files of a folder and the folders in it, or those that a pattern matches, sorted; None for a single file.
-
-    Names that begin with ``_`` or ``.`` are left out, in a folder also what has no known ending. ``*`` and ``?`` stay
-    within one name, ``**`` means folders in folders. Raises `InputError` for a folder without predictions, for a
-    pattern that matches nothing, and for files of several formats.
+    Hidden names (``_`` and ``.``) are left out, in a folder what has no known ending too; ``**`` means folders in
+    folders.
     """
     path = path_of(path)
     if is_remote(path):
@@ -187,11 +185,8 @@ def open_files(
     asked: Collection[str] = (),
     where: Sequence[Condition] = (),
 ) -> tuple[str, list[Piece], tuple[str, ...]]:
-    """Files as one: ``name``, which is what errors call them all, a piece for each that has rows, the shared columns.
-
-    ``opener`` gives the reader of one; the folders' ``name=value`` become columns; files whose folders say that
-    ``where`` holds of none of their rows are not opened. Raises `InputError` where files differ in the columns that
-    fields are made of or that are ``asked`` for, or in the order of their classes, and where no file has rows.
+    """Files as one: ``name`` of them all, a piece for each that has rows, the shared columns, with the folders'
+    ``name=value``. Files whose folders say that ``where`` holds of no row are not opened; ``asked`` columns are in all.
     """
     # what the folders of each file say; whole numbers where all say one
     folders: list[dict[str, Any]] = [dict(partition_of(path)) for path in paths]

@@ -130,10 +130,7 @@ def check_threshold(threshold: float) -> float:
 
 
 def decided(record: Predictions, threshold: float, positive: int | str | None = None) -> Predictions:
-    """The record with the decision for the positive class, by default the second of two, where p >= threshold.
-
-    Raises `InputError` without the probabilities of two classes, and where there is a `prediction` already.
-    """
+    """The record with the decision for the positive class, by default the second of two, where p >= threshold."""
     fault = partial(InputError, file=record.source)
     if record.probabilities is None:
         remedy = "name the column of the positive class with --positive, or leave --threshold out"

@@ -21,7 +21,7 @@ from ..classes import ClassNames, named_classes
 from ..errors import InputError
 from ..fields import FIELDS
 from .base import rows_of_a_part
-from .cells import AXES_OF, check_axes, column_of
+from .cells import check_axes, column_of, sample_axis
 from .columns import AXES, Kind, Layout, offsets_of
 from .files import check_unpacked, translated
 from .places import local_copy
@@ -38,10 +38,7 @@ _APART = {*_NAMES, *(offsets_of(name) for name, field in FIELDS.items() if field
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One array of the archive: its shape and type, and where in the file its numbers start (None: packed).
-
-    ``span`` are the start and the length of all its bytes there, and ``checksum`` is what they must add up to.
-    """
+    """One array of the archive, where in the file its numbers start (None: packed), all its bytes, their checksum."""
 
     name: str
     shape: tuple[int, ...]
@@ -107,7 +104,7 @@ class NpzReader(Reader):
             elif kind == "ragged":
                 shape = shape[:1] if len(shape) == 2 else ()
             check_axes(kind, len(shape), self.members[name].shape, name, self.file)
-            length = shape[AXES_OF[kind][1]]
+            length = shape[sample_axis(kind)]
             rows = rows or (name, length)
             if length != rows[1]:
                 expected, remedy = f"{rows[1]} samples, as in {rows[0]}", "align the arrays by sample"
@@ -156,7 +153,7 @@ class NpzReader(Reader):
 
     def _column(self, raw: Any, whole: Mapping[str, Array], name: str, kind: Kind, start: int, stop: int) -> Any:
         if kind != "ragged":
-            values = self._range(raw, whole, name, AXES_OF[kind][1], start, stop)
+            values = self._range(raw, whole, name, sample_axis(kind), start, stop)
             return column_of(values, kind, name, "" not in (self.classes or ()))
         if name not in self.offsets:
             block = as_numpy(self._range(raw, whole, name, 0, start, stop))  # rows padded with NaN

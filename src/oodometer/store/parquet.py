@@ -79,9 +79,7 @@ class ParquetReader(Reader):
                 yield batch
 
     def split(self, target_rows: int, where: Sequence[Condition] = ()) -> list[tuple[Reader, int]]:
-        """Ranges of row groups with about ``target_rows`` rows; groups that by their statistics hold no row for which
-        the conditions hold are left out.
-        """
+        """Ranges of row groups of about ``target_rows`` rows, without those that statistics rule out."""
         left: Collection[int] | None = None
         if where:
             with _opened(self.file) as file:

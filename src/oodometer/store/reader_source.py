@@ -63,9 +63,8 @@ def _rows_of(pieces: Sequence[Piece]) -> int | None:
 
 
 class ReaderSource(Source):
-    """Files of the same columns, one after another, or a table in memory; ``path`` is what they are called together.
-
-    ``columns`` are those that all files have. Classes are settled when they are first needed.
+    """Files of the same columns, one after another, or a table in memory, called ``path`` together; classes are settled
+    when they are first needed.
     """
 
     def __init__(
@@ -200,11 +199,9 @@ class ReaderSource(Source):
         return self._as(_wanted=axes)
 
     def counted(self, each: Each = in_threads) -> tuple[Piece, ...]:
-        """The pieces that know the rows of their text files, and read columns of the user alike in all of them; of
-        several files those without rows are left out.
-
-        ``each`` looks at the files, at those that are known already (`known_files`) not at all. A small file alone, or
-        one that is packed, is one part, and its rows need not be known.
+        """The pieces of text files that know their rows, and read columns of the user alike; of several those with
+        rows. ``each`` looks at those that are not known (`known_files`). A small file alone, or one that is packed, is
+        one part.
         """
         if self._counted is not None:
             return self._counted
@@ -249,10 +246,9 @@ class ReaderSource(Source):
         return self._counted
 
     def ranges(self, target_rows: int, each: Each = in_threads) -> list[Piece]:
-        """Pieces of about so many rows that know how many are before them, none with rows of two files.
-
-        Where conditions leave rows out, ``each`` counts what is left of those that are not known (`known_files`), and
-        pieces without any go; `InputError` where none is left.
+        """Pieces of about so many rows that know how many are before them, none with rows of two files. Where
+        conditions leave rows out, ``each`` counts those that are not known (`known_files`); `InputError` where none is
+        left.
         """
         pieces: list[Piece] = []
         whole = self.counted(each)
@@ -319,14 +315,28 @@ class ReaderSource(Source):
         listed = [n for n, field in FIELDS.items() if field.of_classes and n in widths]
         width = next((widths[n] for n in listed if FIELDS[n].kind == "numbers"), inner)
         orders: dict[str, Order] = {}
-        if self._has_positions(wanted):
+        stated = self.first.classes if self.first.binding else None
+        if layout.positions is not None:
+            check_kind(True, wanted, layout.feeds[layout.positions].columns[0], self.path)
+            refuse_classes_beside_positions([layout.positions], stated, self.path)
+        elif wanted.positions:
+            of_classes = [feed.columns[0] for name, feed in layout.feeds.items() if FIELDS[name].of_classes]
+            if of_classes or stated is not None:
+                check_kind(False, wanted, of_classes[0] if of_classes else "classes", self.path)
+        if layout.positions is not None or wanted.positions:  # then there are no classes, here and there
             layout, named = self._settle_axes(layout, widths, orders)
             return Plan(layout, None, widths, orders, named, positions=True, encoding=self.encoding)
         own, classes = self._own_classes(width), wanted.classes
         if classes is None:
             classes = own if own is not None or width is None else tuple(range(width))
-        if classes is None and layout.lone_class is not None:
-            classes = self._two_classes(layout.lone_class)
+        if classes is None and (lone := layout.lone_class) is not None:  # 0 and 1, else this one and the other one seen
+            seen = (0, 1) if lone in (0, 1) else self._seen_classes() or ()
+            classes = (*seen, *([] if str(lone) in map(str, seen) else [lone]))
+            if len(classes) != 2:
+                column = next(feed.columns[0] for feed in layout.wide_of_classes if feed.lone)
+                expected, got = f"two classes, {lone!r} and another one", ", ".join(map(repr, classes[:6]))
+                raise InputError(expected, got=got, column=column, remedy="name both, --classes a,b")
+            classes = tuple(sorted(classes, key=str))
         if classes is None:
             classes = self._seen_classes()
         elif width is not None:
@@ -346,32 +356,23 @@ class ReaderSource(Source):
 
     def _widths(self) -> dict[str, int]:
         """Lengths of the lists in list columns, as the first row has them; nothing where there is no row."""
-        from . import cells as decode
-
         lists = ("numbers", "nested", "classes", "truths")
         feeds = [feed for feed in self.layout.feeds.values() if not feed.wide and feed.kind in lists]
         out: dict[str, int] = {}
         for piece in self.pieces if feeds else ():
+            from .cells import flat_list, plain
+
             for batch, places in piece.tables(self.layout.kinds(feeds, extra=False), 1):
                 if batch.num_rows:
                     with piece.located(places):
                         for feed in feeds:
-                            out |= decode.widths(decode.plain(batch.column(feed.columns[0])).slice(0, 1), feed)
+                            values, out[feed.field] = flat_list(
+                                plain(batch.column(feed.columns[0])).slice(0, 1), feed.columns[0]
+                            )
+                            if feed.kind == "nested":  # the inner lists have one entry a class
+                                out["classes"] = flat_list(values, feed.columns[0])[1] if out[feed.field] else 0
                     return out
         return out
-
-    def _has_positions(self, wanted: Axes) -> bool:
-        """Whether labels are positions among candidates, here or in the source to follow; then neither has classes."""
-        layout, stated = self.layout, self.first.classes if self.first.binding else None
-        if layout.positions is not None:
-            column = layout.feeds[layout.positions].columns[0]
-            check_kind(True, wanted, column, self.path)
-            refuse_classes_beside_positions([layout.positions], stated, self.path)
-        elif wanted.positions:
-            of_classes = [f for n, f in layout.feeds.items() if FIELDS[n].of_classes]
-            if of_classes or stated is not None:
-                check_kind(False, wanted, of_classes[0].columns[0] if of_classes else "classes", self.path)
-        return layout.positions is not None or wanted.positions
 
     def _own_classes(self, width: int | None) -> ClassNames | None:
         """The names that the data give their classes, in the order of their lists; `InputError` where two disagree."""
@@ -433,18 +434,6 @@ class ReaderSource(Source):
         expected, got = "classes of one type, all integers or all strings", f"{first!r} and {other!r}"
         column, file, row = at[other]
         raise InputError(expected, got=got, column=column, file=file, row=row, remedy="make them one type")
-
-    def _two_classes(self, positive: int | str) -> ClassNames:
-        """The classes of a binary model with one column: 0 and 1, else that of the column and the other one seen."""
-        if positive in (0, 1):
-            return (0, 1)
-        seen = self._seen_classes() or ()
-        classes = (*seen, *([] if str(positive) in map(str, seen) else [positive]))
-        if len(classes) != 2:
-            column = next(feed.columns[0] for feed in self.layout.wide_of_classes if feed.lone)
-            expected, got = f"two classes, {positive!r} and another one", ", ".join(map(repr, classes[:6]))
-            raise InputError(expected, got=got, column=column, remedy="name both, --classes a,b")
-        return tuple(sorted(classes, key=str))
 
     def _settle_axes(
         self, layout: Layout, widths: Mapping[str, int], orders: dict[str, Order]

@@ -38,9 +38,7 @@ TextIndex = tuple[int, tuple[tuple[int, int], ...]]  # rows; (byte at which a ro
 
 
 class Reader(ABC):
-    """One file (or table in memory) of one format; small, and picklable for workers. Rows in its errors count from its
-    first row.
-    """
+    """One file (or table in memory) of one format; can be pickled. Rows in its errors count from its first row."""
 
     form: str
     file: str | None
@@ -70,15 +68,15 @@ class Reader(ABC):
         return None
 
     def split(self, target_rows: int, where: Sequence[Condition] = ()) -> list[tuple[Reader, int]]:
-        """Readers of consecutive rows, each with the number of rows before it; those of which the file itself says that
-        the conditions hold of none are left out.
+        """Readers of consecutive rows, with the rows before each, but where the file says that no row meets the
+        conditions.
         """
         return [(self, 0)]
 
 
 def runs_of(groups: Sequence[int], size: int, left: Collection[int] | None = None) -> Iterator[tuple[int, int, int]]:
-    """Neighbouring groups of rows with ``size`` rows together: the first, the one after the last, and the rows before
-    them. Those not ``left`` are in no run.
+    """Neighbouring groups with ``size`` rows together: first, behind the last, rows before; those not ``left`` are in
+    none.
     """
     first = before = rows = 0
     for at, count in enumerate((*groups, 0)):
@@ -184,10 +182,8 @@ class Piece:
             self.stamp.verify(self.file)
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[tuple[Any, Places]]:
-        """Record batches of at most ``rows`` rows that hold the columns of ``kinds`` (perhaps more), and the place of
-        each row in the file.
-
-        What cannot hold rows that the conditions hold of is not read. Errors name the file and the row in it.
+        """Record batches of at most ``rows`` rows that hold the columns of ``kinds`` (perhaps more), and where in the
+        file each row is. Where no condition can hold nothing is read. Errors name the file and the row in it.
         """
         import pyarrow as pa
 

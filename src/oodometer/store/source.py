@@ -46,10 +46,8 @@ class PickedRows:
 
 
 def pick_rows(source: Source, rows: Array) -> PickedRows:
-    """Rows of a source, counted from 0, with all columns of its file in their order; cells of CSV stay text.
-
-    One pass over the pieces (row groups of Parquet) that hold any of them; in memory are the rows that were asked for
-    and a batch. Raises `InputError` as reading does.
+    """Rows of a source, counted from 0, with all columns of its file in their order; cells of CSV stay text. One pass
+    over the pieces (row groups of Parquet) that hold any of them.
     """
     import pyarrow as pa
 
@@ -121,10 +119,8 @@ def open_all(
 def open_reader(
     path: str | Path, names: Collection[str], format: str | None = None, known: KnownFiles | None = None
 ) -> tuple[Reader, Stamp]:
-    """The reader of a file, and what tells the file from a later one in its place.
-
-    ``names`` are columns that will be asked for: in JSONL a name may come first far down. Raises `InputError` for a
-    file that is missing, of an unknown kind or damaged.
+    """The reader of a file that exists, is of a known kind and whole, and what tells it from a later one in its place;
+    ``names`` are columns that will be asked for: in JSONL a name may come first far down.
     """
     (form, stamp), file = check_file(path, format), str(path)
     module, name = _OPENERS[form].split()
@@ -313,11 +309,7 @@ class RawTable:
 
 
 def open_table(data: Any, names: Iterable[str] = ()) -> RawTable:
-    """Open a file (Parquet, CSV, JSONL, Arrow), a frame, a Hugging Face data set or a mapping of columns.
-
-    ``names`` are columns that will be asked for: in JSONL they may come first far down. Raises `InputError` naming file
-    and place.
-    """
+    """Open a file, a frame, a Hugging Face data set or a mapping of columns, as it is; ``names`` will be asked for."""
     if not isinstance(data, (str, os.PathLike)):
         from .frames import reader_of, table_of_columns
 
