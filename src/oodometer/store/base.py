@@ -148,9 +148,8 @@ def order_along(
         return None, own
     named = names or own or ()
     got = f"names ({shown(named, 6)}) in {'this one' if names is None else 'the reference'} alone"
-    raise fault(
-        f"{field} that are named in every file or in none", got=got, remedy=f"write columns {front}<name> in every file"
-    )
+    expected, remedy = f"{field} that are named in every file or in none", f"write columns {front}<name> in every file"
+    raise fault(expected, got=got, remedy=remedy)
 
 
 def only_counts(own: ClassNames, classes: ClassNames) -> bool:

@@ -52,9 +52,8 @@ def check_no_null(array: Any, column: str, expected: str, per_row: int = 1) -> N
     """Every cell holds something; ``per_row`` cells make one row."""
     if array.null_count:
         row = first_true(array.is_null().to_numpy(zero_copy_only=False)) // per_row + 1
-        raise InputError(
-            expected, got="null (an empty cell)", remedy="fill in the value or drop the row", row=row, column=column
-        )
+        got, remedy = "null (an empty cell)", "fill in the value or drop the row"
+        raise InputError(expected, got=got, remedy=remedy, row=row, column=column)
 
 
 def wrong_type(array: Any, column: str, expected: str, remedy: str) -> InputError:

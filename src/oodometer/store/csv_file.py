@@ -24,6 +24,8 @@ from .scan import TextIndex, TextReader
 
 _STEP = 1 << 20
 _MARK = b"\xef\xbb\xbf"
+_NUMBER = re.compile(r"(?:[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|inf|infinity))?", re.ASCII | re.IGNORECASE)
+_SWAPPED = str.maketrans(",.", ".,")
 _LINE, _RETURN, _QUOTE = 10, 13, 34
 
 
@@ -104,7 +106,7 @@ def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | Non
                         if bare.lower() not in ("", "true", "false", "1", "0"):
                             expected, remedy = "true or false, as in row 1", "write 1 and 0 in every row"
                             return fault(expected, got=got, row=row, column=name, remedy=remedy)
-                    elif not _is_number(bare, reader.decimal):
+                    elif not _NUMBER.fullmatch(bare.translate(_SWAPPED) if reader.comma else bare):
                         remedy = "correct the cell or drop the row"
                         if bare.endswith("%"):
                             remedy = "write 70% as 0.7"
@@ -132,17 +134,6 @@ def _rows(lines: Iterable[list[str]], columns: int) -> Iterator[list[str]]:
             blank, begun = 0, True
         else:
             blank += 1
-
-
-def _is_number(bare: str, decimal: str) -> bool:
-    """Whether a cell without blanks around it is a number, or empty; Python reads 1_000 and digits of other scripts."""
-    if "_" in bare or not bare.isascii() or (decimal == "," and "." in bare):
-        return False
-    try:
-        float(bare.replace(",", ".") if decimal == "," else bare or "0")
-    except ValueError:
-        return bare == ""
-    return True
 
 
 _HEAD = 1 << 20
@@ -306,24 +297,19 @@ class CsvReader(TextReader):
         while True:
             with opened_natively(self.file, self.start, self.end, trimmed=single) as stream:
                 skip = done
-                reading = pacsv.ReadOptions(
-                    block_size=block, use_threads=False, column_names=list(self.columns) if self.start else None
-                )
-                parsing = pacsv.ParseOptions(
-                    delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=not single
-                )
-                converting = pacsv.ConvertOptions(
-                    column_types=types,
-                    include_columns=list(types),
-                    decimal_point=reader.decimal,
-                    null_values=[""],
-                    strings_can_be_null=True,
-                    quoted_strings_can_be_null=False,
-                )
+                names = list(self.columns) if self.start else None
+                options = {
+                    "read_options": pacsv.ReadOptions(block_size=block, use_threads=False, column_names=names),
+                    "parse_options": pacsv.ParseOptions(
+                        delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=not single
+                    ),
+                    "convert_options": pacsv.ConvertOptions(
+                        column_types=types, include_columns=list(types), decimal_point=reader.decimal,
+                        null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False,
+                    ),
+                }  # fmt: skip
                 try:
-                    for batch in pacsv.open_csv(
-                        stream, read_options=reading, parse_options=parsing, convert_options=converting
-                    ):
+                    for batch in pacsv.open_csv(stream, **options):
                         fresh = batch.slice(min(skip, batch.num_rows))
                         skip -= batch.num_rows - fresh.num_rows
                         done += fresh.num_rows

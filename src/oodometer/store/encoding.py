@@ -74,9 +74,8 @@ def raw_numbers(array: Any, column: str, text: bool, comma: bool = False) -> Arr
     if pt.is_null(array.type):
         return np.full(len(array), np.nan)
     kind, texts = array.type, pt.is_string(array.type) or pt.is_large_string(array.type)
-    if not (texts or pt.is_floating(kind) or pt.is_integer(kind) or pt.is_decimal(kind)) or (
-        texts and not text and array.null_count < len(array)
-    ):
+    numeric = pt.is_floating(kind) or pt.is_integer(kind) or pt.is_decimal(kind)
+    if not (texts or numeric) or (texts and not text and array.null_count < len(array)):
         raise wrong_type(array, column, _NUMBER, _REMEDY)
     out = _parsed(array, column, comma) if texts else numbers_of(array.cast(pa.float64(), safe=False), np.nan)
     if np.isinf(out).any():

@@ -108,9 +108,7 @@ class ReaderSource(Source):
         self.kept_alive: Any = None  # what must live as long as this: the temporary file of a frame
 
     fields = property(lambda self: self.layout.fields)
-    classes = property(
-        lambda self: self._plan.classes
-    )  # given, else named by columns, else as many as lists, else seen
+    classes = property(lambda self: self._plan.classes)
     lone_class = property(lambda self: self.layout.lone_class)
     rows = property(lambda self: self._rows)  # None for CSV and JSONL until a pass was made
 
@@ -181,9 +179,7 @@ class ReaderSource(Source):
         wide = {AXES[name]: feed for name, feed in layout.feeds.items() if name in AXES and feed.wide}
         sizes = {axis: len(feed.columns) for axis, feed in wide.items()}
         sizes |= {AXES[n]: width for n, width in plan.widths.items() if n in AXES}
-        listed: dict[str, tuple[int | str, ...]] = {
-            axis: own for axis, own in self.first.stated_names.items() if axis not in wide
-        }
+        listed: dict[str, Any] = {axis: own for axis, own in self.first.stated_names.items() if axis not in wide}
         if self.first.classes is not None and layout.wide_classes is None:
             listed["class"] = self.first.classes
         if self._wanted is not None:  # what a user said of lists holds for those that follow
@@ -224,23 +220,15 @@ class ReaderSource(Source):
             for i, facts[i] in zip(lacking, looked, strict=True):
                 for what, fact in facts[i].items():
                     known.put(str(pieces[i].file), pieces[i].stamp, what, fact)
-            types = {
-                name: [
-                    own.get(_TYPE + name) or reader.type_of(name) for own, reader in zip(facts, readers, strict=True)
-                ]
-                for name in columns
-            }
+            pairs = list(zip(facts, readers, strict=True))
+            types = {name: [own.get(_TYPE + name) or one.type_of(name) for own, one in pairs] for name in columns}
             readers = first.agreeing(readers, types)
         except InputError as error:
             raise error.at(file=self.path) from None
-        if cut:
-            indexes = [own["index"] for own in facts]
-            readers = [
-                replace(reader, rows=rows, marks=tuple(map(tuple, marks)))
-                for reader, (rows, marks) in zip(readers, indexes, strict=True)
-            ]
-        pairs = zip(pieces, readers, strict=True)
-        self._counted = tuple(replace(piece, reader=reader) for piece, reader in pairs if reader.rows or alone)
+        for i, (rows, marks) in enumerate(own["index"] for own in facts if cut):
+            readers[i] = replace(readers[i], rows=rows, marks=tuple(map(tuple, marks)))
+        counted = zip(pieces, readers, strict=True)
+        self._counted = tuple(replace(piece, reader=reader) for piece, reader in counted if reader.rows or alone)
         if not self._counted:
             raise no_rows(self.path)
         return self._counted
@@ -366,11 +354,11 @@ class ReaderSource(Source):
                 if batch.num_rows:
                     with piece.located(places):
                         for feed in feeds:
-                            values, out[feed.field] = flat_list(
-                                plain(batch.column(feed.columns[0])).slice(0, 1), feed.columns[0]
-                            )
+                            name = feed.columns[0]
+                            values, size = flat_list(plain(batch.column(name)).slice(0, 1), name)
+                            out[feed.field] = size
                             if feed.kind == "nested":  # the inner lists have one entry a class
-                                out["classes"] = flat_list(values, feed.columns[0])[1] if out[feed.field] else 0
+                                out["classes"] = flat_list(values, name)[1] if size else 0
                     return out
         return out
 

@@ -342,9 +342,7 @@ class FilePart(Part):
                         continue
                     with piece.located(places):
                         arrays = plan.decoded(batch, feeds, piece.reader)
-                    before = (
-                        piece.in_file + done - first
-                    )  # only the first rows of a file tell logits from probabilities
+                    before = piece.in_file + done - first  # the first rows of a file tell logits from probabilities
                     try:
                         record = Predictions.from_arrays(
                             classes=plan.classes, names=names, source=file, first_row=before,
