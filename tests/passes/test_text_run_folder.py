@@ -12,7 +12,7 @@ import pytest
 from oodometer import estimate
 from oodometer.passes.run_folder import FACTS, read_manifest
 from oodometer.predictions import Predictions
-from oodometer.store import files, reader_source, write_predictions
+from oodometer.store import files, write_predictions
 from oodometer.store.artifact_cache import checksum
 from oodometer.store.files import Stamp
 
@@ -143,4 +143,4 @@ def test_nothing_is_kept_outside_of_a_run_folder(tmp_path: Path) -> None:
     with files.knowing(tmp_path / "f.json") as known:
         assert known.get("a.csv", stamp, "index") == [1]
         assert known.get("b.csv", stamp, "index") is None
-    assert reader_source.known_files().get("a.csv", stamp, "index") is None
+    assert files.known_files().get("a.csv", stamp, "index") is None

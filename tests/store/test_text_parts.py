@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from oodometer import estimate
 from oodometer.errors import InputError, OodometerError
 from oodometer.predictions import Predictions
-from oodometer.store import as_source, csv_file, reader_source, write_predictions
+from oodometer.store import as_source, csv_file, write_predictions
 from oodometer.store.csv_file import CsvReader, index_cells
 from oodometer.store.jsonl import JsonlReader, filled_lines
 from oodometer.store.source import pick_rows
@@ -33,7 +33,7 @@ def fine(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(csv_file, "_STEP", 256)
     monkeypatch.setattr(jsonl, "_MARKED", 256)
-    monkeypatch.setattr(reader_source, "_SMALL", 0)
+    monkeypatch.setattr("oodometer.store.source._SMALL", 0)
 
 
 def cells(text: bytes) -> list[tuple[Any, ...]] | None:

@@ -5,27 +5,457 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arrays import Array
-from ..classes import named_classes
+from ..classes import NO_ANSWER, ClassNames, is_missing_word, named_classes
 from ..errors import InputError, UsageError
-from ..fields import FIELDS
+from ..fields import FIELDS, refuse_classes_beside_positions
 from ..options import checked
 from ..predictions import Predictions
-from .artifact_cache import content_of
-from .base import BATCH_ROWS, Axes, Source
-from .columns import Kind, Layout
-from .files import KnownFiles, Stamp, check_file, known_files
+from .artifact_cache import checksum, content_of
+from .base import (
+    BATCH_ROWS,
+    PART_ROWS,
+    Axes,
+    Each,
+    Order,
+    Part,
+    Source,
+    check_kind,
+    in_threads,
+    listed_classes,
+    no_column,
+    no_rows,
+    only_counts,
+    order_along,
+    order_of,
+)
+from .columns import AXES, INDEX, Kind, Layout, class_names
+from .files import KnownFiles, Stamp, check_file, known_files, packing
 from .memory import ChangedSource, RecordSource, realigned
 from .places import is_remote, path_of
-from .reader_source import ReaderSource
-from .scan import Piece, Reader, TextReader
-from .where import Condition, names_in, no_such_column, none_left, parse_where, refuse_columns
+from .scan import FilePart, Piece, Plan, Reader, TextReader
+from .where import Condition, bound, names_in, no_such_column, none_left, parse_where, refuse_columns, said
+
+if TYPE_CHECKING:
+    from .encoding import FeatureEncoding
+
+_SMALL = 4 << 20  # bytes of a file alone that is not worth cutting
+_TYPE = "type of "
+
+
+def _look(piece: Piece, asked: Sequence[str]) -> dict[str, Any]:
+    """What a pass over a text file finds: its index, and types of columns."""
+    reader: Any = piece.reader
+    try:
+        return {
+            what: reader.type_of(what.removeprefix(_TYPE)) if what.startswith(_TYPE) else list(reader.index())
+            for what in asked
+        }
+    except InputError:
+        piece.verify()  # a file that changed meanwhile is the better explanation
+        raise
+
+
+def _rows_of(pieces: Sequence[Piece]) -> int | None:
+    rows = [piece.rows for piece in pieces]
+    return None if None in rows else sum(n for n in rows if n is not None)
+
+
+class ReaderSource(Source):
+    """Files of the same columns, one after another, or a table in memory, called ``path`` together; classes are settled
+    when they are first needed.
+    """
+
+    def __init__(
+        self,
+        opened: tuple[str | None, Sequence[Piece], tuple[str, ...]],
+        wanted: Axes | None,
+        mapping: Mapping[str, str] | None,
+        extra: Iterable[str],
+        where: Sequence[Condition] = (),
+    ) -> None:
+        path, pieces, columns = opened
+        self.path, self._wanted = path, wanted
+        self.layout = layout = Layout.parse(columns, mapping, tuple(extra), path)
+        try:
+            pieces = [replace(piece, reader=piece.reader.bound(layout)) for piece in pieces]
+        except InputError as error:
+            raise error.at(file=path) from None
+        if _rows_of(pieces) == 0:
+            raise no_rows(path)
+        if where:
+            from .predicates import may_match
+
+            self.where = bound(where, layout, path)
+            pieces = [
+                replace(piece, where=tuple(one for one in self.where if one.column not in piece.values))
+                for piece in pieces
+                if may_match(self.where, piece.values)
+            ]
+            if not pieces:
+                raise none_left(self.where, path)
+        if (own := layout.wide_classes) is not None:
+            layout.aligned(own if wanted is None or wanted.classes is None else wanted.classes, path)
+        self.pieces = tuple(pieces)
+        self.first = pieces[0].reader  # what is the same in all files stands in the reader of the first
+        self.raw_text, self.decimal_comma = self.first.text, self.first.comma
+        self.name = (path or self.first.form) + (f" where {said(self.where)}" if where else "")
+        self.columns = tuple(c or INDEX for c in layout.columns if c != "__index_level_0__")
+        self._rows = _rows_of(pieces)
+        self._settled: Plan | None = None
+        self._counted: tuple[Piece, ...] | None = None
+        self.kept_alive: Any = None  # what must live as long as this: the temporary file of a frame
+
+    fields = property(lambda self: self.layout.fields)
+    classes = property(lambda self: self._plan.classes)
+    lone_class = property(lambda self: self.layout.lone_class)
+    rows = property(lambda self: self._rows)  # None for CSV and JSONL until a pass was made
+
+    def holds(self, column: str) -> bool:
+        """Whether the file has the column, under this name or renamed to it."""
+        return column in self.layout.where
+
+    def keys(self, column: str) -> Any:
+        """One pass over the column."""
+        import pyarrow as pa
+
+        from .cells import key_cells
+
+        theirs = self.layout.where[column]
+        ids = list(self._each_batch({theirs: "key"}, lambda batch: key_cells(batch.column(theirs), theirs)))
+        return pa.concat_arrays(ids) if ids else pa.array([], pa.large_string())
+
+    def _each_batch(self, kinds: Mapping[str, Kind], work: Callable[[Any], Any]) -> Iterator[Any]:
+        """What ``work`` gives for each batch of one pass; its errors name the file and the row in it."""
+        total = 0
+        for piece in self.pieces:
+            for batch, places in piece.tables(kinds, BATCH_ROWS):
+                with piece.located(places):
+                    result = work(batch)
+                yield result
+                total += batch.num_rows
+        self._rows = total
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        """Columns of the file that feed no field, without an index that has no name."""
+        fed = {column for feed in self.layout.feeds.values() for column in feed.columns}
+        fed |= {self.layout.where.get(INDEX, INDEX)} - {INDEX}
+        values = self.pieces[0].values
+        return tuple(c for c in self.layout.columns if c not in fed and (c in values or self.first.holds_cells(c)))
+
+    def raw(self, columns: Sequence[str]) -> Iterator[Any]:
+        """One pass over the columns."""
+        import pyarrow as pa
+
+        theirs = [self._theirs(name) for name in columns]
+
+        def renamed(batch: Any) -> Any:
+            return pa.record_batch([batch.column(name) for name in theirs], names=list(columns))
+
+        yield from self._each_batch(dict.fromkeys(theirs, "raw"), renamed)
+
+    def _theirs(self, column: str) -> str:
+        if column not in self.layout.where:
+            raise no_column(column, self.columns, self.path)
+        return self.layout.where[column]
+
+    def _as(self, **changes: Any) -> ReaderSource:
+        """The same rows, understood in another way."""
+        out = copy(self)
+        vars(out).update(_settled=None, _rows=_rows_of(self.pieces), **changes)
+        return out
+
+    def encoded(self, encoding: FeatureEncoding) -> ReaderSource:
+        """The same file, its features made of its own columns."""
+        layout = self.layout.with_inputs([self._theirs(user.name) for user in encoding.users])
+        return self._as(layout=layout, encoding=encoding)
+
+    @property
+    def axes(self) -> Axes:
+        """Names along the axes as they are read; the order of lists where they, or a user, named their entries."""
+        plan, layout = self._plan, self.layout
+        wide = {AXES[name]: feed for name, feed in layout.feeds.items() if name in AXES and feed.wide}
+        sizes = {axis: len(feed.columns) for axis, feed in wide.items()}
+        sizes |= {AXES[n]: width for n, width in plan.widths.items() if n in AXES}
+        listed: dict[str, Any] = {axis: own for axis, own in self.first.stated_names.items() if axis not in wide}
+        if self.first.classes is not None and layout.wide_classes is None:
+            listed["class"] = self.first.classes
+        if self._wanted is not None:  # what a user said of lists holds for those that follow
+            listed |= self._wanted.listed
+        return Axes(plan.classes, plan.named, sizes, listed, plan.positions)
+
+    def aligned(self, axes: Axes | None) -> Source:
+        """The same file read with other class names or another order of them, or of models, judges and so on."""
+        if axes is None or axes == self._wanted:
+            return self
+        if self._wanted is not None:  # lists that were given names keep them
+            axes = replace(axes, listed={**axes.listed, **self._wanted.listed})
+        return self._as(_wanted=axes)
+
+    def counted(self, each: Each = in_threads) -> tuple[Piece, ...]:
+        """The pieces of text files that know their rows, and read columns of the user alike; of several those with
+        rows. ``each`` looks at those that are not known (`known_files`). A small file alone, or one that is packed, is
+        one part.
+        """
+        if self._counted is not None:
+            return self._counted
+        first, pieces = self.first, self.pieces
+        if not isinstance(first, TextReader):
+            return pieces
+        readers: Any = [piece.reader for piece in pieces]
+        loose = [*self.layout.extra.values(), *(one.column for one in self.where if one.kind == "any")]
+        columns = [name for name in dict.fromkeys(loose) if all(name in reader.columns for reader in readers)]
+        alone, stamp = self.path == first.file, pieces[0].stamp
+        try:
+            cut = not alone or (stamp is not None and stamp.size > _SMALL and not packing(first.file))
+            known, asked = known_files(), ["index"] * cut + [_TYPE + name for name in columns if first.finds_types]
+            facts = [
+                {what: fact for what in asked if (fact := known.get(str(one.file), one.stamp, what)) is not None}
+                for one in pieces
+            ]
+            lacking = [i for i, own in enumerate(facts) if len(own) < len(asked)]
+            looked = each(partial(_look, asked=asked), [pieces[i] for i in lacking])
+            for i, facts[i] in zip(lacking, looked, strict=True):
+                for what, fact in facts[i].items():
+                    known.put(str(pieces[i].file), pieces[i].stamp, what, fact)
+            pairs = list(zip(facts, readers, strict=True))
+            types = {name: [own.get(_TYPE + name) or one.type_of(name) for own, one in pairs] for name in columns}
+            readers = first.agreeing(readers, types)
+        except InputError as error:
+            raise error.at(file=self.path) from None
+        for i, (rows, marks) in enumerate(own["index"] for own in facts if cut):
+            readers[i] = replace(readers[i], rows=rows, marks=tuple(map(tuple, marks)))
+        counted = zip(pieces, readers, strict=True)
+        self._counted = tuple(replace(piece, reader=reader) for piece, reader in counted if reader.rows or alone)
+        if not self._counted:
+            raise no_rows(self.path)
+        return self._counted
+
+    def ranges(self, target_rows: int, each: Each = in_threads) -> list[Piece]:
+        """Pieces of about so many rows that know how many are before them, none with rows of two files. Where
+        conditions leave rows out, ``each`` counts those that are not known (`known_files`); `InputError` where none is
+        left.
+        """
+        pieces: list[Piece] = []
+        whole = self.counted(each)
+        before = 0 if _rows_of(whole) is not None or len(whole) == 1 else None
+        for piece in whole:
+            for reader, done in piece.reader.split(max(1, target_rows), piece.where):
+                begin = None if before is None else before + done
+                pieces.append(replace(piece, reader=reader, in_file=done, before=begin))
+            before = None if before is None else before + (piece.rows or 0)
+        if not self.where:
+            return pieces
+        known, out, before = known_files(), [], 0
+        names = [f"left {checksum(str(piece.in_file), piece.cast)}" for piece in pieces]
+        counts = [
+            known.get(str(piece.file), piece.stamp, name) if piece.where else piece.rows
+            for piece, name in zip(pieces, names, strict=True)
+        ]
+        lacking = [i for i, count in enumerate(counts) if count is None]
+        for i, counts[i] in zip(lacking, each(Piece.count, [pieces[i] for i in lacking]), strict=True):
+            if pieces[i].file is not None:
+                known.put(str(pieces[i].file), pieces[i].stamp, names[i], counts[i])
+        for piece, count in zip(pieces, counts, strict=True):
+            out += [replace(piece, left=count, before=before)] if count else []
+            before += count or 0
+        if not out:
+            raise none_left(self.where, self.path)
+        if not self.raw_text:  # as where all rows are read: text does not tell how many there are
+            self._rows = before
+        return out
+
+    def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
+        """Ranges of row groups, record batches or rows, or of the bytes of text."""
+        pieces = self.ranges(target_rows, each)
+        together = any(piece.before is None for piece in pieces)  # one after another: only a pass tells their rows
+        return [self._part(some) for some in ([tuple(pieces)] if together else [(piece,) for piece in pieces])]
+
+    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+        """One pass over everything."""
+        done = 0
+        pieces = self.counted() if self.layout.extra or self.where else self.pieces  # whose types must agree
+        for record in self._part(pieces).batches(fields, rows):
+            done += record.rows
+            yield record
+        self._rows = done
+
+    def _part(self, pieces: tuple[Piece, ...]) -> FilePart:
+        return FilePart(pieces, self._plan, self.path, self.where)
+
+    @property
+    def _plan(self) -> Plan:
+        if self._settled is None:
+            try:
+                self._settled = self._settle()
+            except InputError as error:
+                for piece in self.pieces:
+                    piece.verify()
+                raise error.at(file=self.path) from None
+        return self._settled
+
+    def _settle(self) -> Plan:
+        layout, wanted = self.layout, self._wanted or Axes()
+        widths = self._widths() | ({} if self.encoding is None else {"features": self.encoding.width})
+        inner = widths.pop("classes", None)
+        listed = [n for n, field in FIELDS.items() if field.of_classes and n in widths]
+        width = next((widths[n] for n in listed if FIELDS[n].kind == "numbers"), inner)
+        orders: dict[str, Order] = {}
+        stated = self.first.classes if self.first.binding else None
+        if layout.positions is not None:
+            check_kind(True, wanted, layout.feeds[layout.positions].columns[0], self.path)
+            refuse_classes_beside_positions([layout.positions], stated, self.path)
+        elif wanted.positions:
+            of_classes = [feed.columns[0] for name, feed in layout.feeds.items() if FIELDS[name].of_classes]
+            if of_classes or stated is not None:
+                check_kind(False, wanted, of_classes[0] if of_classes else "classes", self.path)
+        if layout.positions is not None or wanted.positions:  # then there are no classes, here and there
+            layout, named = self._settle_axes(layout, widths, orders)
+            return Plan(layout, None, widths, orders, named, positions=True, encoding=self.encoding)
+        own, classes = self._own_classes(width), wanted.classes
+        if classes is None:
+            classes = own if own is not None or width is None else tuple(range(width))
+        if classes is None and (lone := layout.lone_class) is not None:  # 0 and 1, else this one and the other one seen
+            seen = (0, 1) if lone in (0, 1) else self._seen_classes() or ()
+            classes = (*seen, *([] if str(lone) in map(str, seen) else [lone]))
+            if len(classes) != 2:
+                column = next(feed.columns[0] for feed in layout.wide_of_classes if feed.lone)
+                expected, got = f"two classes, {lone!r} and another one", ", ".join(map(repr, classes[:6]))
+                raise InputError(expected, got=got, column=column, remedy="name both, --classes a,b")
+            classes = tuple(sorted(classes, key=str))
+        if classes is None:
+            classes = self._seen_classes()
+        elif width is not None:
+            column = layout.feeds[listed[0]].columns[0]
+            if width != len(classes):
+                expected = f"lists of {len(classes)} entries, one a class"
+                remedy = "use the same classes in the reference and the target"
+                raise InputError(expected, got=f"{width}", file=self.path, row=1, column=column, remedy=remedy)
+            if own is None or only_counts(own, classes):
+                own = listed_classes(width, replace(wanted, classes=classes), self.path, column)
+            order = order_of(own, classes, self.path)
+            orders |= {} if order == tuple(range(width)) else {"class": order}
+        if classes is not None:
+            layout = layout.aligned(classes, self.path)
+        layout, named = self._settle_axes(layout, widths, orders)
+        return Plan(layout, classes, widths, orders, named, encoding=self.encoding, others=wanted.others)
+
+    def _widths(self) -> dict[str, int]:
+        """Lengths of the lists in list columns, as the first row has them; nothing where there is no row."""
+        lists = ("numbers", "nested", "classes", "truths")
+        feeds = [feed for feed in self.layout.feeds.values() if not feed.wide and feed.kind in lists]
+        out: dict[str, int] = {}
+        for piece in self.pieces if feeds else ():
+            from .cells import flat_list, plain
+
+            for batch, places in piece.tables(self.layout.kinds(feeds, extra=False), 1):
+                if batch.num_rows:
+                    with piece.located(places):
+                        for feed in feeds:
+                            name = feed.columns[0]
+                            values, size = flat_list(plain(batch.column(name)).slice(0, 1), name)
+                            out[feed.field] = size
+                            if feed.kind == "nested":  # the inner lists have one entry a class
+                                out["classes"] = flat_list(values, name)[1] if size else 0
+                    return out
+        return out
+
+    def _own_classes(self, width: int | None) -> ClassNames | None:
+        """The names that the data give their classes, in the order of their lists; `InputError` where two disagree."""
+        stated, wide = self.first.classes, self.layout.wide_classes
+        if stated is None:
+            return wide
+        if wide is not None:
+            if sorted(map(str, stated)) == sorted(map(str, wide)):
+                return stated  # the names beside the columns know their types
+            if not self.first.binding:
+                return wide
+            expected = f"classes that are those of the columns ({', '.join(map(str, wide[:6]))})"
+            got = ", ".join(map(str, stated[:6]))
+            raise InputError(expected, got=got, column="classes", remedy="name the classes once")
+        if width is not None and len(stated) != width:
+            expected, remedy = (
+                f"{width} class names, as many as lists have entries",
+                "name every class once, in their order",
+            )
+            raise InputError(expected, got=f"{len(stated)}", column="classes", remedy=remedy)
+        return stated
+
+    def _seen_classes(self) -> ClassNames | None:
+        """The sorted distinct classes of the class columns, by one pass; all integers or all strings."""
+        from . import cells as decode
+
+        feeds = tuple(f for f in self.layout.feeds.values() if f.kind in ("class", "classes"))
+        if not feeds:
+            return None
+        text, answered, kinds = self.first.text, True, self.layout.kinds(feeds, extra=False)
+        wanted = [(feed, name) for feed in feeds for name in feed.columns]
+        at: dict[Any, tuple[str, str | None, int]] = {}  # where each class comes first
+        others: set[Any] = set()
+        labels: set[Any] = set()
+        for piece in self.pieces:
+            for batch, places in piece.tables(kinds, BATCH_ROWS):
+                for feed, name in wanted:
+                    with piece.located(places):
+                        coded = decode.seen(batch.column(name), feed, name, text)
+                    (labels if feed.field == "label" else others).update(coded.values)
+                    answered &= feed.field != "prediction" or not bool((coded.codes < 0).any())
+                    for code, value in enumerate(coded.values):
+                        if value not in at and (hits := coded.codes == code).any():
+                            row = int(places[np.unravel_index(np.argmax(hits), hits.shape)[-1]])
+                            at[value] = name, piece.file, row + 1
+        classes = others | {value for value in labels if not is_missing_word(value)}
+        classes.discard(None)
+        if not answered:
+            return (*sorted(map(str, classes)), NO_ANSWER)
+        numbers = {
+            value: not isinstance(value, str) or (text and isinstance(class_names([value])[0], int))
+            for value in classes
+        }
+        if len(set(numbers.values())) < 2:
+            return tuple(sorted(int(value) for value in classes)) if all(numbers.values()) else tuple(sorted(classes))
+        order = sorted((value for value in at if value in classes), key=lambda value: value not in others)
+        first = order[0]
+        other = next(value for value in order if numbers[value] != numbers[first])
+        expected, got = "classes of one type, all integers or all strings", f"{first!r} and {other!r}"
+        column, file, row = at[other]
+        raise InputError(expected, got=got, column=column, file=file, row=row, remedy="make them one type")
+
+    def _settle_axes(
+        self, layout: Layout, widths: Mapping[str, int], orders: dict[str, Order]
+    ) -> tuple[Layout, dict[str, tuple[str, ...]]]:
+        """Models, views, judges and features in the order wanted: the layout, their names; ``orders`` are added to."""
+        feeds, named = dict(layout.feeds), {}
+        for name, axis in AXES.items():
+            feed = feeds.get(name)
+            size = None if feed is None else len(feed.columns) if feed.wide else widths.get(name)
+            if feed is None or size is None:
+                continue
+            own = feed.names if feed.wide else self.first.stated_names.get(axis)
+            if feed.kind == "raw" and self.encoding is not None:
+                own = self.encoding.names
+            if own is not None and (len(own) != size or len(set(own)) < size):
+                expected, remedy = (
+                    f"{size} distinct names, one for each {axis}",
+                    "name every entry once, in their order",
+                )
+                raise InputError(expected, got=f"{len(own)}", column=f"names_{axis}", remedy=remedy)
+            order, own = order_along(axis, own, size, feed.wide, self._wanted or Axes(), self.path)
+            if order is not None:
+                orders[axis] = order
+                feeds[name] = feed.ordered(order) if feed.wide else feed
+            if own is not None:
+                named[axis] = own
+        return replace(layout, feeds=feeds), named
 
 
 @dataclass(frozen=True)
