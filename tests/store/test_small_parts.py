@@ -64,10 +64,10 @@ def test_examples(got: Any, wanted: Any) -> None:
 
 
 def test_what_is_known_of_a_file_is_known_of_this_content_alone(tmp_path: Path) -> None:
-    known = KnownFiles()
-    known.put("a.csv", Stamp(10, 99), "rows", 7)
-    assert known.get("a.csv", Stamp(10, 99), "rows") == 7
-    assert known.get("a.csv", Stamp(10, 100), "rows") is None
+    known = KnownFiles(tmp_path / "files.json")
+    known.put("s3://b/a.csv", Stamp(10, 99), "rows", 7)
+    assert known.get("s3://b/a.csv", Stamp(10, 99), "rows") == 7
+    assert known.get("s3://b/a.csv", Stamp(10, 100), "rows") is None
     assert read_artifact(write_artifact(tmp_path / "answers.json", "answers", [0.5]), "answers") == [0.5]
 
 

@@ -158,7 +158,7 @@ class CsvReader(TextReader):
     """A CSV file with a header line; delimited by commas, semicolons or tabs; plain or packed (gzip, xz, bzip2)."""
 
     delimiter: str
-    decimal: str
+    comma: bool
     block: int
     truths: frozenset[str] = frozenset()  # features that say true or false in the first row, as indicators are written
     steady: bool = True  # whether the decimal sign is known for sure: no number further down can tell another one
@@ -167,11 +167,6 @@ class CsvReader(TextReader):
     text = True
     finds_types = True
 
-    @property
-    def comma(self) -> bool:  # type: ignore[override]
-        """Whether its numbers have a decimal comma."""
-        return self.decimal == ","
-
     @staticmethod
     def open(path: str) -> CsvReader:
         """Read the header line and find out the delimiter and the decimal sign."""
@@ -179,12 +174,13 @@ class CsvReader(TextReader):
         with translated(path, "csv"), opened(path, head=True) as stream:
             head = stream.read(_HEAD)
             data, blank = head, len(head) - len(head.rstrip(b"\r\n"))
-            while len(data) == _HEAD and data.endswith((b"\n\n", b"\n\r\n")) and blank <= most_row():
+            most = most_row()
+            while len(data) == _HEAD and data.endswith((b"\n\n", b"\n\r\n")) and blank <= most:
                 data = stream.read(_HEAD)
                 filled = data.rstrip(b"\r\n")
                 blank = len(data) - len(filled) + (0 if filled else blank)
-            if blank > most_row():
-                got = f"more than {most_row() >> 20} MB of blank lines"
+            if blank > most:
+                got = f"more than {most >> 20} MB of blank lines"
                 raise fault("rows", got=got, remedy="check what wrote the file")
         try:
             text = head.decode("utf-8-sig")
@@ -217,15 +213,15 @@ class CsvReader(TextReader):
             file=path,
             columns=tuple(names),
             delimiter=delimiter,
-            decimal="," if comma else ".",
-            block=max(_HEAD, min(_BLOCK, most_row()), 8 * len(first)),
+            comma=comma,
+            block=max(_HEAD, min(_BLOCK, most), 8 * len(first)),
             truths=truths,
             steady=comma or delimiter == "," or _POINT.search(body) is not None,
         )
 
     def facts(self) -> dict[str, Any]:
         """What the header line and the first rows say."""
-        facts = {name: getattr(self, name) for name in ("delimiter", "decimal", "block", "steady")}
+        facts = {name: getattr(self, name) for name in ("delimiter", "comma", "block", "steady")}
         return {**facts, "columns": list(self.columns), "truths": sorted(self.truths)}
 
     @classmethod
@@ -285,7 +281,7 @@ class CsvReader(TextReader):
                     if kind in _LISTS:
                         lists = _lists(piece.column(number), kind, name, self.file, done)
                         piece = piece.set_column(number, name, lists)
-                    elif self.decimal == "," and kind in ("class", "truth"):
+                    elif self.comma and kind in ("class", "truth"):
                         piece = piece.set_column(number, name, _with_points(piece.column(number)))
                 yield piece
                 done += piece.num_rows
@@ -304,7 +300,7 @@ class CsvReader(TextReader):
                         delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=not single
                     ),
                     "convert_options": pacsv.ConvertOptions(
-                        column_types=types, include_columns=list(types), decimal_point=reader.decimal,
+                        column_types=types, include_columns=list(types), decimal_point="," if reader.comma else ".",
                         null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False,
                     ),
                 }  # fmt: skip
@@ -322,7 +318,7 @@ class CsvReader(TextReader):
                         continue
                     with translated(self.file, self.form):
                         fault = find_fault(reader, kinds)
-                        other = replace(self, decimal="." if self.decimal == "," else ",")
+                        other = replace(self, comma=not self.comma)
                         late = reader is self and self.delimiter != "," and fault is not None
                         if late and find_fault(other, kinds) is None:
                             reader = other  # the first decimal sign of the file stands far down

@@ -204,16 +204,19 @@ def opened(path: str, start: int = 0, end: int | None = None, *, head: bool = Fa
     """The file as a stream of bytes, unpacked where it is packed; an object store is not asked for all for its
     ``head``.
     """
-    import pyarrow as pa
-
     remote = head and is_remote(path)
     local = path if head else local_copy(path)
-    if start or end is not None:
-        stream = pa.OSFile(local)
-        return stream.get_stream(start, (stream.size() if end is None else end) - start)
     with open_remote(path) if remote else open(local, "rb") as file:
         packed = _packing(file)
-    source: Any = open_remote(path) if remote else local
+    return _stream(open_remote(path) if remote else local, packed, start, end)
+
+
+def _stream(source: Any, packed: str, start: int = 0, end: int | None = None) -> Any:
+    import pyarrow as pa
+
+    if start or end is not None:  # of a file that is not packed
+        file = pa.OSFile(source)
+        return file.get_stream(start, (file.size() if end is None else end) - start)
     if packed == "xz":  # which pyarrow does not know
         return pa.PythonFile(lzma.open(source), mode="r")
     return pa.input_stream(source, compression=_KNOWN_BY_ARROW.get(packed))
@@ -226,17 +229,16 @@ def opened_natively(path: str, start: int = 0, end: int | None = None, *, trimme
     """
     import pyarrow as pa
 
-    path, packed = local_copy(path), ""
-    if not start and end is None:
-        with open(path, "rb") as head:
-            packed = _packing(head)
+    path = local_copy(path)
+    with open(path, "rb") as head:
+        packed = _packing(head)
     if packed != "xz" and not trimmed:
-        return opened(path, start, end)
+        return _stream(path, packed, start, end)
     if packed:
         done, size = 0, os.path.getsize(path)
         with (
             translated(path, "text"),
-            opened(path) as stream,
+            _stream(path, packed) as stream,
             tempfile.NamedTemporaryFile(prefix="oodometer-", delete=False) as whole,
         ):
             try:
@@ -331,8 +333,8 @@ class KnownFiles:
         return self._marks[key]
 
     def get(self, path: str, stamp: Stamp | None, name: str) -> Any:
-        """What is known; None where nothing is."""
-        if stamp is None:
+        """What is known; None where nothing is, and outside of a run folder."""
+        if stamp is None or self._path is None:
             return None
         key, _ = _key(path, stamp), self.mark(path, stamp)
         value = self._now.get(key, {}).get(name)
@@ -343,10 +345,10 @@ class KnownFiles:
         return value
 
     def put(self, path: str, stamp: Stamp | None, name: str, value: Any) -> None:
-        """Remember a plain value."""
-        if stamp is not None:
+        """Remember a plain value, or what a function gives; nothing outside of a run folder."""
+        if stamp is not None and self._path is not None:
             self.mark(path, stamp)
-            self._now.setdefault(_key(path, stamp), {})[name] = value
+            self._now.setdefault(_key(path, stamp), {})[name] = value() if callable(value) else value
             self._changed = True
 
     def save(self) -> None:

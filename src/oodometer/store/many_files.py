@@ -19,7 +19,7 @@ from ..fields import FIELDS
 from .base import no_rows
 from .columns import WIDE
 from .files import ENDINGS, Stamp, format_of
-from .places import is_remote, list_remote, look_at, path_of, split_query
+from .places import is_remote, list_remote, look_at, split_query
 from .predicates import may_match
 from .scan import Piece, Reader
 from .where import Condition, none_left
@@ -33,7 +33,6 @@ def files_of(path: str) -> list[str] | None:
     Hidden names (``_`` and ``.``) are left out, in a folder what has no known ending too; ``**`` means folders in
     folders.
     """
-    path = path_of(path)
     if is_remote(path):
         bare, mark, query = split_query(path)  # only * is magic, a question mark begins what is said of the store
         parts = bare.split("/")

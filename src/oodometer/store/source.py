@@ -89,7 +89,8 @@ class ReaderSource(Source):
             pieces = [replace(piece, reader=piece.reader.bound(layout)) for piece in pieces]
         except InputError as error:
             raise error.at(file=path) from None
-        if _rows_of(pieces) == 0:
+        self._rows = _rows_of(pieces)
+        if self._rows == 0:
             raise no_rows(path)
         if where:
             from .predicates import may_match
@@ -102,6 +103,7 @@ class ReaderSource(Source):
             ]
             if not pieces:
                 raise none_left(self.where, path)
+            self._rows = _rows_of(pieces)
         if (own := layout.wide_classes) is not None:
             layout.aligned(own if wanted is None or wanted.classes is None else wanted.classes, path)
         self.pieces = tuple(pieces)
@@ -109,7 +111,6 @@ class ReaderSource(Source):
         self.raw_text, self.decimal_comma = self.first.text, self.first.comma
         self.name = (path or self.first.form) + (f" where {said(self.where)}" if where else "")
         self.columns = tuple(c or INDEX for c in layout.columns if c != "__index_level_0__")
-        self._rows = _rows_of(pieces)
         self._settled: Plan | None = None
         self._counted: tuple[Piece, ...] | None = None
         self.kept_alive: Any = None  # what must live as long as this: the temporary file of a frame
@@ -217,6 +218,8 @@ class ReaderSource(Source):
         alone, stamp = self.path == first.file, pieces[0].stamp
         try:
             cut = not alone or (stamp is not None and stamp.size > _SMALL and not packing(first.file))
+            if not cut and not columns:
+                return pieces
             known, asked = known_files(), ["index"] * cut + [_TYPE + name for name in columns if first.finds_types]
             facts = [
                 {what: fact for what in asked if (fact := known.get(str(one.file), one.stamp, what)) is not None}
@@ -532,7 +535,7 @@ def open_all(
 
     if isinstance(path, (str, os.PathLike)):
         name = path_of(os.fspath(path))
-        files = files_of(name)
+        files = None if os.path.isfile(name) else files_of(name)
     else:
         given = [path_of(os.fspath(file)) for file in path]
         files = read_once([file for one in given for file in files_of(one) or [one]])
@@ -565,7 +568,7 @@ def open_reader(
         if facts is not None:
             return kind.from_facts(file, facts)
         reader = find()
-        facts_of.put(file, stamp, what, reader.facts())
+        facts_of.put(file, stamp, what, reader.facts)
         return reader
 
     reader = known_or("head", lambda: kind.open(file))
