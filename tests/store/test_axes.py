@@ -79,7 +79,6 @@ def test_columns_that_count_from_0_are_the_entries_of_a_list() -> None:
     lists = {"confidence": [0.5], "features": [[10.0, 20.0]]}
     for reference, target in ((wide, lists), (lists, wide)):
         read = as_source(target, axes=as_source(reference).axes).read()
-        assert read.features is not None
         assert read.features.tolist() == [[10, 20]]
         assert read.names == {}
     with pytest.raises(InputError, match=r"column features: expected 2 features, as in the reference, got 3"):
@@ -94,7 +93,6 @@ def test_columns_with_names_and_lists_without_are_not_matched_by_position() -> N
             as_source(target, axes=as_source(reference).axes).read()
     arrays = as_source({**lists, "names_feature": ["b", "a"]}).axes.in_name_order()
     read = as_source(lists, axes=arrays).read()
-    assert read.features is not None
     assert (read.features.tolist(), read.names) == ([[20, 10]], {"feature": ("a", "b")})
 
 
@@ -109,7 +107,6 @@ def test_lists_of_classes_without_names() -> None:
     arrays = as_source({"probabilities": ROWS, "classes": ["b", "a"]}).axes.in_name_order()
     for unnamed in ({"probabilities": ROWS}, Predictions.from_probabilities(ROWS)):
         record = read_predictions(unnamed, axes=arrays)
-        assert record.probabilities is not None
         assert (record.classes, record.probabilities.tolist()) == (("a", "b"), [[0.1, 0.9], [0.8, 0.2]])
 
 
@@ -135,7 +132,6 @@ def test_class_names_without_an_order_are_refused(classes: Any) -> None:
 def test_names_in_a_dict_are_not_dropped_for_those_of_the_reference() -> None:
     given = {"probabilities": ROWS, "label": ["b", "a"], "classes": ["b", "a"]}
     record = read_predictions(given, classes=["a", "b"])
-    assert record.probabilities is not None
     assert record.probabilities.tolist() == [[0.1, 0.9], [0.8, 0.2]]
     assert record.accuracy == 1
     with pytest.raises(InputError, match="got no class 'c' and a class more, 'b'"):

@@ -51,7 +51,6 @@ def records(draw: st.DrawFn) -> Predictions:
         fields["token_logprobs"] = [draw(st.lists(st.floats(-9, 0), max_size=3)) for _ in rows]
     record = Predictions.from_candidates(rows, **fields)
     scores = record.candidate_scores
-    assert scores is not None
     narrow = type(scores)(scores.values.astype(kind), scores.offsets)
     return Predictions.from_arrays(**fields, candidate_scores=narrow)
 
@@ -90,7 +89,6 @@ def test_what_follows_from_scores_may_be_asked_for(form: str, tmp_path: Path) ->
         assert found.has("candidate_scores"), asked
         assert found.predicted.tolist() == [0, 1, 3]
     label = source.read(["label"]).label
-    assert label is not None
     assert label.tolist() == [0, -1, 3]
 
 
@@ -124,7 +122,6 @@ def test_npz_rows_may_be_padded(tmp_path: Path) -> None:
     padded = np.array([[2.0, 0.0, np.nan], [0.5, 1.5, 1.0]])
     np.savez(tmp_path / "p.npz", candidate_scores=padded, label=[1, 2])
     scores = read_predictions(tmp_path / "p.npz").candidate_scores
-    assert scores is not None
     assert scores.lengths.tolist() == [2, 3]
 
 
@@ -138,14 +135,12 @@ def test_npz_offsets_of_a_renamed_array(tmp_path: Path) -> None:
     )
     record = read_predictions(tmp_path / "p.npz", mapping={"loglik": "candidate_scores"})
     assert record.predicted.tolist() == [0, 2]
-    assert record.token_logprobs is not None
     assert record.token_logprobs.lengths.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table, dict], ids=lambda m: m.__name__)
 def test_tables_in_memory(make: Callable[[Any], Any]) -> None:
     record = read_predictions(make({"candidate_scores": SCORES, "label": LABEL}))
-    assert record.label is not None
     assert (record.label.tolist(), record.predicted.tolist()) == ([0, -1, 3], [0, 1, 3])
 
 
@@ -158,14 +153,11 @@ def test_a_hugging_face_data_set() -> None:
 def test_members_by_columns() -> None:
     wide = read_predictions({"candidate_scores": SCORES, "member_b": [1, 2, 0], "member_a": [0, 0, 3]})
     lists = read_predictions(pd.DataFrame({"candidate_scores": SCORES, "members": [[1, 0], [2, 0], [0, 3]]}))
-    assert wide.members is not None
-    assert lists.members is not None
     assert wide.members.tolist() == lists.members.tolist() == [[1, 2, 0], [0, 0, 3]]
     turned = read_predictions(
         {"candidate_scores": SCORES, "member_a": [0, 0, 3], "member_b": [1, 2, 0]},
         axes=as_source({"candidate_scores": SCORES, "member_b": [1, 2, 0], "member_a": [0, 0, 3]}).axes,
     )
-    assert turned.members is not None
     assert turned.members.tolist() == wide.members.tolist()
 
 
@@ -174,7 +166,6 @@ def test_labels_in_another_file_are_positions(label: list[Any]) -> None:
     goal = as_source({"candidate_scores": [SCORES[2]] * 2})
     for labels in ({"label": label}, as_source({"label": label}).read()):
         found = as_source(labels).aligned(goal.axes).read()
-        assert found.label is not None
         assert (found.label.tolist(), found.has_classes) == ([1, 3], False), "not the first and the second of two"
 
 

@@ -23,7 +23,6 @@ LONG = '{"prediction": 1, "x": "' + "z" * 1000 + '"}\n'
 
 
 def told(record: Predictions) -> Any:
-    assert record.label is not None
     return record.label.tolist()
 
 
@@ -72,7 +71,6 @@ def test_masked_rows_in_a_list() -> None:
 def test_the_masked_end_of_a_row_of_tokens_is_padding() -> None:
     tokens = np.ma.array([[-0.1, -0.2], [-0.3, 0.0], [0.0, 0.0]], mask=[[0, 0], [0, 1], [1, 1]])
     record = Predictions.from_arrays(token_logprobs=tokens)
-    assert record.token_logprobs is not None
     assert record.token_logprobs.lengths.tolist() == [2, 1, 0]
     with pytest.raises(InputError, match="row 1: column token_logprobs"):
         Predictions.from_arrays(token_logprobs=np.ma.array([[-0.1, -0.2]], mask=[[1, 0]]))
@@ -113,7 +111,6 @@ def test_a_name_that_comes_late_in_json_lines_is_a_column(put: Put, wide: bool) 
     assert set(source.fields) == {"prediction", "label", "group"}
     record = source.read()
     assert told(record) == [-1] * 1500 + [0]
-    assert record.group is not None
     assert record.group.tolist() == [None] * 1500 + ["late"]
     name = "feature_b" if wide else "confidence"
     path = put("l.jsonl", LONG * 1500 + json.dumps({"prediction": 1, name: 0.5}) + "\n")
@@ -171,7 +168,6 @@ def test_a_verdict_is_no_probability_but_may_be_a_feature(tmp_path: Path) -> Non
     lists = pa.table({"prediction": [0, 1, 0], "features": [[True, False], [False, True], [True, False]]})
     for data in (tmp_path / "a.npz", wide, lists, {"prediction": [0, 1, 0], "features": P > 0.5}):
         features = read_predictions(data).features
-        assert features is not None
         assert features.tolist() == [[1, 0], [0, 1], [1, 0]]
 
 
@@ -181,7 +177,6 @@ def test_arrays_of_another_byte_order(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", **given)
     for record in (read_predictions(given), read_predictions(tmp_path / "a.npz"), Predictions.from_arrays(**given)):
         assert told(record) == [0, 1, 1]
-        assert record.probabilities is not None
         assert record.probabilities.tolist() == P.tolist()
         assert record.probabilities.dtype.isnative
 
@@ -224,7 +219,6 @@ SEMICOLONS = {
 def test_decimal_commas(put: Put, rows: str, delimiter: str) -> None:
     text = f"prob_0;prob_1;label\n{rows}".replace(";", delimiter)
     record = read_predictions(put("s.csv", text))
-    assert record.probabilities is not None
     assert record.probabilities[0].tolist() == [1, 0]
     assert record.probabilities[-1].tolist() in ([0.5, 0.5], [0.95, 0.05])
     assert told(record)[-2:] == [0, 1]
@@ -283,7 +277,6 @@ def test_a_feature_may_be_an_indicator_in_every_format(tmp_path: Path, form: str
     else:
         data = table.to_pandas()
     found = read_predictions(data)
-    assert found.features is not None
     assert found.features.tolist() == [[1], [0], [1]]
 
 

@@ -77,7 +77,6 @@ def test_features_are_those_of_plain_numpy(reference: str) -> None:
     record = source.read()
     assert record.names["feature"][:5] == ("colour=blue", "colour=green", "colour: other", "colour: missing", "age")
     features = record.features
-    assert features is not None
     rows = [cells(i) for i in range(ROWS)]
     colours = np.array([row[3] for row in rows])
     ages = np.array([float(row[2] or "nan") for row in rows])
@@ -107,7 +106,6 @@ def test_unseen_values_are_other_and_the_order_of_columns_and_the_format_say_not
         {"colour": ["purple", "blue", None], "age": [30.0, np.nan, 20.5], "prediction": [0, 1, 1]},
     ):
         _, found = with_features([as_source(reference)], as_source(target), "colour,age")
-        assert found is not None
         read_.append(found.read().features)
     assert read_[0] is not None
     assert read_[0][0, 2] == 1
@@ -146,7 +144,6 @@ def test_cells_of_another_type_are_one_line_with_file_row_and_column(
     rows[1][HEADER.split(",").index(column)] = cell
     path = write(folder / f"bad_{column}_{cell}.csv", rows)
     _, target = with_features([as_source(reference)], as_source(path), "age,member,colour")
-    assert target is not None
     with pytest.raises(InputError, match=r"^[^\n]*$") as told:
         target.read()
     assert str(told.value).startswith(f"{path}: {says}")
@@ -156,7 +153,6 @@ def test_numbers_where_the_reference_has_names_are_an_error(folder: Path, refere
     rows = [[*row[:3], str(i), *row[4:]] for i, row in enumerate(cells(i) for i in range(4))]
     path = write(folder / "codes.csv", rows)
     _, target = with_features([as_source(reference)], as_source(path), "colour")
-    assert target is not None
     with pytest.raises(InputError, match=r"column colour: expected categories such as 'red', 'blue'.*got 0"):
         target.read()
 
@@ -166,8 +162,6 @@ def test_a_column_that_the_target_lacks_is_named_with_its_file(folder: Path, ref
     with pytest.raises(InputError, match=rf"{path}: column age: expected the column, which is one of the features"):
         with_features([as_source(reference)], as_source(path), "age,colour")
     _, target = with_features([as_source(reference)], as_source(path), "auto")
-    assert target is not None
-    assert target.encoding is not None
     assert [user.name for user in target.encoding.users] == ["colour"]
     assert target.encoding.left_out["age"] == f"{path} has none"
 
@@ -188,5 +182,4 @@ def test_rare_values_share_one_feature_and_the_width_is_bounded() -> None:
     data = {f"c{k}": rng.integers(0, 400, 600).astype(str).tolist() for k in range(12)}
     source = as_source({"prediction": [0, 1] * 300, **data})
     found = with_features([source], None, "auto")[0][0].encoding
-    assert found is not None
     assert found.width <= 60

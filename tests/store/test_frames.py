@@ -23,8 +23,6 @@ WIDE = {"prob_a": [0.9, 0.2], "prob_b": [0.1, 0.8], "label": ["a", None], "age":
 
 def read(data: Any, **options: Any) -> tuple[Any, Any]:
     record = read_predictions(data, **options)
-    assert record.label is not None
-    assert record.probabilities is not None
     assert record.probabilities.tolist() == ROWS
     return record.label.tolist(), record.columns["age"].tolist() if record.columns else None
 
@@ -46,12 +44,10 @@ def test_pandas_kinds() -> None:
     ] == [1, 0]
     frame = pd.DataFrame({"prediction": [1, 2], "label": [1.0, np.nan]}, index=["x", "y"])
     record = read_predictions(frame)
-    assert record.label is not None
     assert record.label.tolist() == [0, -1]
     nullable = read_predictions(
         pd.DataFrame({"confidence": [0.1, 0.2], "correct": pd.array([True, None], dtype="boolean")})
     )
-    assert nullable.correct is not None
     assert nullable.correct.tolist() == [1, -1]
 
 
@@ -70,9 +66,7 @@ def test_mapping_of_arrays_has_the_axes_of_npz() -> None:
     }  # fmt: skip
     record = read_predictions(data, extra_columns=["weight"])
     assert record.classes == ("a", "b")
-    assert record.members is not None
     assert record.members.tolist() == [[0, 1], [1, 1], [1, 0]]
-    assert record.label is not None
     assert record.label.tolist() == [0, -1]
 
 
@@ -101,11 +95,8 @@ def test_sources_and_records_pass_through() -> None:
     assert as_source(source) is source
     assert source.read() is record
     turned = as_source(source, classes=["b", "a"]).read()
-    assert turned.probabilities is not None
-    assert turned.label is not None
     assert (turned.probabilities.tolist(), turned.label.tolist()) == ([[0.1, 0.9], [0.8, 0.2]], [1, 0])
     again = as_source(as_source(pa.table(WIDE)), classes=["b", "a"]).read()
-    assert again.probabilities is not None
     assert again.probabilities.tolist() == [[0.1, 0.9], [0.8, 0.2]]
     with pytest.raises(InputError, match="no class 'c'"):
         as_source(record, classes=["a", "c"])

@@ -90,9 +90,7 @@ def test_it_is_written_and_read(form: str, tmp_path: Path) -> None:
 def test_it_is_read_from_tables(make: Callable[[Any], Any]) -> None:
     found = as_source(make({"prediction": [0, 1], "delays": [[0.5], [1.0, 2.0]], "seconds": [1, 2]})).read()
     assert isinstance(found, Wider)
-    assert found.delays is not None
     assert found.delays.lengths.tolist() == [1, 2]
-    assert found.seconds is not None
     assert found.seconds.tolist() == [1, 2]
 
 

@@ -27,7 +27,6 @@ LINES = '{"prob_cat":0.9,"prob_dog":0.1,"label":"cat"}\r\n'
 
 def labels(record: Predictions) -> list[int | str | None]:
     assert record.label is not None
-    assert record.classes is not None
     return [record.classes[i] if i >= 0 else None for i in record.label]
 
 
@@ -57,7 +56,6 @@ def test_text_files_people_have(put: Put, name: str, content: str | bytes) -> No
     record = read_predictions(put(name, content))
     assert record.classes == ("cat", "dog")
     assert labels(record) == ["cat", None]
-    assert record.probabilities is not None
     assert record.probabilities.tolist() == [[0.9, 0.1], [0.4, 0.6]]
 
 
@@ -77,7 +75,6 @@ def test_whole_floats_are_integers(tmp_path: Path, put: Put) -> None:
 
 def test_truth_as_people_write_it(put: Put) -> None:
     record = read_predictions(put("a.csv", "confidence,correct\n0.5,True\n0.5,no\n0.5,\n0.5,1\n0.5, false\n"))
-    assert record.correct is not None
     assert record.correct.tolist() == [1, 0, -1, 1, 0]
 
 
@@ -103,7 +100,6 @@ def test_mapping_and_further_columns(put: Put) -> None:
 def test_type_of_a_further_column_does_not_depend_on_the_batch(put: Put) -> None:
     path = put("a.csv", "confidence,group\n" + "0.5,1\n" * 300_000 + "0.5,x\n")
     batch = next(open_predictions(path).batches(rows=10))
-    assert batch.group is not None
     assert batch.group.tolist() == ["1"] * 10
 
 
@@ -141,7 +137,6 @@ def test_jsonl_of_many_blocks(tmp_path: Path) -> None:
     path = tmp_path / "p.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
     record = read_predictions(path)
-    assert record.correct is not None
     assert record.rows == 120_000
     assert (record.correct[-1], int((record.correct < 0).sum())) == (1, 119_999)
     with path.open("a") as file:
@@ -163,8 +158,6 @@ def test_npz_packed_and_in_column_order(tmp_path: Path) -> None:
     np.savez(tmp_path / "c.npz", prob_0=probabilities[:, 0], prob_1=probabilities[:, 1], members=members)
     for name in "abc":
         record = Predictions.concat(list(open_predictions(tmp_path / f"{name}.npz").batches(rows=2)))
-        assert record.probabilities is not None
-        assert record.members is not None
         assert record.probabilities.tolist() == probabilities.tolist()
         assert record.members.tolist() == members.tolist()
 
@@ -172,7 +165,6 @@ def test_npz_packed_and_in_column_order(tmp_path: Path) -> None:
 def test_npz_padded_log_probabilities(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", token_logprobs=[[-1.0, np.nan], [-2.0, -3.0], [np.nan, np.nan]], correct=[1, 0, 1])
     ragged = read_predictions(tmp_path / "a.npz").token_logprobs
-    assert ragged is not None
     assert ragged.lengths.tolist() == [1, 2, 0]
 
 
@@ -200,13 +192,9 @@ def test_types_that_other_tools_write(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "p.parquet")
     record = read_predictions(tmp_path / "p.parquet")
     assert labels(record) == [1, None]
-    assert record.probabilities is not None
     assert record.probabilities.dtype == np.float32
-    assert record.members is not None
     assert record.members.tolist() == [[0, 1], [1, 1]]
-    assert record.confidence is not None
     assert record.confidence.tolist() == [0.5, 1]
-    assert record.time is not None
     assert str(record.time[0]) == "2026-01-01T00:00:00.000000"
 
 

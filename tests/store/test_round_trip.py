@@ -85,7 +85,6 @@ def test_parts_of_a_file_are_ranges_of_row_groups(tmp_path: Path) -> None:
         assert len(parts) == 4
         assert [next(part.batches()).first_row for part in parts] == [0, 270, 540, 810]
         whole = Predictions.concat([b for part in parts for b in part.batches()])
-        assert whole.label is not None
         assert whole.label.tolist() == label.tolist()
     assert len(as_source(table).parts(target_rows=250)) == 4
     for part in as_source(table).parts(target_rows=250):
@@ -156,7 +155,6 @@ def test_any_record_comes_back(record: Predictions) -> None:
 @given(record=records(), order=st.randoms())
 @settings(max_examples=20)
 def test_classes_are_matched_by_name(record: Predictions, order: Any) -> None:
-    assert record.classes is not None
     assert record.probabilities is not None
     if record.classes == tuple(range(len(record.classes))):
         return  # counted classes are a list, whose order nothing tells
@@ -166,7 +164,6 @@ def test_classes_are_matched_by_name(record: Predictions, order: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for form in FORMATS:
             read = read_predictions(write_predictions(record, Path(folder) / f"p.{form}"), classes=classes)
-            assert read.probabilities is not None
             assert read.probabilities.tolist() == record.probabilities[:, shuffled].tolist()
             if record.label is not None and read.label is not None:
                 assert [classes[i] if i >= 0 else None for i in read.label] == [

@@ -119,7 +119,6 @@ def test_rounding_is_forgiven_and_nothing_else(classes: int, digits: int, single
     if digits == 1 or gap.max() > 0.1:
         return
     record = Predictions.from_probabilities(rounded)
-    assert record.probabilities is not None
     assert np.abs(record.probabilities.sum(axis=1) - 1).max() <= 1e-3 + 1e-6
     assert (record.probabilities.argmax(axis=1) == rounded.argmax(axis=1)).all()
     kept = gap <= 1e-3

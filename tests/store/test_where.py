@@ -504,7 +504,6 @@ def test_a_run_folder_tells_conditions_apart(tmp_path: Path) -> None:
 
     def read() -> tuple[int, int]:
         found = read_manifest(tmp_path / "run")
-        assert found is not None
         return found["read"], found["done"]
 
     for where, fresh in (([], 10), (["age > 50"], 10), (["age > 51"], 10), (["day < 2026-11-04"], 3)):
@@ -653,7 +652,6 @@ def test_a_comparison_is_that_of_files_with_these_rows_alone(labels_apart: bool,
 
 def test_a_backtest_is_that_of_a_file_with_these_rows_alone(tmp_path: Path) -> None:
     record = example_record(600, seed=2)
-    assert record.probabilities is not None
     site = np.arange(600) % 3
     data = {"probabilities": list(record.probabilities), "label": record.label, "site": site}
     every, some = tmp_path / "all.parquet", tmp_path / "some.parquet"
