@@ -85,6 +85,7 @@ FILES: list[tuple[str, str | bytes, int | None, str | None, str]] = [
     ("missing.jsonl", '{"probabilities": [0.9, 0.1]}\n{"label": 0}\n', 2, "probabilities", "got null"),
     ("lengths.jsonl", '{"probabilities": [0.9, 0.1]}\n{"probabilities": [1]}\n', 2, "probabilities", "2 entries"),
     ("inner.jsonl", '{"probabilities": [0.9, 0.1]}\n{"probabilities": [1, "x"]}\n', 2, "probabilities", "numbers"),
+    ("uneven.jsonl", '{"member_probabilities": [[], [1]]}\n', 1, "member_probabilities", "a list of 0 entries"),
     ("nan.jsonl", '{"confidence": 0.5}\n{"confidence": NaN}\n', 2, "confidence", "a finite number, got nan"),
 ]  # fmt: skip
 

@@ -109,15 +109,6 @@ def lone_cell(value: int | str | None) -> Any:
     return pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, len(text)], np.int32)), pa.py_buffer(text))
 
 
-def text_cells(array: Any) -> Array:
-    """Strings as objects, null as None."""
-    if pt.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    if pt.is_integer(array.type) or pt.is_floating(array.type) or pt.is_boolean(array.type):
-        array = array.cast(pa.string())
-    return _objects(array)
-
-
 def _objects(array: Any) -> Array:
     if pt.is_string(array.type) or pt.is_large_string(array.type):
         codes, distinct = coded_cells(array)
@@ -319,8 +310,10 @@ def field(
                 return ragged_lists(array, column)
             case "time":
                 return time_cells(array, column)
-            case "text":
-                return text_cells(array)
+            case "text":  # strings as objects, null as None
+                array = array.dictionary_decode() if pt.is_dictionary(array.type) else array
+                numeric = pt.is_integer(array.type) or pt.is_floating(array.type) or pt.is_boolean(array.type)
+                return _objects(array.cast(pa.string()) if numeric else array)
         return any_cells(array, column)
 
     arrays = [plain(batch.column(name)) for name in feed.columns]
@@ -441,23 +434,18 @@ def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True
             coded = blank_is_null and kind in ("class", "classes") and flat.dtype.kind == "U"
             cells = pa.array(flat, mask=flat == "" if coded else None, from_pandas=nan_is_null)
     except (pa.ArrowException, ValueError, TypeError) as error:
-        raise _odd_cell(flat, column, str(error), max(flat.size // max(len(values), 1), 1)) from None
+        full = [(i, cell) for i, cell in enumerate(flat.tolist()) if cell is not None and cell == cell]
+        odd = next((one for one in full if isinstance(one[1], str) != isinstance(full[0][1], str)), None)
+        got, remedy, row = str(error)[:120], "convert the array", None
+        if odd is not None:  # the first cell whose type is not that of the cells before
+            got, remedy = f"{full[0][1]!r} and {odd[1]!r}", "make them one type"
+            row = odd[0] // max(flat.size // max(len(values), 1), 1) + 1
+        raise InputError("values of one type", got=got, column=column, remedy=remedy, row=row) from None
     for size in reversed(values.shape[1:]):
         if size == 0:
             return pa.array([[]] * len(values))
         cells = pa.FixedSizeListArray.from_arrays(cells, size)
     return cells
-
-
-def _odd_cell(flat: Array, column: str, reason: str, per_row: int) -> InputError:
-    """The error that names the first cell whose type is not that of the cells before."""
-    cells = flat.tolist()
-    full = [i for i, cell in enumerate(cells) if cell is not None and cell == cell]
-    odd = next((i for i in full if isinstance(cells[i], str) != isinstance(cells[full[0]], str)), None)
-    if odd is None:
-        return InputError("values of one type", got=reason[:120], remedy="convert the array", column=column)
-    got = f"{cells[full[0]]!r} and {cells[odd]!r}"
-    return InputError("values of one type", got=got, column=column, remedy="make them one type", row=odd // per_row + 1)
 
 
 def table_of(arrays: Mapping[str, Any], layout: Layout) -> Any:

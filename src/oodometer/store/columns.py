@@ -117,11 +117,6 @@ class Feed:
         return FIELDS[self.field].of_classes and self.suffixes is not None and len(self.suffixes) == 1
 
     @cached_property
-    def prefix(self) -> str:
-        """What the names of its wide columns begin with."""
-        return FIELDS[self.field].prefix or ""
-
-    @cached_property
     def names(self) -> tuple[str, ...] | None:
         """Names along the axis, None where they only count from 0."""
         if self.suffixes is None or self.suffixes == tuple(map(str, range(len(self.suffixes)))):
@@ -132,12 +127,6 @@ class Feed:
         """The same wide columns in another order."""
         suffixes = self.suffixes or ()
         return replace(self, columns=tuple(self.columns[i] for i in order), suffixes=tuple(suffixes[i] for i in order))
-
-    def counted(self) -> Feed:
-        """The same; wide columns that count from 0 in any order are put into theirs, as the entries of a list are."""
-        order = {suffix: i for i, suffix in enumerate(self.suffixes or ())}
-        wanted = [str(i) for i in range(len(order))]
-        return self.ordered([order[name] for name in wanted]) if order.keys() == set(wanted) else self
 
 
 @dataclass(frozen=True)
@@ -189,8 +178,12 @@ class Layout:
                 expected = f"one of the column {feeds[field].columns[0]} and columns {prefix}<name>"
                 remedy = "drop the one that is not meant"
                 raise InputError(expected, got="both", file=file, remedy=remedy, column=pairs[0][0])
-            feed = Feed(field, FIELDS[field].cell, tuple(raw for raw, _ in pairs), tuple(suffix for _, suffix in pairs))
-            feeds[field] = feed if FIELDS[field].of_classes else feed.counted()
+            counts = {suffix: raw for raw, suffix in pairs}
+            wanted = [str(i) for i in range(len(pairs))]  # those that count from 0 are put into order, as lists are
+            if not FIELDS[field].of_classes and counts.keys() == set(wanted):
+                pairs = [(counts[suffix], suffix) for suffix in wanted]
+            raws, suffixes = zip(*pairs, strict=True)
+            feeds[field] = Feed(field, FIELDS[field].cell, raws, suffixes)
         where = dict(zip(ours, columns, strict=True)) | {c: c for c in columns}
         missing = [name for name in extra if name not in where]
         if missing:
@@ -263,7 +256,10 @@ class Layout:
             unknown = [name for name in columns if name not in set(names)]
             if absent:
                 expected = f"a column for each of the {len(names)} classes ({shown(names)})"
-                remedy, column = "add the column, or use the same classes in every file", feed.prefix + absent[0]
+                remedy, column = (
+                    "add the column, or use the same classes in every file",
+                    (FIELDS[feed.field].prefix or "") + absent[0],
+                )
                 raise InputError(expected, got="no such column", remedy=remedy, file=file, column=column)
             if unknown:
                 expected = f"columns for the {len(names)} known classes ({shown(names)})"
@@ -312,7 +308,7 @@ class Layout:
             suffix = cell.removesuffix("]")
             columns = dict(zip(feed.suffixes, feed.columns, strict=True))
             by_position = feed.columns[int(suffix)] if suffix.isdigit() and int(suffix) < len(feed.columns) else None
-            error.column = columns.get(suffix) or by_position or f"{feed.prefix}*"
+            error.column = columns.get(suffix) or by_position or f"{FIELDS[field].prefix}*"
         return error.at()
 
 

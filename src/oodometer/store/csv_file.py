@@ -281,8 +281,11 @@ class CsvReader(TextReader):
                     if kind in _LISTS:
                         lists = _lists(piece.column(number), kind, name, self.file, done)
                         piece = piece.set_column(number, name, lists)
-                    elif self.comma and kind in ("class", "truth"):
-                        piece = piece.set_column(number, name, _with_points(piece.column(number)))
+                    elif self.comma and kind in ("class", "truth"):  # 1,0 is 1.0 in other files
+                        cells = piece.column(number)
+                        texts = [None if t is None else _WHOLE.sub(r"\1.0", t) for t in cells.dictionary.to_pylist()]
+                        pointed = pa.array(texts, pa.string()).take(cells.indices).dictionary_encode()
+                        piece = piece.set_column(number, name, pointed)
                 yield piece
                 done += piece.num_rows
 
@@ -335,12 +338,6 @@ class CsvReader(TextReader):
         if name not in self.loose:
             self.loose[name] = pa.type_for_alias(self.type_of(name))
         return self.loose[name]
-
-
-def _with_points(cells: Any) -> Any:
-    """Whole numbers that were written with a decimal comma, 1,0, as other files have them, 1.0."""
-    texts = pa.array([None if t is None else _WHOLE.sub(r"\1.0", t) for t in cells.dictionary.to_pylist()], pa.string())
-    return texts.take(cells.indices).dictionary_encode()
 
 
 def _lists(cells: Any, kind: Kind, column: str, file: str, done: int) -> Any:

@@ -298,57 +298,54 @@ class KnownFiles:
     """Facts about files, plain values by name, in one file of JSON; those of another version count as unknown."""
 
     def __init__(self, path: Path | None = None) -> None:
-        self._path = path
-        self._before: dict[str, dict[str, Any]] = {}
         if path is not None and path.exists() and not path.is_file():
             raise UsageError(f"{path} is a folder, pipe or device; remove it")
-        if path is not None and (facts := read_artifact(path, f"files {__version__}", warn=False)) is not None:
-            self._before = facts
+        self._path, self._changed = path, False
+        self._before: dict[str, dict[str, Any]] = {}
+        if path is not None:
+            self._before = read_artifact(path, f"files {__version__}", warn=False) or {}
         self._now: dict[str, dict[str, Any]] = {}
-        self._marks: dict[str, str] = {}
-        self._changed = False
+
+    def _facts(self, path: str, stamp: Stamp | None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What is known of a file with this content: what was used or found by now, and before.
+
+        ``mark`` tells the content from another of the same name, size and time: a hash where the file is small, made
+        anew when the system's own time of change is another, else that time; none for object stores.
+        """
+        if self._path is None or stamp is None:
+            return {}, {}
+        key = f"{path if is_remote(path) else os.path.abspath(path)}\n{stamp.size} {stamp.changed}"
+        if key not in self._now:
+            before, facts = self._before.get(key, {}), self._now.setdefault(key, {})
+            if not is_remote(path):
+                try:
+                    changed = mark = str(os.stat(path).st_ctime_ns)
+                    if stamp.size <= _SMALL:
+                        unread = before.get("changed") != changed or os.name != "posix"
+                        mark = content_of(path) if unread else before["mark"]
+                    self._changed |= before.get("changed") != changed
+                    facts.update(changed=changed, mark=mark)
+                except OSError:  # told by whoever reads it
+                    pass
+            if before.get("mark") != facts.get("mark"):
+                self._before.pop(key, None)
+        return self._now[key], self._before.get(key, {})
 
     def mark(self, path: str, stamp: Stamp | None) -> str:
-        """What tells a file's content from another of the same name, size and time: a hash where it is small, made anew
-        when the system's own time of change is another, else that time. Empty outside of a run folder, and for object
-        stores.
-        """
-        if self._path is None or stamp is None or is_remote(path):
-            return ""
-        key = _key(path, stamp)
-        if key not in self._marks:
-            before = self._before.get(key, {})
-            try:
-                changed = mark = str(os.stat(path).st_ctime_ns)
-                if stamp.size <= _SMALL:
-                    unread = before.get("changed") != changed or os.name != "posix"
-                    mark = content_of(path) if unread else before["mark"]
-            except OSError:  # told by whoever reads it
-                return ""
-            if before.get("mark") != mark:
-                self._before.pop(key, None)
-            self._marks[key] = mark
-            self._changed |= before.get("changed") != changed
-            self._now.setdefault(key, {}).update(changed=changed, mark=mark)
-        return self._marks[key]
+        """What tells a file's content from another; empty outside of a run folder, and for an object store."""
+        return str(self._facts(path, stamp)[0].get("mark", ""))
 
     def get(self, path: str, stamp: Stamp | None, name: str) -> Any:
         """What is known; None where nothing is, and outside of a run folder."""
-        if stamp is None or self._path is None:
-            return None
-        key, _ = _key(path, stamp), self.mark(path, stamp)
-        value = self._now.get(key, {}).get(name)
-        if value is None:
-            value = self._before.get(key, {}).get(name)
-            if value is not None:
-                self._now.setdefault(key, {})[name] = value
-        return value
+        now, before = self._facts(path, stamp)
+        if name not in now and name in before:
+            now[name] = before[name]
+        return now.get(name)
 
     def put(self, path: str, stamp: Stamp | None, name: str, value: Any) -> None:
         """Remember a plain value, or what a function gives; nothing outside of a run folder."""
         if stamp is not None and self._path is not None:
-            self.mark(path, stamp)
-            self._now.setdefault(_key(path, stamp), {})[name] = value() if callable(value) else value
+            self._facts(path, stamp)[0][name] = value() if callable(value) else value
             self._changed = True
 
     def save(self) -> None:
@@ -376,8 +373,3 @@ def knowing(path: Path) -> Iterator[KnownFiles]:
         known.save()
     finally:
         _CURRENT.reset(token)
-
-
-def _key(path: str, stamp: Stamp) -> str:
-    name = path if is_remote(path) else os.path.abspath(path)
-    return f"{name}\n{stamp.size} {stamp.changed}"

@@ -188,21 +188,17 @@ def _of_frame(data: Any) -> Any:
                 table = table.append_column(name, pa.array(index[name]))
         return table
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise _odd_column(frame, str(error)) from None
-
-
-def _odd_column(frame: Any, reason: str) -> InputError:
-    """The error that names the column of mixed types that a frame could not hand over, and its first odd cell."""
-    named = re.search(r"failed for column (.+?) with type", reason)
-    column = named[1] if named else None
-    if column is not None and column in frame.columns:
-        full = [(i, cell) for i, cell in enumerate(frame[column].to_list(), 1) if cell is not None and cell == cell]
+        reason = str(error)
+        named = re.search(r"failed for column (.+?) with type", reason)
+        column = named[1] if named else None
+        cells = frame[column].to_list() if column is not None and column in frame.columns else []
+        full = [(row, cell) for row, cell in enumerate(cells, 1) if cell is not None and cell == cell]
         for row, cell in full:
             if type(cell) is not type(full[0][1]):
                 got, remedy = f"{full[0][1]!r} and {cell!r}", "make them one type"
-                return InputError("cells of one type", got=got, row=row, column=column, remedy=remedy)
-    expected = "a frame of numbers, strings and lists"
-    return InputError(expected, got=reason[:160], column=column, remedy="convert the column")
+                raise InputError("cells of one type", got=got, row=row, column=column, remedy=remedy) from None
+        expected = "a frame of numbers, strings and lists"
+        raise InputError(expected, got=reason[:160], column=column, remedy="convert the column") from None
 
 
 def without_spool_name(message: str) -> str:

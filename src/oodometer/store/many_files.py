@@ -263,7 +263,16 @@ def _warn_of_two(opened: Sequence[tuple[Reader, Any]], folders: Sequence[Mapping
             cells = next(iter(reader.tables({name: "raw"}, 1024))).column(name).to_pylist()
         except (InputError, StopIteration):  # told when it is read
             return None
-        return next((repr(str(cell)) for cell in cells if cell is not None and not _agree(str(cell), str(value))), None)
+        for cell in (str(cell) for cell in cells if cell is not None):
+            if cell.startswith(str(value)) and (cell == str(value) or len(str(value)) >= len("2026-11-24")):
+                continue  # as the folder says, or a time on that day
+            try:
+                if float(cell) == float(value):
+                    continue  # in other letters of a number
+            except (TypeError, ValueError):
+                pass
+            return repr(cell)
+        return None
 
     wrong = [(*entry, cell) for entry, cell in zip(both, _in_threads(other, both), strict=True) if cell is not None]
     if wrong:
@@ -271,13 +280,3 @@ def _warn_of_two(opened: Sequence[tuple[Reader, Any]], folders: Sequence[Mapping
         more = f" (so do {len(wrong) - 1} more files)" if len(wrong) > 1 else ""
         told = f"the folder says {name}={value} and the column {name} says {cell}{more}; the column counts"
         warnings.warn(f"{reader.file}: {told}", stacklevel=2)
-
-
-def _agree(cell: str, folder: str) -> bool:
-    """Whether a cell says what its folder does: in other letters of a number, or as a time on that day."""
-    if cell == folder or (len(folder) >= len("2026-11-24") and cell.startswith(folder)):
-        return True
-    try:
-        return float(cell) == float(folder)
-    except ValueError:
-        return False

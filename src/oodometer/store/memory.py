@@ -73,9 +73,8 @@ class InPlace:
         if whole is None or start < 0 or stop > len(whole):
             return batch
         piece = whole.slice(start, stop)
-        for key in ("top", "verdicts"):
-            if key in whole._cache and key in batch._cache and key not in piece._cache:
-                piece._cache[key] = whole._cache[key][start:stop]
+        if "verdicts" in whole._cache and "verdicts" in batch._cache:
+            piece._cache["verdicts"] = whole._cache["verdicts"][start:stop]
         targets, values = _arrays(piece), _arrays(batch)
         if targets.keys() != values.keys():
             return batch

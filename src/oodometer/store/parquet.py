@@ -85,16 +85,12 @@ class ParquetReader(Reader):
             with _opened(self.file) as file:
                 meta, schema = file.metadata, file.schema_arrow
                 numbers = {meta.schema.column(i).path: i for i in range(meta.num_columns)}
-                decidable = [
-                    (numbers[condition.column], kind, condition)
-                    for condition in where
-                    if condition.column in numbers and _may_ask(condition, kind := schema.field(condition.column).type)
-                ]
+                asked = [(numbers[c.column], schema.field(c.column).type, c) for c in where if c.column in numbers]
                 groups = [meta.row_group(self.start + n) for n in range(len(self.groups))]
                 left = {
                     n
                     for n, group in enumerate(groups)
-                    if all(_may_match(group.column(at), kind, condition) for at, kind, condition in decidable)
+                    if all(_may_match(group.column(at), kind, condition) for at, kind, condition in asked)
                 }
         rows = self.groups
         return [
@@ -121,23 +117,17 @@ def _opened(path: str) -> Any:
     return file
 
 
-def _may_ask(condition: Condition, kind: Any) -> bool:
-    """Whether the smallest and the largest cell of a group tell of a condition: cells are compared as they are kept."""
-    if condition.kind == "truth":
-        return False
-    if condition.sign == "not_equal":
-        return bool(pt.is_integer(kind))  # NaN, which is unequal, is in no statistics, and texts may be cut off there
+def _may_match(chunk: Any, kind: Any, condition: Condition) -> bool:
+    """Whether by its smallest and largest cell a condition may hold of a cell in a column of a row group."""
     times = pt.is_timestamp(kind) or pt.is_date(kind)
     # texts that are dates, true or false are not compared as they are kept
     texts = (pt.is_string(kind) or pt.is_large_string(kind)) and condition.kind != "time"
     texts = texts and not any(v.time is not None or v.text.lower() in ("true", "false") for v in condition.values)
-    return bool(times or texts or pt.is_integer(kind) or pt.is_float32(kind) or pt.is_float64(kind))
-
-
-def _may_match(chunk: Any, kind: Any, condition: Condition) -> bool:
-    """Whether a condition may hold of a cell in a column of a row group."""
+    told = times or texts or pt.is_integer(kind) or pt.is_float32(kind) or pt.is_float64(kind)
+    if condition.sign == "not_equal":
+        told = pt.is_integer(kind)  # NaN, which is unequal, is in no statistics, and texts may be cut off there
     statistics = chunk.statistics
-    if statistics is None or not statistics.has_min_max:
+    if condition.kind == "truth" or not told or statistics is None or not statistics.has_min_max:
         return True
     try:
         ends = pa.array([statistics.min, statistics.max], kind)
@@ -145,11 +135,10 @@ def _may_match(chunk: Any, kind: Any, condition: Condition) -> bool:
             return True
         if condition.sign not in ("equal", "is_in"):
             return bool(matches(ends, condition).any())
-        single = [replace(condition, values=(value,)) for value in condition.values]
         return any(
-            matches(ends, replace(condition, sign="less_equal"))[0]
-            and matches(ends, replace(condition, sign="greater_equal"))[1]
-            for condition in single
+            matches(ends, replace(condition, values=(value,), sign="less_equal"))[0]
+            and matches(ends, replace(condition, values=(value,), sign="greater_equal"))[1]
+            for value in condition.values
         )
     except (OodometerError, pa.ArrowException, ValueError, TypeError, OverflowError):
         return True  # what is wrong with it is told when the cells are compared

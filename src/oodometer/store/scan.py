@@ -242,7 +242,8 @@ class Piece:
             yield
         except Exception as error:
             fault = explained(error, self.file, self.reader.form)
-            offset = 0 if fault.row is None else int(places[fault.row - 1]) + 1 - fault.row
+            at = 0 if fault.row is None else min(fault.row, len(places)) - 1
+            offset = 0 if fault.row is None else int(places[at]) - at
             raise fault.at(file=self.file, row_offset=offset) from None
 
     def count(self) -> int:

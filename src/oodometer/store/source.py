@@ -368,7 +368,7 @@ class ReaderSource(Source):
                             values, size = flat_list(plain(batch.column(name)).slice(0, 1), name)
                             out[feed.field] = size
                             if feed.kind == "nested":  # the inner lists have one entry a class
-                                out["classes"] = flat_list(values, name)[1] if size else 0
+                                out["classes"] = flat_list(values, name, None, size)[1] if size else 0
                     return out
         return out
 
@@ -735,10 +735,6 @@ class RawTable:
             yield batch.select(list(kinds))
         if self._stamp is not None and self.file is not None:
             self._stamp.verify(self.file)
-
-    def missing(self, wanted: Iterable[str]) -> list[str]:
-        """Which of some columns are not there."""
-        return [name for name in wanted if name not in self.columns]
 
 
 def open_table(data: Any, names: Iterable[str] = ()) -> RawTable:
