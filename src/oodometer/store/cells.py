@@ -138,33 +138,30 @@ def time_cells(array: Any, column: str) -> Array:
     if pt.is_dictionary(array.type):
         array = array.dictionary_decode()
     if pt.is_string(array.type) or pt.is_large_string(array.type):
-        array = _parsed(array, column)
+        import pyarrow.compute as pc
+
+        array = pc.utf8_trim_whitespace(array)
+        for kind in (pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
+            try:
+                array = array.cast(kind)
+                break
+            except pa.ArrowInvalid:
+                continue
+        else:  # some cell is none, or has a zone and others have not
+            zoned = bool(re.search(r"(Z|[+-]\d\d:?\d\d)$", array.drop_null()[0].as_py()))
+            expected = "a timestamp" + (" with a zone, as in the first row" if zoned else "")
+            for row, cell in enumerate(array, start=1):
+                try:
+                    cell.cast(pa.timestamp("us", tz="UTC") if zoned else pa.timestamp("us"))
+                except pa.ArrowInvalid:
+                    got = repr(cell.as_py())
+                    raise InputError(expected, got=got, row=row, remedy=_ISO_REMEDY, column=column) from None
     if pt.is_null(array.type):
         return np.full(len(array), "NaT", dtype="datetime64[us]")
     if not (pt.is_timestamp(array.type) or pt.is_date(array.type)):
         raise wrong_type(array, column, "timestamps", _ISO_REMEDY)
     array = array.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
     return numbers_of(array, np.iinfo(np.int64).min).view("datetime64[us]")  # the smallest is NaT
-
-
-def _parsed(array: Any, column: str) -> Any:
-    import pyarrow.compute as pc
-
-    array = pc.utf8_trim_whitespace(array)
-    for kind in (pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
-        try:
-            return array.cast(kind)
-        except pa.ArrowInvalid:
-            continue
-    zoned = bool(re.search(r"(Z|[+-]\d\d:?\d\d)$", array.drop_null()[0].as_py()))
-    kind = pa.timestamp("us", tz="UTC") if zoned else pa.timestamp("us")
-    for row, cell in enumerate(array, start=1):
-        try:
-            cell.cast(kind)
-        except pa.ArrowInvalid:
-            expected = "a timestamp" + (" with a zone, as in the first row" if zoned else "")
-            raise InputError(expected, got=repr(cell.as_py()), row=row, remedy=_ISO_REMEDY, column=column) from None
-    return array  # not reached: some cell did not parse
 
 
 def flat_list(array: Any, column: str, width: int | None = None, per_row: int = 1) -> tuple[Any, int]:
@@ -250,26 +247,6 @@ def _class_of(value: Any, text: bool, names: frozenset[str]) -> Any:
     return whole[1] if whole and bare not in names else bare
 
 
-def class_cells(
-    array: Any, column: str, classes: ClassNames | None, text: bool, per_row: int, field: str, others: bool
-) -> Coded:
-    """Classes as positions among those known, those of a ``field``; with ``others`` labels may be of further ones."""
-    names: ClassNames = classes or ()
-    noted: dict[str, int] = {}
-    if pt.is_integer(array.type) and not array.null_count and not others:
-        values: Any = numbers_of(array)
-    else:
-        values = dictionary(array, column, text, frozenset(map(str, names)), per_row)
-    if field == "label" and isinstance(values, Coded):
-        values, noted = label_codes(values, names, others)
-    try:
-        return Coded(encode(values, names, column, field), names, noted)
-    except InputError as error:
-        if error.row is not None:
-            error.row = (error.row - 1) // per_row + 1
-        raise error.at() from None
-
-
 def truth_cells(array: Any, column: str, per_row: int = 1) -> Array:
     """Verdicts as 1, 0 and NaN for unknown, which is what `truth_values` takes."""
     if pt.is_null(array.type):
@@ -298,12 +275,28 @@ def field(
     """One field's array; rows in errors count from the batch's start. ``others``: labels may be of unknown classes."""
     label = feed.field if feed.kind == "class" and not feed.wide else ""
 
+    def classes_of(array: Any, column: str, per_row: int) -> Coded:
+        further = others and label == "label"
+        noted: dict[str, int] = {}
+        if pt.is_integer(array.type) and not array.null_count and not further:
+            values: Any = numbers_of(array)
+        else:
+            values = dictionary(array, column, text, frozenset(map(str, classes or ())), per_row)
+        if label == "label" and isinstance(values, Coded):
+            values, noted = label_codes(values, classes or (), further)
+        try:
+            return Coded(encode(values, classes or (), column, label), classes or (), noted)
+        except InputError as error:
+            if error.row is not None:
+                error.row = (error.row - 1) // per_row + 1
+            raise error.at() from None
+
     def flat(array: Any, column: str, per_row: int = 1) -> Any:
         match feed.kind:
             case "number" | "numbers" | "nested":
                 return number_cells(array, column, per_row)
             case "class" | "classes":
-                return class_cells(array, column, classes, text, per_row, label, others and label == "label")
+                return classes_of(array, column, per_row)
             case "truth" | "truths":
                 return truth_cells(array, column, per_row)
             case "ragged":

@@ -38,12 +38,11 @@ _FIXED: dict[str, Any] = {
 def filled_lines(block: bytes) -> int:
     """Lines that hold more than blanks; the last one need not end."""
     cells = np.frombuffer(block, np.uint8)
-    ends = np.flatnonzero(cells == 10)
-    begins = np.concatenate([[0], ends + 1])
+    begins = np.concatenate([[0], np.flatnonzero(cells == 10) + 1])
     begins = begins[begins < len(cells)]
     if not (cells[begins] <= 32).any():
         return len(begins)
-    return sum(1 for line in block.split(b"\n") if line.strip())
+    return sum(map(bool, map(bytes.strip, block.split(b"\n"))))
 
 
 _EXPECTED = {"number": "a number", "nested": "a list of lists of numbers", "text": "a text"}
