@@ -256,10 +256,8 @@ class Layout:
             unknown = [name for name in columns if name not in set(names)]
             if absent:
                 expected = f"a column for each of the {len(names)} classes ({shown(names)})"
-                remedy, column = (
-                    "add the column, or use the same classes in every file",
-                    (FIELDS[feed.field].prefix or "") + absent[0],
-                )
+                column = (FIELDS[feed.field].prefix or "") + absent[0]
+                remedy = "add the column, or use the same classes in every file"
                 raise InputError(expected, got="no such column", remedy=remedy, file=file, column=column)
             if unknown:
                 expected = f"columns for the {len(names)} known classes ({shown(names)})"
@@ -269,24 +267,24 @@ class Layout:
         return replace(self, feeds=feeds)
 
     def select(self, fields: Iterable[str] | None = None) -> tuple[Feed, ...]:
-        """Feeds of the fields asked for (None: all but those read on request), with stand-ins for absent ones."""
+        """Feeds of the fields that are wanted (None: all but those read on request), with stand-ins for absent ones."""
         if fields is None:
             return tuple(feed for name, feed in self.feeds.items() if not FIELDS[name].on_request)
-        asked = dict.fromkeys(fields)
-        unknown = [name for name in asked if name not in FIELDS]
+        wanted = dict.fromkeys(fields)
+        unknown = [name for name in wanted if name not in FIELDS]
         if unknown:
             raise UsageError(f"there is no field {unknown[0]!r}; the fields are {', '.join(FIELDS)}")
-        waiting = list(asked)
+        waiting = list(wanted)
         while waiting:  # an absent prediction is the argmax of probabilities, and these the softmax of logits
             name = waiting.pop()
             if name not in self.feeds:
-                more = [n for n, f in FIELDS.items() if name in (*f.gives, *f.tells) and n not in asked]
-                asked |= dict.fromkeys(more)
+                more = [n for n, f in FIELDS.items() if name in (*f.gives, *f.tells) and n not in wanted]
+                wanted |= dict.fromkeys(more)
                 waiting += more
         above = self.positions  # labels are positions among these scores, and what they give comes from them
-        if above is not None and any(FIELDS[n].cell == "class" or n in FIELDS[above].gives for n in asked):
-            asked |= dict.fromkeys((above, *FIELDS[above].gives))
-        return tuple(feed for name, feed in self.feeds.items() if name in asked)
+        if above is not None and any(FIELDS[n].cell == "class" or n in FIELDS[above].gives for n in wanted):
+            wanted |= dict.fromkeys((above, *FIELDS[above].gives))
+        return tuple(feed for name, feed in self.feeds.items() if name in wanted)
 
     def kinds(self, feeds: Iterable[Feed], extra: bool = True) -> dict[str, Kind]:
         """Columns to read and what their cells hold."""

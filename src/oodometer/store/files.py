@@ -133,10 +133,8 @@ class Stamp:
         except OSError:
             now = None
         if now != self:
-            expected, got = (
-                "a file that stays the same while it is read",
-                "a file that was changed or removed meanwhile",
-            )
+            expected = "a file that stays the same while it is read"
+            got = "a file that was changed or removed meanwhile"
             raise InputError(expected, got=got, remedy="wait until its writer has finished, then run again", file=path)
 
 

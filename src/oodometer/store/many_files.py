@@ -40,7 +40,7 @@ def files_of(path: str) -> list[str] | None:
         if magic is None:
             if not bare.endswith("/") and look_at(path) is not None:
                 return None
-            files = [one for one in _below(list_remote(path), bare) if _ending(one)]
+            files = [file for file in _below(list_remote(path), bare) if _ending(file)]
         else:
             base = "/".join(parts[:magic])
             pattern = [re.sub(r"([?[])", r"[\1]", part) for part in parts]
@@ -56,9 +56,9 @@ def files_of(path: str) -> list[str] | None:
     root = os.sep.join(folders[:magic]) or ("/" if magic else ".")
     if "**" in folders:  # not `glob`, which follows a link to where it lies again and again
         pattern = folders[magic:]
-        files = [one for one in _below_folder(root) if _matches(os.path.relpath(one, root).split(os.sep), pattern)]
+        files = [file for file in _below_folder(root) if _matches(os.path.relpath(file, root).split(os.sep), pattern)]
     else:
-        files = sorted(one for one in _below(glob(path), os.sep.join(folders[:magic])) if os.path.isfile(one))
+        files = sorted(filter(os.path.isfile, _below(glob(path), os.sep.join(folders[:magic]))))
     return _one_format(read_once(files), path)
 
 
@@ -129,10 +129,8 @@ def read_once(files: Sequence[str]) -> list[str]:
 
 
 def _two_names(path: str, other: str) -> InputError:
-    got, remedy = (
-        "another thing, though it is the same by a link",
-        "remove the link, or name those that belong by a pattern",
-    )
+    got = "another thing, though it is the same by a link"
+    remedy = "remove the link, or name those that belong by a pattern"
     return InputError(f"what folders say of {other}", got=got, file=path, remedy=remedy)
 
 
@@ -198,8 +196,8 @@ def open_files(
     settled = {condition.column for condition in where}.intersection(*(set(values) for values in folders))
     opened: list[tuple[Reader, Stamp]] = []
     with suppress(*(() if left else (InputError,))):  # where none is left, the first may have a column of its own
-        first_ones = [paths[i] for i in left or [0]]
-        opened = _in_threads(opener, first_ones) if len(first_ones) > _FEW else list(map(opener, first_ones))
+        some = [paths[i] for i in left or [0]]
+        opened = _in_threads(opener, some) if len(some) > _FEW else list(map(opener, some))
     if len(left) < len(paths) and any(settled & set(reader.columns) for reader, _ in opened):
         left, opened = list(range(len(paths))), _in_threads(opener, paths)  # what a file says itself counts
     if not left:
@@ -225,10 +223,7 @@ def open_files(
             raise InputError(expected, got="another decimal sign", file=reader.file, remedy=remedy)
         own: dict[str, Any] = {"classes": reader.classes, **reader.stated_names}
         for what in ["classes", *sorted({*named, *own} - {"classes"})]:
-            wanted, got = (
-                "none" if names is None else ", ".join(map(str, names[:12]))
-                for names in (named.get(what), own.get(what))
-            )
+            wanted, got = (", ".join(map(str, (all_of.get(what) or ("none",))[:12])) for all_of in (named, own))
             if wanted != got:
                 expected = f"the names of {what} as in {first.file} ({wanted})"
                 remedy = "write all files with the same names in the same order"
@@ -278,5 +273,5 @@ def _warn_of_two(opened: Sequence[tuple[Reader, Any]], folders: Sequence[Mapping
     if wrong:
         reader, name, value, cell = wrong[0]
         more = f" (so do {len(wrong) - 1} more files)" if len(wrong) > 1 else ""
-        told = f"the folder says {name}={value} and the column {name} says {cell}{more}; the column counts"
-        warnings.warn(f"{reader.file}: {told}", stacklevel=2)
+        text = f"the folder says {name}={value} and the column {name} says {cell}{more}; the column counts"
+        warnings.warn(f"{reader.file}: {text}", stacklevel=2)

@@ -27,6 +27,7 @@ from .where import Condition, none_left, said
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
 
+TYPE = "type of "  # what a fact of a column is called
 MOST_CELLS = 8_000_000  # numbers in a batch, however many classes a row has
 _FEWEST = 1024  # rows of a batch that conditions are asked of: of a few that are wanted the first may stand far down
 
@@ -246,14 +247,13 @@ class Piece:
             offset = 0 if fault.row is None else int(places[at]) - at
             raise fault.at(file=self.file, row_offset=offset) from None
 
-    def count(self) -> int:
-        """The rows that are left, by a pass."""
-        try:
-            kinds: dict[str, Kind] = {} if self.where else {self.reader.columns[0]: "any"}
-            return sum(len(places) for _, places in self.tables(kinds, BATCH_ROWS))
-        except OodometerError:
-            self.verify()  # a file that changed meanwhile is the better explanation
-            raise
+    def fact(self, name: str) -> Any:
+        """What a pass finds: the type of a column or the index of a text file, else the rows that are left."""
+        reader: Any = self.reader
+        if name == "index" or name.startswith(TYPE):
+            return list(reader.index()) if name == "index" else reader.type_of(name.removeprefix(TYPE))
+        kinds: dict[str, Kind] = {} if self.where else {reader.columns[0]: "any"}
+        return sum(len(places) for _, places in self.tables(kinds, BATCH_ROWS))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..classes import NO_ANSWER, ClassNames, is_missing_word, named_classes
-from ..errors import InputError, UsageError
+from ..errors import InputError, OodometerError, UsageError
 from ..fields import FIELDS, refuse_classes_beside_positions
 from ..options import checked
 from ..predictions import Predictions
@@ -41,27 +40,36 @@ from .columns import AXES, INDEX, Kind, Layout, class_names
 from .files import KnownFiles, Stamp, check_file, known_files, packing
 from .memory import ChangedSource, RecordSource, realigned
 from .places import is_remote, path_of
-from .scan import FilePart, Piece, Plan, Reader, TextReader
+from .scan import TYPE, FilePart, Piece, Plan, Reader, TextReader
 from .where import Condition, bound, names_in, no_such_column, none_left, parse_where, refuse_columns, said
 
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
 
 _SMALL = 4 << 20  # bytes of a file alone that is not worth cutting
-_TYPE = "type of "
 
 
-def _look(piece: Piece, asked: Sequence[str]) -> dict[str, Any]:
-    """What a pass over a text file finds: its index, and types of columns."""
-    reader: Any = piece.reader
+def _look(work: tuple[Piece, Sequence[str]]) -> dict[str, Any]:
+    piece, names = work
     try:
-        return {
-            what: reader.type_of(what.removeprefix(_TYPE)) if what.startswith(_TYPE) else list(reader.index())
-            for what in asked
-        }
-    except InputError:
+        return {name: piece.fact(name) for name in names}
+    except OodometerError:
         piece.verify()  # a file that changed meanwhile is the better explanation
         raise
+
+
+def _facts(pieces: Sequence[Piece], wanted: Sequence[Sequence[str]], each: Each) -> list[dict[str, Any]]:
+    """What is known of each piece (`known_files`), or else found by ``each``."""
+    known, work = known_files(), list(zip(pieces, wanted, strict=True))
+    facts = [
+        {what: fact for what in names if (fact := known.get(str(piece.file), piece.stamp, what)) is not None}
+        for piece, names in work
+    ]
+    lacking = [i for i, own in enumerate(facts) if len(own) < len(wanted[i])]
+    for i, facts[i] in zip(lacking, each(_look, [work[i] for i in lacking]), strict=True):
+        for what, fact in facts[i].items():
+            known.put(str(pieces[i].file), pieces[i].stamp, what, fact)
+    return facts
 
 
 def _rows_of(pieces: Sequence[Piece]) -> int | None:
@@ -97,7 +105,7 @@ class ReaderSource(Source):
 
             self.where = bound(where, layout, path)
             pieces = [
-                replace(piece, where=tuple(one for one in self.where if one.column not in piece.values))
+                replace(piece, where=tuple(c for c in self.where if c.column not in piece.values))
                 for piece in pieces
                 if may_match(self.where, piece.values)
             ]
@@ -213,25 +221,20 @@ class ReaderSource(Source):
         if not isinstance(first, TextReader):
             return pieces
         readers: Any = [piece.reader for piece in pieces]
-        loose = [*self.layout.extra.values(), *(one.column for one in self.where if one.kind == "any")]
+        loose = [
+            *self.layout.extra.values(),
+            *(condition.column for condition in self.where if condition.kind == "any"),
+        ]
         columns = [name for name in dict.fromkeys(loose) if all(name in reader.columns for reader in readers)]
         alone, stamp = self.path == first.file, pieces[0].stamp
         try:
             cut = not alone or (stamp is not None and stamp.size > _SMALL and not packing(first.file))
             if not cut and not columns:
                 return pieces
-            known, asked = known_files(), ["index"] * cut + [_TYPE + name for name in columns if first.finds_types]
-            facts = [
-                {what: fact for what in asked if (fact := known.get(str(one.file), one.stamp, what)) is not None}
-                for one in pieces
-            ]
-            lacking = [i for i, own in enumerate(facts) if len(own) < len(asked)]
-            looked = each(partial(_look, asked=asked), [pieces[i] for i in lacking])
-            for i, facts[i] in zip(lacking, looked, strict=True):
-                for what, fact in facts[i].items():
-                    known.put(str(pieces[i].file), pieces[i].stamp, what, fact)
+            wanted = ["index"] * cut + [TYPE + name for name in columns if first.finds_types]
+            facts = _facts(pieces, [wanted] * len(pieces), each)
             pairs = list(zip(facts, readers, strict=True))
-            types = {name: [own.get(_TYPE + name) or one.type_of(name) for own, one in pairs] for name in columns}
+            types = {name: [own.get(TYPE + name) or reader.type_of(name) for own, reader in pairs] for name in columns}
             readers = first.agreeing(readers, types)
         except InputError as error:
             raise error.at(file=self.path) from None
@@ -258,17 +261,11 @@ class ReaderSource(Source):
             before = None if before is None else before + (piece.rows or 0)
         if not self.where:
             return pieces
-        known, out, before = known_files(), [], 0
         names = [f"left {checksum(str(piece.in_file), piece.cast)}" for piece in pieces]
-        counts = [
-            known.get(str(piece.file), piece.stamp, name) if piece.where else piece.rows
-            for piece, name in zip(pieces, names, strict=True)
-        ]
-        lacking = [i for i, count in enumerate(counts) if count is None]
-        for i, counts[i] in zip(lacking, each(Piece.count, [pieces[i] for i in lacking]), strict=True):
-            if pieces[i].file is not None:
-                known.put(str(pieces[i].file), pieces[i].stamp, names[i], counts[i])
-        for piece, count in zip(pieces, counts, strict=True):
+        lacking = [[name] * (piece.rows is None) for piece, name in zip(pieces, names, strict=True)]
+        out, before = [], 0
+        for piece, name, facts in zip(pieces, names, _facts(pieces, lacking, each), strict=True):
+            count = facts.get(name, piece.rows)
             out += [replace(piece, left=count, before=before)] if count else []
             before += count or 0
         if not out:
@@ -386,10 +383,8 @@ class ReaderSource(Source):
             got = ", ".join(map(str, stated[:6]))
             raise InputError(expected, got=got, column="classes", remedy="name the classes once")
         if width is not None and len(stated) != width:
-            expected, remedy = (
-                f"{width} class names, as many as lists have entries",
-                "name every class once, in their order",
-            )
+            expected = f"{width} class names, as many as lists have entries"
+            remedy = "name every class once, in their order"
             raise InputError(expected, got=f"{len(stated)}", column="classes", remedy=remedy)
         return stated
 
@@ -447,10 +442,8 @@ class ReaderSource(Source):
             if feed.kind == "raw" and self.encoding is not None:
                 own = self.encoding.names
             if own is not None and (len(own) != size or len(set(own)) < size):
-                expected, remedy = (
-                    f"{size} distinct names, one for each {axis}",
-                    "name every entry once, in their order",
-                )
+                expected = f"{size} distinct names, one for each {axis}"
+                remedy = "name every entry once, in their order"
                 raise InputError(expected, got=f"{len(own)}", column=f"names_{axis}", remedy=remedy)
             order, own = order_along(axis, own, size, feed.wide, self._wanted or Axes(), self.path)
             if order is not None:
@@ -538,7 +531,7 @@ def open_all(
         files = None if os.path.isfile(name) else files_of(name)
     else:
         given = [path_of(os.fspath(file)) for file in path]
-        files = read_once([file for one in given for file in files_of(one) or [one]])
+        files = read_once([file for part in given for file in files_of(part) or [part]])
         if not files:
             raise UsageError("expected at least one path, got an empty list")
         name = given[0] if len(given) == 1 else f"{given[0]} and {len(given) - 1} more"
