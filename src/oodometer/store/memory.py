@@ -174,13 +174,16 @@ class _ChangedPart(Part):
     own: tuple[str, ...]
 
     def identity(self) -> str | None:
+        """The part within, and what is done to it."""
         within = self.part.identity()
         return None if within is None else checksum(within, self.change.identity(self.span()))
 
     def span(self) -> tuple[int, int] | None:
+        """That of the part within."""
         return self.part.span()
 
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+        """The part's batches, changed."""
         for batch in self.part.batches(self.change.reads(fields, self.own), rows):
             yield self.change(batch, fields)
 
@@ -242,6 +245,7 @@ class _Decision(_Change):
     positive: int | str | None
 
     def fields(self, own: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of the source, and the decision."""
         return tuple(dict.fromkeys((*own, "prediction")))
 
     def __call__(self, batch: Predictions, fields: Iterable[str] | None) -> Predictions:
@@ -250,6 +254,7 @@ class _Decision(_Change):
         return batch  # ids and labels alone are given as they are
 
     def identity(self, span: tuple[int, int] | None) -> str:
+        """The threshold and its class."""
         return repr((self.threshold, self.positive))
 
 
@@ -264,7 +269,8 @@ class _RecordPart(Part):
     record: Predictions  # whose arrays travel with it
 
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
-        return self.record.batches(rows)  # without copying; every field comes along, since it costs nothing
+        """Slices without copying; every field comes along, since it costs nothing."""
+        return self.record.batches(rows)
 
 
 class RecordSource(Source):
@@ -445,13 +451,14 @@ class _Truth(_Change):
     record: Predictions  # `label` or `correct` of every row, -1 where unknown
 
     def fields(self, own: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of the source, and those of the truth."""
         given = (name for name in _TRUTH if getattr(self.record, name) is not None)
         return (*(name for name in own if name not in _TRUTH), *given)
 
     def reads(self, fields: Iterable[str] | None, own: tuple[str, ...]) -> Iterable[str] | None:
+        """Fields of the source itself; one of them where the truth alone was asked for, since rows count."""
         others = tuple(name for name in (own if fields is None else fields) if name not in _TRUTH)
         readable = set(own) | ({"probabilities", "prediction"} if {"logits", "probabilities"} & set(own) else set())
-        # where the truth alone was asked for one of the source itself, since rows count
         return others if readable & set(others) else (*others, *own[:1])
 
     def __call__(self, batch: Predictions, fields: Iterable[str] | None) -> Predictions:
@@ -459,9 +466,11 @@ class _Truth(_Change):
         return replace(batch, label=rows.label, correct=rows.correct, _cache={})  # whatever truth it had
 
     def aligned(self, axes: Axes | None) -> _Truth:
+        """The truth by the names of the classes."""
         return self if axes is None else _Truth(realigned(self.record, axes))
 
     def identity(self, span: tuple[int, int] | None) -> str:
+        """The truth of these rows."""
         return checksum_of_truth(self.record if span is None else self.record.slice(*span))
 
 
