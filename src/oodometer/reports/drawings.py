@@ -109,12 +109,9 @@ def bands(x: Spec, title: str, kinds: Sequence[str]) -> Spec:
 class Panel:
     """A chart of one data set.
 
-    Parameters
-    ----------
-    name : of the data set, in letters, digits and hyphens.
-    title : of the data set, as people read it; empty where the chart shows all of them.
-    chart : Vega-Lite layers, as the functions of this file make them.
-    rows : its data; none where the layers bring their own.
+    name : of the data set, in letters, digits and hyphens. title : of the data set, as people read it; empty where the
+    chart shows all of them. chart : Vega-Lite layers, as the functions of this file make them. rows : its data; none
+    where the layers bring their own.
     """
 
     name: str
@@ -132,13 +129,9 @@ class Panel:
 class Drawing:
     """A figure: what it shows, how to read it, and a panel for each data set.
 
-    Parameters
-    ----------
-    name : of its file and in the page, in letters, digits and hyphens.
-    title, caption : above and below it.
-    panels : its charts.
-    width, height : of each panel in pixels; on a page a panel is as wide as its place.
-    columns : panels side by side in the file.
+    name : of its file and in the page, in letters, digits and hyphens. title, caption : above and below it. panels :
+    its charts. width, height : of each panel in pixels; on a page a panel is as wide as its place. columns : panels
+    side by side in the file.
     """
 
     name: str

@@ -15,16 +15,11 @@ FallVerdict = Literal["fell", "holds", "cannot say"]
 class Fall(Record):
     """Whether the accuracy fell by at least a margin below that of the reference.
 
-    Parameters
-    ----------
-    by_at_least : the margin, a fraction.
-    p : how likely that is: the share of public natural shifts that looked like this one and fell by so much; None
-        where nothing can be said.
-    verdict : "fell" or "holds" where ``p`` is high or low enough, else "cannot say".
-    changed : p-value of the test that the outputs are distributed as on the reference, adjusted for all parts that were
-        looked at (Holm); None where there is no such test.
-    alarm : the verdict is "fell", and the change is more than chance after that adjustment.
-    why : the reason, with what was measured of such verdicts.
+    by_at_least : the margin, a fraction. p : how likely that is: the share of public natural shifts that looked like
+    this one and fell by so much; None where nothing can be said. verdict : "fell" or "holds" where ``p`` is high or low
+    enough, else "cannot say". changed : p-value of the test that the outputs are distributed as on the reference,
+    adjusted for all parts that were looked at (Holm); None where there is no such test. alarm : the verdict is "fell",
+    and the change is more than chance after that adjustment. why : the reason, with what was measured of such verdicts.
 
     >>> Fall(0.01, 0.97, "fell", 1e-9, True, "").to_dict()["alarm"]
     True
@@ -98,14 +93,11 @@ class AlarmRule:
 class Failing:
     """A rule and the part of the target that it speaks of.
 
-    Parameters
-    ----------
-    rule : the rule. bound, reference : what the number is held against, and the number on the reference.
-    place : `name`, and `start` and `end` of a chunk, or `by` and `slice` of a slice. rows : its rows.
-    interval : the estimate, or the truth where labels decide. chance : how likely it lies below the bound.
-    changed : p-value of the test that the outputs are distributed as on the reference (Holm); None without such a test.
-    truth : the accuracy where labels are known.
-    known_since : when an earlier run of the job raised it first, in ISO form; None for a new one.
+    rule : the rule. bound, reference : what the number is held against, and the number on the reference. place :
+    `name`, and `start` and `end` of a chunk, or `by` and `slice` of a slice. rows : its rows. interval : the estimate,
+    or the truth where labels decide. chance : how likely it lies below the bound. changed : p-value of the test that
+    the outputs are distributed as on the reference (Holm); None without such a test. truth : the accuracy where labels
+    are known. known_since : when an earlier run of the job raised it first, in ISO form; None for a new one.
     """
 
     rule: AlarmRule
@@ -152,13 +144,10 @@ class Failing:
 class Alarms:
     """What all rules said: which parts fail, and which lie below a bound by no more than chance.
 
-    Parameters
-    ----------
-    rules : what was asked. when : what an alarm is judged by, a name of `WHEN`.
-    judged : how many parts were looked at. kind : "target", "chunk" or "slice".
-    where : what fails. by_chance : what lies below, and whose outputs changed by no more than chance.
-    unjudged : "metric of part" where there is no estimate to judge.
-    asked : which alarms count, "all" or "new", once earlier runs were looked at; None without a store of them.
+    rules : what was asked. when : what an alarm is judged by, a name of `WHEN`. judged : how many parts were looked at.
+    kind : "target", "chunk" or "slice". where : what fails. by_chance : what lies below, and whose outputs changed by
+    no more than chance. unjudged : "metric of part" where there is no estimate to judge. asked : which alarms count,
+    "all" or "new", once earlier runs were looked at; None without a store of them.
     """
 
     rules: tuple[AlarmRule, ...]

@@ -40,13 +40,9 @@ def family_name(name: str) -> str:
 class Trial(Record):
     """One simulated target: its true accuracy, and what every method said of it.
 
-    Parameters
-    ----------
-    family, severity, repeat : what was simulated.
-    rows, truth : rows of the target and its accuracy.
-    source : accuracy of the rows that the methods were fitted on.
-    estimates : method -> (value, lower, upper).
-    signs : what `ShiftStatistics` saw of the shift.
+    family, severity, repeat : what was simulated. rows, truth : rows of the target and its accuracy. source : accuracy
+    of the rows that the methods were fitted on. estimates : method -> (value, lower, upper). signs : what
+    `ShiftStatistics` saw of the shift.
     """
 
     family: str

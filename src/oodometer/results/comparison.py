@@ -24,11 +24,11 @@ _RANKINGS, _TARGET = {"in_domain": "rankings", "out_of_domain": "rankings_out_of
 class ModelRecord(Record):
     """What was found for one model: in its domain, out of it, on a target without labels, and what it costs.
 
-    in_domain, out_of_domain : `Evaluation`, the second None where no file was given.
-    target : label-free accuracy-coverage ``curve`` and ``answers`` for the required accuracies, or None.
-    energy, parameters, computation : what it costs, and the score made of it; None where nothing was given.
-    didma, nidma : with intervals; None where a part is missing.
-    columns : domain -> how the user's columns moved to there, those first that explain most of a change of accuracy.
+    in_domain, out_of_domain : `Evaluation`, the second None where no file was given. target : label-free
+    accuracy-coverage ``curve`` and ``answers`` for the required accuracies, or None. energy, parameters, computation :
+    what it costs, and the score made of it; None where nothing was given. didma, nidma : with intervals; None where a
+    part is missing. columns : domain -> how the user's columns moved to there, those first that explain most of a
+    change of accuracy.
     """
 
     name: str

@@ -17,16 +17,11 @@ _NAMED = 3
 class UserColumn(Record):
     """A column of a file, and where it stands among the columns of `features`.
 
-    Parameters
-    ----------
-    name : as in the file.
-    kind : "number", "category" or "text".
-    first : place of its first feature.
-    labels : of a category, its values, the most frequent one first; that one has no feature of its own. Of a text, the
-        figures that are taken of it.
-    center, scale : of each number, feature = (number - center) / scale.
-    encoded : whether features for "other" (categories) and "missing" follow those of the labels, as in columns that
-        `--features` encoded; plain features are numbers as they are.
+    name : as in the file. kind : "number", "category" or "text". first : place of its first feature. labels : of a
+    category, its values, the most frequent one first; that one has no feature of its own. Of a text, the figures that
+    are taken of it. center, scale : of each number, feature = (number - center) / scale. encoded : whether features for
+    "other" (categories) and "missing" follow those of the labels, as in columns that `--features` encoded; plain
+    features are numbers as they are.
     """
 
     name: str
@@ -57,19 +52,13 @@ class UserColumn(Record):
 class ColumnChange(Record):
     """How one column of the user moved, and what that explains.
 
-    Parameters
-    ----------
-    name, kind : of the column.
-    distance : Jensen-Shannon distance (0 alike, 1 without overlap) between its distributions in reference and target,
-        over deciles of a number, over values of a category.
-    psi : population stability index over the same cells.
-    p_value : of no change, adjusted after Holm for the number of columns.
-    moved : whether that is below 0.05.
-    explains : by how much the accuracy would change if this column alone were distributed as in the target and the
-        accuracy within each of its cells were that of the reference; the interval is corrected for the number of
-        columns.
-    says : what changed, in a few words.
-    missing, unseen : shares (reference, target) of empty cells, and of values that the reference hardly or never had.
+    name, kind : of the column. distance : Jensen-Shannon distance (0 alike, 1 without overlap) between its
+    distributions in reference and target, over deciles of a number, over values of a category. psi : population
+    stability index over the same cells. p_value : of no change, adjusted after Holm for the number of columns. moved :
+    whether that is below 0.05. explains : by how much the accuracy would change if this column alone were distributed
+    as in the target and the accuracy within each of its cells were that of the reference; the interval is corrected for
+    the number of columns. says : what changed, in a few words. missing, unseen : shares (reference, target) of empty
+    cells, and of values that the reference hardly or never had.
     """
 
     name: str
@@ -134,13 +123,9 @@ ShiftKind = Literal["none", "label", "covariate", "support", "unknown"]
 class Finding(Record):
     """One look at the shift.
 
-    Parameters
-    ----------
-    name : what was looked at.
-    says : the finding in a sentence.
-    statistic, p_value : of its test, where there is one. power : chance that the test sees what it looks for.
-    supports, refutes : names of the methods whose assumption it speaks for or against.
-    strength : "strong", "weak" or "none" (nothing found, or nothing could have been).
+    name : what was looked at. says : the finding in a sentence. statistic, p_value : of its test, where there is one.
+    power : chance that the test sees what it looks for. supports, refutes : names of the methods whose assumption it
+    speaks for or against. strength : "strong", "weak" or "none" (nothing found, or nothing could have been).
     """
 
     name: str

@@ -14,21 +14,13 @@ from .view import Shown, View, interval_of, shows
 class Prediction(Shown, Record):
     """A predictions file, or record, and how it came about.
 
-    Parameters
-    ----------
-    model : what was asked.
-    data : what it was asked about.
-    out : the file that was written; None where the record stayed in memory.
-    rows : rows that were predicted.
-    classes : class names in the order of the probabilities.
-    fields : fields of the record.
-    accuracy : with an exact interval, where labels are known.
-    log, metrics : the log that was read, and the metrics of it that say what is right.
-    skipped : number of inputs that could not be read, or have no answer in a log, and were left out.
-    examples : the first of them, each with its name and the reason.
-    truncated : number of inputs that were too long and were cut.
-    record : the predictions, where no file was written.
-    warnings : what a reader should know.
+    model : what was asked. data : what it was asked about. out : the file that was written; None where the record
+    stayed in memory. rows : rows that were predicted. classes : class names in the order of the probabilities. fields :
+    fields of the record. accuracy : with an exact interval, where labels are known. log, metrics : the log that was
+    read, and the metrics of it that say what is right. skipped : number of inputs that could not be read, or have no
+    answer in a log, and were left out. examples : the first of them, each with its name and the reason. truncated :
+    number of inputs that were too long and were cut. record : the predictions, where no file was written. warnings :
+    what a reader should know.
     """
 
     version: str

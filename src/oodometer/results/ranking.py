@@ -24,14 +24,11 @@ _EVEN = 1e-9  # a probability that differs less from 1/2 speaks for neither of t
 class Evidence(Record):
     """One kind of evidence: a number for each model, and the order that it alone would give.
 
-    Parameters
-    ----------
     name : registered name, or that of the statistic. group : ``labels``, ``pool``, ``estimate``, ``proxy``,
-    ``agreement``, ``confidence``, ``factor`` or ``combined``.
-    about : what it is, one sentence. higher_is_better : False for factors, of which the highest is ranked lowest.
-    values : model -> number, None where there is none. intervals : model -> the number with its interval.
-    note : what it rests on or lacks, such as how many examples have no such words. citation : BibTeX key.
-
+    ``agreement``, ``confidence``, ``factor`` or ``combined``. about : what it is, one sentence. higher_is_better :
+    False for factors, of which the highest is ranked lowest. values : model -> number, None where there is none.
+    intervals : model -> the number with its interval. note : what it rests on or lacks, such as how many examples have
+    no such words. citation : BibTeX key.
     """
 
     name: str
@@ -99,12 +96,10 @@ class ModelPair(Record):
 class Settling(Record):
     """How many more labels would settle which of the two leading models is the better one.
 
-    Parameters
-    ----------
-    p_better : that ``best`` beats ``runner_up``, now. level : what it, or its opposite, is to reach.
-    labels : of rows drawn at random, median over futures; None where no number is known: ``why`` says why.
-    lower, upper : the same in the luckiest and the unluckiest tenth of futures. chosen : labels, where only rows are
-    labelled on which the two disagree.
+    p_better : that ``best`` beats ``runner_up``, now. level : what it, or its opposite, is to reach. labels : of rows
+    drawn at random, median over futures; None where no number is known: ``why`` says why. lower, upper : the same in
+    the luckiest and the unluckiest tenth of futures. chosen : labels, where only rows are labelled on which the two
+    disagree.
     """
 
     best: str
@@ -139,14 +134,12 @@ class ExplainedExample(Record):
 class FewShotRanking(Shown, Record):
     """What `rank` found; at a prompt and in a notebook it shows its summary.
 
-    Parameters
-    ----------
-    ranking : models, the best first. pairs : each two of them. evidence : everything that was looked at.
-    labelled, pool : numbers of rows. modality : of the rows. classes : that the models tell apart.
-    decided_by : ``labels`` or ``combined``. settling : how many labels would decide. columns : where the inputs stood;
-    id_column, label_column : ids (None: nowhere) and labels of the labelled rows. numbered : ids are whole numbers.
-    suggested : (id, text or None) of pool rows to label next. examples : attributions. attribution : how they were
-    made. left_out : reason -> rows. chosen : labelled rows that are no random ones.
+    ranking : models, the best first. pairs : each two of them. evidence : everything that was looked at. labelled, pool
+    : numbers of rows. modality : of the rows. classes : that the models tell apart. decided_by : ``labels`` or
+    ``combined``. settling : how many labels would decide. columns : where the inputs stood; id_column, label_column :
+    ids (None: nowhere) and labels of the labelled rows. numbered : ids are whole numbers. suggested : (id, text or
+    None) of pool rows to label next. examples : attributions. attribution : how they were made. left_out : reason ->
+    rows. chosen : labelled rows that are no random ones.
     """
 
     version: str

@@ -26,11 +26,9 @@ class ShiftedCopy(Record):
 class ShiftedTexts(ShiftedCopy):
     """One shifted copy of texts or dialogues.
 
-    Parameters
-    ----------
-    rows : texts or dialogues in the copy. dropped : reason -> how many were left out.
-    words : mean number of words and punctuation marks (of turns where turns are deleted) before the shift.
-    targets : mean number of them that the shift touched. counts : what such a target is.
+    rows : texts or dialogues in the copy. dropped : reason -> how many were left out. words : mean number of words and
+    punctuation marks (of turns where turns are deleted) before the shift. targets : mean number of them that the shift
+    touched. counts : what such a target is.
     """
 
     rows: int
@@ -44,12 +42,10 @@ class ShiftedTexts(ShiftedCopy):
 class Shifting(Shown, Record):
     """What `shift` wrote.
 
-    Parameters
-    ----------
-    command : "shift image", "shift text" or "shift dialogue". data : what was shifted. seed : of the draws.
-    rows : images in each copy; texts, or contexts of dialogues, that were read. copies : one for each kind and
-    severity. refused : reason -> rows of the file that hold none. skipped : images that could not be read and were left
-    out, each with its name and the reason. notes : what differs from the published form of a kind.
+    command : "shift image", "shift text" or "shift dialogue". data : what was shifted. seed : of the draws. rows :
+    images in each copy; texts, or contexts of dialogues, that were read. copies : one for each kind and severity.
+    refused : reason -> rows of the file that hold none. skipped : images that could not be read and were left out, each
+    with its name and the reason. notes : what differs from the published form of a kind.
     """
 
     version: str

@@ -33,15 +33,12 @@ class Spread(Record):
 class StressPoint(Record):
     """One model at one severity of one kind of shift; that of the data as they are has the severity None.
 
-    Parameters
-    ----------
-    rows : that could be shifted so far. dropped : reason -> how many could not.
-    words, targets : mean number of words (or turns) and of those that the shift touched; None of the data as they are.
-    predictions : the files, one for each run. truncated : inputs of the first run that the model cut.
-    metrics : name -> number with its interval, of the first run, on all rows whose truth is known.
-    common_rows, common : the same on the rows that every severity of the kind has.
-    spread, common_spread : name -> spread over the runs, where there are several; ``estimate`` is among the names.
-    estimate : accuracy without labels, of the first run. error : it minus the true accuracy, in fractions.
+    rows : that could be shifted so far. dropped : reason -> how many could not. words, targets : mean number of words
+    (or turns) and of those that the shift touched; None of the data as they are. predictions : the files, one for each
+    run. truncated : inputs of the first run that the model cut. metrics : name -> number with its interval, of the
+    first run, on all rows whose truth is known. common_rows, common : the same on the rows that every severity of the
+    kind has. spread, common_spread : name -> spread over the runs, where there are several; ``estimate`` is among the
+    names. estimate : accuracy without labels, of the first run. error : it minus the true accuracy, in fractions.
     """
 
     severity: str | None
@@ -102,13 +99,10 @@ class StressedModel(Record):
 class StressTest(Shown, Record):
     """What `stress` found; at a prompt and in a notebook it shows its summary.
 
-    Parameters
-    ----------
-    data, out : what was shifted, and the folder of the predictions.
-    modality : "text", "dialogue" or "image". rows : what was shifted. refused : reason -> rows of the file
-    that hold none. labelled : whether their truth is known.
-    reference : where the labelled rows come from that the estimates rest on: ``source`` and ``rows``.
-    level : of every interval. seed : of the halves, the candidates and the first draw. repeats : draws of each shift.
+    data, out : what was shifted, and the folder of the predictions. modality : "text", "dialogue" or "image". rows :
+    what was shifted. refused : reason -> rows of the file that hold none. labelled : whether their truth is known.
+    reference : where the labelled rows come from that the estimates rest on: ``source`` and ``rows``. level : of every
+    interval. seed : of the halves, the candidates and the first draw. repeats : draws of each shift.
     """
 
     version: str

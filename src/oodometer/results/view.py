@@ -37,12 +37,10 @@ class Point:
 class Grid:
     """A table of text.
 
-    Parameters
-    ----------
-    title, columns, rows : as text. noun : what a row is called where some are left out.
-    detail : whether the table waits until somebody asks (-v, a click). few, main : rows and columns that are shown
-        before; all by default. bold : cells (row, column) that stand out. marked : rows with an alarm.
-    notes : sentences below it. rest : one more where some rows or columns are left out. across : what a column is.
+    title, columns, rows : as text. noun : what a row is called where some are left out. detail : whether the table
+    waits until somebody asks (-v, a click). few, main : rows and columns that are shown before; all by default. bold :
+    cells (row, column) that stand out. marked : rows with an alarm. notes : sentences below it. rest : one more where
+    some rows or columns are left out. across : what a column is.
     """
 
     title: str
@@ -98,15 +96,12 @@ class Grid:
 class View:
     """What a result says.
 
-    Parameters
-    ----------
-    title : what the number is. number : as text. interval : of the number, in percent where ``share``, in points
-        with a sign where ``gap``.
-    note : said beside the number. trust : high, low or none; None where the result tells no trust.
-    sentences : the most important first. details : those that wait until somebody asks.
-    points : of a small chart, and ``line``, a level to hold them against, called ``line_name``. grids : tables.
-    notes : sentences below the tables. alarms : a line for each, for a log. warnings : of the data and the method.
-    seed : of folds, samples and draws, where there are any.
+    title : what the number is. number : as text. interval : of the number, in percent where ``share``, in points with a
+    sign where ``gap``. note : said beside the number. trust : high, low or none; None where the result tells no trust.
+    sentences : the most important first. details : those that wait until somebody asks. points : of a small chart, and
+    ``line``, a level to hold them against, called ``line_name``. grids : tables. notes : sentences below the tables.
+    alarms : a line for each, for a log. warnings : of the data and the method. seed : of folds, samples and draws,
+    where there are any.
     """
 
     title: str

@@ -24,15 +24,9 @@ CLOSE = 1e-4  # of logits: the order of samples and their batches may change the
 def check_model(make: Callable[[], Classifier], data: Dataset) -> None:
     """Train, ask, save and load a model on a small labelled data set, and see that it keeps the contract.
 
-    Parameters
-    ----------
-    make :
-        Gives an untrained model, the same each time.
-    data :
-        At least 8 labelled examples that it reads, of two classes or more; of a ranker, dialogues that have as many
-        candidates each.
-
-    Raises `AssertionError` with the name of the rule that was broken.
+    make : Gives an untrained model, the same each time. data : At least 8 labelled examples that it reads, of two
+    classes or more; of a ranker, dialogues that have as many candidates each. Raises `AssertionError` with the name of
+    the rule that was broken.
     """
     model, ranks = make(), data.modality == "dialogue"
     refuses(lambda: model.ask(data), "an untrained model refuses to be asked", UsageError)

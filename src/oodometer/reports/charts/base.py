@@ -48,12 +48,8 @@ _LOOKS = ("color", "stroke", "fill", "shape", "strokeDash", "size", "opacity")  
 class Figure:
     """A chart and the words around it.
 
-    Parameters
-    ----------
-    name : short name, unique on a page.
-    title : the finding, one sentence.
-    caption : how to read the chart.
-    spec : Vega-Lite specification.
+    name : short name, unique on a page. title : the finding, one sentence. caption : how to read the chart. spec :
+    Vega-Lite specification.
     """
 
     name: str

@@ -29,14 +29,10 @@ def family_name(name: Any) -> str:
     return short(called(str(name)), 16)
 
 
-def usable(result: Result) -> list[dict[str, Any]]:
-    """Rows of the table that have an error."""
-    return [dict(row) for row in result.get("rows") or [] if finite(row.get("error")) is not None]
-
-
-def ranked(result: Result) -> list[dict[str, Any]]:
-    """Methods over all families, the smallest error first."""
-    return sorted(usable({"rows": result.get("overall")}), key=lambda row: float(row["error"]))
+def ranked(result: Result, table: str = "overall") -> list[dict[str, Any]]:
+    """Rows of a table that have an error, the smallest first; by default methods over all families."""
+    rows = [dict(row) for row in result.get(table) or [] if finite(row.get("error")) is not None]
+    return sorted(rows, key=lambda row: float(row["error"]))
 
 
 def leaders(result: Result) -> list[str]:
@@ -49,20 +45,17 @@ def error_map(result: Result) -> Figure | None:
     """Mean error of every method on every family, the best method on top; the best of each family in bold."""
     errors, biases, coverages = (by_family(result, name) for name in ("error", "bias", "coverage"))
     order = [short(row.get("method"), 40) for row in ranked(result)]
-    if not errors:
-        return None
     least: dict[str, tuple[float, str]] = {}
     for (method, family), error in errors.items():
-        if family not in least or error < least[family][0]:
-            least[family] = (error, method)
-    full = max(_FULL, sorted(errors.values())[int(0.9 * (len(errors) - 1))])
+        least[family] = min(least.get(family, (error, method)), (error, method), key=lambda pair: pair[0])
+    full = max(_FULL, sorted(errors.values())[int(0.9 * (len(errors) - 1))]) if errors else _FULL
     cells = []
     for (method, family), error in errors.items():
-        bias = biases.get((method, family))
-        tip = {"": f"{short(method, 40)}, {family_name(family)}", "mean error": points(error)}
+        bias, name = biases.get((method, family)), short(method, 40)
+        tip = {"": f"{name}, {family_name(family)}", "mean error": points(error)}
         tip |= {} if bias is None else {"bias": f"{points(bias)} too {'high' if bias > 0 else 'low'}"}
         tip["interval held"] = percent(coverages.get((method, family)), 0)
-        cell = {"method": short(method, 40), "family": family_name(family), "text": f"{100 * error:.1f}", "tip": tip}
+        cell = {"method": name, "family": family_name(family), "text": f"{100 * error:.1f}", "tip": tip}
         cells.append({**cell, "shade": _STRONGEST * min(error / full, 1.0), "best": error <= least[family][0]})
     cells = [cell for cell in cells if cell["method"] in order]
     if not cells:
@@ -71,11 +64,12 @@ def error_map(result: Result) -> Figure | None:
     columns = names_axis(order=[family_name(name) for name in answered_families(result)], orient="top", labelAngle=-60,
                          labelAlign="left", labelPadding=4, labelFontSize=font, labelLimit=150)  # fmt: skip
     plot = Plot(columns, names_axis((96, 200), order, labelFontSize=font))
-    plot.draw("rect", cells, {"color": ACCENT, "stroke": SURFACE, "strokeWidth": 2}, x="family", y="method",
-              opacity="shade")  # fmt: skip
-    for bold in (False, True):
-        look = {"fontSize": narrow(10, 13), **({"fontWeight": "bold"} if bold else {})}
-        plot.draw("text", cells, look, where=f"{'' if bold else '!'}datum.best", x="family", y="method", text="text")
+    look = {"color": ACCENT, "stroke": SURFACE, "strokeWidth": 2}
+    plot.draw("rect", cells, look, x="family", y="method", opacity="shade")
+    for where, weight in (("!datum.best", {}), ("datum.best", {"fontWeight": "bold"})):
+        plot.draw(
+            "text", cells, {"fontSize": narrow(10, 13), **weight}, where=where, x="family", y="method", text="text"
+        )
     plot.draw("rect", cells, {"opacity": 0}, x="family", y="method", tooltip="tip")
     winners = {method for _, method in least.values()}
     title = f"No method is best everywhere: {len(winners)} of them win on {len(least)} kinds of shift"
@@ -98,7 +92,9 @@ def error_by_severity(result: Result) -> list[Figure]:
     """
     looks = styles(result)
     methods = {look["method"] for look in looks}
-    rows = [row for row in usable(result) if str(row["method"]) in methods and finite(row.get("severity")) is not None]
+    rows = [
+        row for row in ranked(result, "rows") if row["method"] in methods and finite(row.get("severity")) is not None
+    ]
     (_, high), marks = ticks([row["error"] for row in rows] + [0.0], most=5)
     up = axis([0, high], values=marks, labelExpr=POINTS)
     out: list[Figure] = []
@@ -114,16 +110,15 @@ def error_by_severity(result: Result) -> list[Figure]:
         if severities[0] < 0 < severities[-1]:
             plot.draw("rule", [{"x": 0}], {"color": MUTED, "strokeDash": [2, 3], "strokeWidth": 1}, x="x")
         for look in reversed(looks):
-            line = [
-                {"x": float(row["severity"]), "y": float(row["error"]), "tip": {"": look["method"],
-                 "severity": f"{row['severity']:g}", "mean error": points(row["error"])}}
-                for row in mine if str(row["method"]) == look["method"]
-            ]  # fmt: skip
+            line = []
+            for row in (row for row in mine if row["method"] == look["method"]):
+                tip = {"": look["method"], "severity": f"{row['severity']:g}", "mean error": points(row["error"])}
+                line.append({"x": float(row["severity"]), "y": float(row["error"]), "tip": tip})
             if line:
                 plot.curve(line, look["color"], dash=look["dash"], size=55, shape=look["shape"], strokeWidth=2.25)
         name, words = family_name(family), f"Mean error by severity: {family_name(family)}"
-        made = plot.figure(f"error-by-severity-{len(out)}", name, MEANINGS.get(family, ""), height=190, words=words)
-        out.append(made)
+        name_of, text = f"error-by-severity-{len(out)}", MEANINGS.get(family, "")
+        out.append(plot.figure(name_of, name, text, height=190, words=words))
     return out
 
 
@@ -162,21 +157,19 @@ def methods(result: Result) -> Figure | None:
         for item in estimates
     )
     rows = []
-    for name, estimate in zip(names, estimates, strict=True):
-        shown = headline and (estimate.get("method") == "headline" or is_headline(estimate, headline))
-        rows.append(entry(name, estimate, color=ACCENT if shown else QUIET, assumes=estimate.get("assumes") or ""))
-    accuracy = (result.get("reference") or {}).get("accuracy")
-    truth = best((result.get("target") or {}).get("accuracy")).get("value")
-    title = "What each method says"
+    for name, item in zip(names, estimates, strict=True):
+        shown = headline and (item.get("method") == "headline" or is_headline(item, headline))
+        rows.append(entry(name, item, color=ACCENT if shown else QUIET, assumes=item.get("assumes") or ""))
+    accuracy, title = (result.get("reference") or {}).get("accuracy"), "What each method says"
     if headline:
-        gap = difference(headline["value"], accuracy, "the reference")
-        low, high = ends(headline)
+        gap, (low, high) = difference(headline["value"], accuracy, "the reference"), ends(headline)
         title = f"Estimated accuracy is {percent(headline['value'])}" + (f" \N{EM DASH} {gap}" if gap else "")
         if gap and not gap.startswith("the same") and low <= accuracy <= high:
             title += ", a difference within the range of the estimate"
     values = [item["value"] for item in estimates if item.get("method") != "headline"]
     span = {"least": percent(min(values, default=None)), "most": percent(max(values, default=None))}
     text = caption("methods", "several" if len(values) > 1 else "read", many=len(values), **span)
+    truth = best((result.get("target") or {}).get("accuracy")).get("value")
     lines = [("reference", accuracy, REFERENCE), ("truth", truth, TRUTH)]
     return categories("methods", title, text, rows, axis_title="accuracy on the target", lines=lines)
 
@@ -199,18 +192,16 @@ def audited(result: Result) -> Figure | None:
     for name, item in zip(unique(interval.get("method") for interval in intervals), intervals, strict=True):
         color = ACCENT if item.get("method") == result.get("method") else QUIET
         rows.append(entry(name, item, color=color, assumes=item.get("assumes") or ""))
-    if claim:
-        rows.append(entry("without labels", claim, assumes=claim.get("assumes") or ""))
+    rows += [entry("without labels", claim, assumes=claim.get("assumes") or "")] if claim else []
     title = "What the labels say"
     if estimate:
         title = f"The labels allow {percent_range(estimate.get('lower'), estimate.get('upper'))}"
         if estimate.get("lower") == estimate.get("upper"):
             title = f"Every row has a label: {percent(estimate['value'])} is certain"
         title += f"; without labels the estimate was {percent(claim['value'])}" if claim else ""
-    text = caption("audited", "read", claim and "claim")
-    lines = [("reference", (result.get("reference") or {}).get("accuracy"), REFERENCE)]
-    shaded = (claim.get("lower"), claim.get("upper"))
-    return categories("audited", title, text, rows, axis_title="accuracy on the target", lines=lines, shaded=shaded)
+    look: dict[str, Any] = {"lines": [("reference", (result.get("reference") or {}).get("accuracy"), REFERENCE)]}
+    look |= {"shaded": (claim.get("lower"), claim.get("upper")), "axis_title": "accuracy on the target"}
+    return categories("audited", title, caption("audited", "read", claim and "claim"), rows, **look)
 
 
 # ------------------------------------------------------------------------------------------ files, classes, slices
@@ -231,14 +222,14 @@ def files(result: Result) -> Figure | None:
     shown = [item for item in best_files_first(result) if _accuracy(item)][:_MOST_FILES]
     if not shown:
         return None
-    names = unique(basename(item.get("name")) for item in shown)
+    names, tones = unique(basename(item.get("name")) for item in shown), [ACCENT, *[QUIET] * len(shown)]
     rows = [
-        entry(name, _accuracy(item), rows=number(item.get("rows"))) for name, item in zip(names, shown, strict=True)
+        entry(name, _accuracy(item), color=tone, rows=number(item.get("rows")))
+        for name, item, tone in zip(names, shown, tones, strict=False)
     ]
-    rows[0] = entry(names[0], _accuracy(shown[0]), color=ACCENT, rows=number(shown[0].get("rows")))
-    title = f"Highest accuracy: {names[0]}, {percent(_accuracy(shown[0])['value'])}"
-    second = _accuracy(shown[1]) if len(shown) > 1 else {}
-    if second and second.get("upper", 1) >= _accuracy(shown[0]).get("lower", 0):
+    first, second = _accuracy(shown[0]), _accuracy(shown[1]) if len(shown) > 1 else {}
+    title = f"Highest accuracy: {names[0]}, {percent(first['value'])}"
+    if second and second.get("upper", 1) >= first.get("lower", 0):
         title += "; the range of the next one overlaps"
     return categories("files", title, caption("files", "read"), rows, axis_title="accuracy")
 
@@ -257,12 +248,9 @@ def _weakest(some: list[dict[str, Any]], names: list[str], key: str, whole: Any)
 def worst_classes(result: Result) -> tuple[str | None, list[dict[str, Any]]]:
     """The measure that the chart of classes shows, and classes that have it from the lowest to the highest."""
     for name in ("recall", "accuracy", "f1", "precision"):
-        having = []
-        for item in result.get("per_class") or []:
-            value = item.get(name)
-            if shown := best(value) or ({} if finite(value) is None else {"value": value}):
-                having.append({**item, "shown": shown})
-        if having:
+        every = ((item, item.get(name)) for item in result.get("per_class") or [])
+        shown = ((item, best(x) or ({} if finite(x) is None else {"value": x})) for item, x in every)
+        if having := [{**item, "shown": value} for item, value in shown if value]:
             return name, sorted(having, key=lambda item: float(item["shown"]["value"]))
     return None, []
 
@@ -280,30 +268,22 @@ def per_class(result: Result) -> Figure | None:
     return categories("per-class", title, text, rows, axis_title=name, lines=lines)
 
 
-def worst_slices(result: Result) -> list[dict[str, Any]]:
-    """Slices that have an estimate, from the lowest to the highest."""
-    having = [dict(item) for item in result.get("slices") or [] if best(item.get("headline"))]
-    return sorted(having, key=lambda element: float(element["headline"]["value"]))
-
-
 def slices(result: Result) -> Figure | None:
     """The worst slices, in colour where the whole interval lies below the number of all rows."""
-    every = worst_slices(result)
-    if not every:
+    having = [dict(item) for item in result.get("slices") or [] if best(item.get("headline"))]
+    if not having:
         return None
-    some, whole = every[:_MOST], best(result.get("headline")).get("value")
-    worst = every[0]["headline"]["value"]
-    gap = difference(worst, whole, "all rows together")
-    title = f"Weakest slice: {short(every[0].get('value'))}, "
-    title += f"{'' if result.get('command') == 'evaluate' else 'about '}{percent(worst)}"
-    title += f" \N{EM DASH} {gap}" if gap else ""
-    having = (item for item in result["slices"] if best(item.get("headline")))
+    every, whole = sorted(having, key=lambda item: float(item["headline"]["value"])), best(result.get("headline"))
+    some, worst, of = every[:_MOST], every[0]["headline"]["value"], whole.get("value")
+    gap = difference(worst, of, "all rows together")
+    about = "" if result.get("command") == "evaluate" else "about "
+    title = f"Weakest slice: {short(every[0].get('value'))}, {about}{percent(worst)}" + (gap and f" \N{EM DASH} {gap}")
     by = next((str(item["by"]) for item in having if item.get("by")), "slice")
     which = "some" if len(some) < len(every) else "all" if len(every) > 1 else "one"
     text = caption("slices", which, "read", some=len(some), many=len(every), by=by, measured=measured(result))
     reference = (result.get("reference") or {}).get("accuracy")
-    lines = [("reference", reference, REFERENCE), ("all rows", whole, ACCENT)]
-    rows = _weakest(some, unique(item.get("value") for item in some), "headline", whole)
+    lines = [("reference", reference, REFERENCE), ("all rows", of, ACCENT)]
+    rows = _weakest(some, unique(item.get("value") for item in some), "headline", of)
     return categories("slices", title, text, rows, axis_title=measured(result), lines=lines)
 
 
@@ -331,27 +311,24 @@ def votes(result: Result) -> Figure | None:
     if not rows:
         return None
     some = [] if judges == 1 else [(name, item) for name, item in alone if item][:_MOST_JUDGES]
-    rows += [
-        entry(name, item) for name, (_, item) in zip(unique(f"judge {n} alone" for n, _ in some), some, strict=True)
-    ]
-    seen = jury["reference"] or {}
-    has_truth = finite(seen.get("accuracy")) is not None
-    words = {"accuracy": percent(seen.get("accuracy")), "where": "within" if seen.get("inside") else "outside",
-             "span": percent_range(seen.get("lower_bound"), seen.get("upper_bound"))}  # fmt: skip
-    text = caption("votes", "one") if judges == 1 else caption("votes", "read", has_truth and "reference", **words)
-    evaluated = bool((result.get("votes") or {}).get("bounds"))
-    reference = None if evaluated else (result.get("reference") or {}).get("accuracy")
-    lines = [("reference", reference, REFERENCE), ("truth", jury["truth"], TRUTH)]
-    widest, low, high = bounds[0]
+    called = unique(f"judge {name} alone" for name, _ in some)
+    rows += [entry(name, item) for name, (_, item) in zip(called, some, strict=True)]
+    seen, widest, (_, low, high) = jury["reference"] or {}, bounds[0][0], bounds[0]
     span = percent_range(low, high)
+    title = f"The judges accept {span} of the outputs: all of them agree on the lower, any one on the upper"
     if judges == 1:
         title = f"The judge accepts {percent(alone[0][1].get('value')) if alone else ''} of the outputs"
         title += "" if truth is None else f"; the accuracy is {percent(truth)}"
-    elif truth is None or low is None or high is None:
-        title = f"The judges accept {span} of the outputs: all of them agree on the lower, any one on the upper"
-    else:
+    elif truth is not None and low is not None and high is not None:
         inside = low <= truth <= high if widest.get("inside") is None else widest["inside"]
         title = f"The accuracy, {percent(truth)}, lies {'within' if inside else 'outside'} the judges' bounds, {span}"
+    words = {"accuracy": percent(seen.get("accuracy")), "where": "within" if seen.get("inside") else "outside",
+             "span": percent_range(seen.get("lower_bound"), seen.get("upper_bound"))}  # fmt: skip
+    has_truth = finite(seen.get("accuracy")) is not None
+    text = caption("votes", "one") if judges == 1 else caption("votes", "read", has_truth and "reference", **words)
+    evaluated = (result.get("votes") or {}).get("bounds")
+    reference = None if evaluated else (result.get("reference") or {}).get("accuracy")
+    lines = [("reference", reference, REFERENCE), ("truth", jury["truth"], TRUTH)]
     return categories("votes", title, text, rows, axis_title="share of the outputs accepted", lines=lines)
 
 
@@ -376,14 +353,12 @@ def shots(result: Result) -> Figure | None:
     for row, accuracy in shown:
         right = f"{number(row['evidence'].get('right'))} of {number(many)}"
         rows.append(entry(row["short"], accuracy, color=QUIET if rows else ACCENT, right=right))
-    title = f"On {number(many)} label{'' if many == 1 else 's'} alone, "
-    if max(finite(item.get("lower")) or 0.0 for _, item in shown) <= min(
-        finite(o.get("upper")) or 1.0 for _, o in shown
-    ):
-        title += "the ranges of all models overlap"
-    else:
-        top, accuracy = max(shown, key=lambda pair: float(pair[1]["value"]))
-        title += f"{top['short']} is ahead: {percent(accuracy['value'], 0)}"
+    top, accuracy = max(shown, key=lambda pair: float(pair[1]["value"]))
+    text = f"{top['short']} is ahead: {percent(accuracy['value'], 0)}"
+    highest = max(finite(item.get("lower")) or 0.0 for _, item in shown)
+    if highest <= min(finite(item.get("upper")) or 1.0 for _, item in shown):
+        text = "the ranges of all models overlap"
+    title = f"On {number(many)} label{'' if many == 1 else 's'} alone, {text}"
     text = caption("shots", "read", level=percent(result.get("level"), 0))
     return categories("shots", title, text, rows, axis_title="accuracy on the labelled rows")
 
@@ -395,9 +370,8 @@ def best_chances(result: Result) -> Figure | None:
     first = max(every, key=lambda row: finite(row.get("p_best")) or 0.0, default={})
     for row in every[:_MOST_FILES]:
         if (chance := finite(row.get("p_best"))) is not None:
-            tip, color = {"": row["short"], "P(best)": percent(chance)}, ACCENT if row is first else QUIET
-            label = percent(chance, 0)
-            rows.append({"name": row["short"], "value": chance, "color": color, "label": label, "tip": tip})
+            bar = {"name": row["short"], "value": chance, "color": ACCENT if row is first else QUIET}
+            rows.append({**bar, "label": percent(chance, 0), "tip": {"": row["short"], "P(best)": percent(chance)}})
     if not rows:
         return None
     across = axis([0, 1], title="probability of being the best", values=[0, 0.25, 0.5, 0.75, 1],
