@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import json
 import re
 from typing import Any
@@ -80,6 +81,16 @@ def test_the_page_of_labels_that_speak_for_none(found: dict[str, Any]) -> None:
     assert "10 labelled rows favour none of the models over the others" in told
     names = [one["model"] for one in found["ranking"]]
     assert " = ".join(sorted(names, key=names.index)) in told
+
+
+def test_of_four_models_and_more_the_pairs_are_a_square(found: dict[str, Any]) -> None:
+    assert "row beats column" not in text_of(render(found))
+    pair = {"p_a_better": 0.83, "differ": 0.1, "only_a": 5, "only_b": 2}
+    pairs = [{"a": a, "b": b, **pair} for a, b in itertools.combinations("abcd", 2)]
+    page = render({**found, "pairs": pairs})
+    square = page[page.index("row beats column") : page.index("All numbers")]
+    assert text_of(square).count("83 %") == text_of(square).count("17 %") == 6
+    assert 'title="d beats a: 17 % likely" style="background:rgba(var(--heat),0.077)"' in square
 
 
 def test_nothing_of_the_texts_becomes_markup(found: dict[str, Any]) -> None:

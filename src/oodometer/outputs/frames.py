@@ -22,7 +22,9 @@ def frame_of(result: Any, what: str | None = None, library: str | None = None) -
     """One table of a result as a frame; see `Shown.to_frame`."""
     if library is not None and library not in LIBRARIES:
         raise UsageError(f"expected library to be one of {', '.join(LIBRARIES)} or None, got {library!r}")
-    name: Any = _at_hand() if library is None else library
+    # without a name the library that the program already uses, else the one that is installed; pandas before polars
+    used = next((name for name in LIBRARIES[:2] if name in sys.modules), None)
+    name: Any = library or used or next((name for name in LIBRARIES[:2] if _there(name)), None)
     if name is None or (name != "pyarrow" and not _there(name)):
         raise MissingExtraError("to_frame()", name or "pandas or polars", install=name or "pandas")
     table = typed(table_of(result, what))
@@ -35,12 +37,6 @@ def frame_of(result: Any, what: str | None = None, library: str | None = None) -
         truths = [field.name for field in table.schema if str(field.type) == "bool"]
         frame = frame.astype(dict.fromkeys(truths, "boolean"))
     return frame
-
-
-def _at_hand() -> str | None:
-    """The library that the program already uses, else the one that is installed; pandas before polars."""
-    used = next((name for name in LIBRARIES[:2] if name in sys.modules), None)
-    return used or next((name for name in LIBRARIES[:2] if _there(name)), None)
 
 
 def _there(name: str) -> bool:

@@ -185,6 +185,21 @@ def backtest_view(result: Mapping[str, Any]) -> View:
         why = "No method could answer on the shifts that could be simulated; the reasons are listed below."
         return View(title, "none", sentences=(why,), details=skipped, warnings=warnings)
     best, families, error = order[0], answered_families(result), by_family(result, "error")
+    # which method would have been right, and how far off it would have been to report the reference accuracy
+    many, trials_of, cases = len(families), result.get("trials"), best.get("cases")
+    winner = f"On targets simulated from this reference, in {many} famil{'y' if many == 1 else 'ies'} of shifts, "
+    winner += f"{best['method']} was closest to the truth: off by {points(best['error'])} on average"
+    source = next((item for item in order if item["method"] == "source"), best)
+    if source is not best:
+        winner += f", where reporting the reference accuracy would have been off by {points(source['error'])}"
+    if trials_of and cases and cases < trials_of:
+        winner += f". It could answer in {cases} of {trials_of} trials"
+    reference, simulated = result.get("reference") or {}, ""
+    if trials_of and reference.get("rows"):
+        simulated = f"{trials_of} simulated targets from {reference['rows']:,} rows of {reference.get('name')}"
+        known = reference.get("accuracy") is not None
+        simulated += f" (accuracy {percent(reference['accuracy'])})" if known else ""
+        simulated += f"; {result['reused']} trials came from the cache" if result.get("reused") else ""
     rows, trials = [], []
     for entry in order:
         some = [(value, f) for (method, f), value in error.items() if method == entry["method"]]
@@ -199,7 +214,7 @@ def backtest_view(result: Mapping[str, Any]) -> View:
         title,
         points(best["error"]),
         note=str(best["method"]),
-        sentences=(_winner(result, order, len(families)), _simulated(result, result.get("reference") or {})),
+        sentences=(f"{winner}.", simulated),
         grids=(
             Grid("Mean absolute error, points of accuracy; the best first", first, rows, noun="method"),
             Grid("Errors over all trials", then, trials, noun="", detail=True),
@@ -209,26 +224,6 @@ def backtest_view(result: Mapping[str, Any]) -> View:
         warnings=warnings,
         seed=result.get("seed"),
     )
-
-
-def _winner(result: Mapping[str, Any], order: list[dict[str, Any]], families: int) -> str:
-    """Which method would have been right, and how far off it would have been to report the reference accuracy."""
-    best, trials, cases = order[0], result.get("trials"), order[0].get("cases")
-    text = f"On targets simulated from this reference, in {families} famil{'y' if families == 1 else 'ies'} of shifts, "
-    text += f"{best['method']} was closest to the truth: off by {points(best['error'])} on average"
-    source = next((item for item in order if item["method"] == "source"), best)
-    if source is not best:
-        text += f", where reporting the reference accuracy would have been off by {points(source['error'])}"
-    few = trials and cases and cases < trials
-    return f"{text}. It could answer in {cases} of {trials} trials." if few else f"{text}."
-
-
-def _simulated(result: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
-    if not (result.get("trials") and reference.get("rows")):
-        return ""
-    text = f"{result['trials']} simulated targets from {reference['rows']:,} rows of {reference.get('name')}"
-    text += f" (accuracy {percent(reference['accuracy'])})" if reference.get("accuracy") is not None else ""
-    return f"{text}; {result['reused']} trials came from the cache" if result.get("reused") else text
 
 
 def answered_families(result: Mapping[str, Any]) -> list[str]:

@@ -258,7 +258,10 @@ def ranking_view(result: Mapping[str, Any]) -> View:
             with_ends(ranges[name]) if name in ranges else cells_of({"value": item["values"].get(name)}, share=share)[0]
             for name in (row["model"] for row in rows)
         ]
-        pieces.append([item["name"], item["group"], _chain(item), cell(item["agreement"], "%0"), *values])
+        chain, numbers = "", item["values"]  # > between models, and = where they tie
+        for before, name in itertools.pairwise((None, *item["order"])):
+            chain += name if before is None else f" {'=' if numbers[before] == numbers[name] else '>'} {name}"
+        pieces.append([item["name"], item["group"], chain or "-", cell(item["agreement"], "%0"), *values])
     reasons: dict[str, list[str]] = {}
     for entry in result.get("skipped") or ():
         reasons.setdefault(entry["why"], []).append(entry["method"])
@@ -267,6 +270,20 @@ def ranking_view(result: Mapping[str, Any]) -> View:
     two = ["better", "than", "P", "rows they differ on", "right alone"]
     heads = ["evidence", "of", "its order", "agrees on pairs", *names]
     next_rows = [[str(item["id"]), text_of(item["text"])] for item in suggested]
+    # what counting right answers says, and what the labelled rows must be for the probabilities to hold
+    counts, random = (result.get("by_right") or [[]])[0], labelled - chosen
+    most = max((row.get("evidence") or {}).get("right") or 0 for row in rows)
+    right = f"{most:,} of {counted(random, 'labelled row')} right"
+    alone = f"Counting alone leaves it open among {len(counts)} with {right}: {', '.join(counts[:5])}"
+    alone += ", ..." if len(counts) > 5 else ""
+    if len(counts) == 1:
+        alone = f"Counting alone: {counts[0]} is first with {right}"
+    sample = f"All {made}" if chosen == labelled else f"{chosen:,} of {labelled:,} labelled rows"
+    sample += " were chosen by disagreement and count for rows like them"
+    sample += "" if chosen == labelled else "; the others must be a random sample"
+    if not chosen:
+        sample = "The labelled rows must be a random sample of the data in question; then the probabilities hold for "
+        sample += "them"
     factors = [f"Factors: {FACTORS_MAY_MISLEAD}"] if any(item["group"] == "factor" for item in evidence) else []
     return View(
         f"Most likely the best of {counted(len(rows), 'model')}",
@@ -280,13 +297,13 @@ def ranking_view(result: Mapping[str, Any]) -> View:
             "" if first is top else f"First in {order}: {first['model']}, with P(best) {percent(first['p_best'], 0)}",
             "The order is the combined one: estimates and factors decide where labels are close" if combined else "",
             _settled(result.get("settling") or {}),
-            _right_answers(result, labelled - chosen),
-            _random(labelled, chosen),
+            alone if counts and random else "",
+            sample,
         ),
         details=tuple(f"Evidence {item['name']}: {item['note']}" for item in evidence if item.get("note")),
         grids=(
             Grid("Models, the best first", ranked, cells),
-            Grid("How sure the order of each two is", two, pairs, detail=True),
+            Grid("How sure the order of each two is", two, pairs, detail=True, kind="matrix"),
             Grid("Evidence, and what it alone would have said", heads, pieces, detail=True),
             Grid("Evidence that was not used", ["what", "why"], unused, noun="reason", detail=True),
             Grid(
@@ -329,36 +346,6 @@ def _settled(item: Mapping[str, Any]) -> str:
     return text + (f"; {item['chosen']:,} of rows on which the two disagree" if item.get("chosen") else "")
 
 
-def _right_answers(result: Mapping[str, Any], rows: int) -> str:
-    """What counting right answers says, in a sentence."""
-    top = (result.get("by_right") or [[]])[0]
-    if not top or not rows:
-        return ""
-    most = max((row.get("evidence") or {}).get("right") or 0 for row in result["ranking"])
-    right = f"{most:,} of {counted(rows, 'labelled row')} right"
-    if len(top) == 1:
-        return f"Counting alone: {top[0]} is first with {right}"
-    names = f"{', '.join(top[:5])}{', ...' if len(top) > 5 else ''}"
-    return f"Counting alone leaves it open among {len(top)} with {right}: {names}"
-
-
-def _random(rows: int, chosen: int) -> str:
-    """What the labelled rows must be for the probabilities to hold."""
-    if not chosen:
-        return "The labelled rows must be a random sample of the data in question; then the probabilities hold for them"
-    which = f"All {counted(rows, 'labelled row')}" if chosen == rows else f"{chosen:,} of {rows:,} labelled rows"
-    text = f"{which} were chosen by disagreement and count for rows like them"
-    return text if chosen == rows else f"{text}; the others must be a random sample"
-
-
 def _left_out(why: str, many: int) -> str:
     """How many rows, and the reason, which speaks of several."""
     return f"{many:,} {why if many != 1 else why.replace('rows', 'row', 1).replace(' are ', ' is ', 1)}"
-
-
-def _chain(item: Mapping[str, Any]) -> str:
-    """Models in the order of the evidence, with > between them and = where they tie."""
-    out, values = "", item["values"]
-    for before, name in itertools.pairwise((None, *item["order"])):
-        out += str(name) if before is None else f" {'=' if values[before] == values[name] else '>'} {name}"
-    return out or "-"

@@ -160,6 +160,17 @@ def stress_view(result: Mapping[str, Any]) -> View:
     def at(entry: Any) -> str:
         return f"{entry[1]} at severity {entry[2]['severity']}" + (f", {entry[0]}" if many else "")
 
+    # from which severity on the whole interval of the estimate lies below the estimate without a shift
+    falls: dict[Any, str] = {}
+    for entry in guessed:
+        before = interval_of(entry[3].get("estimate"))
+        if before is not None and entry[2]["estimate"]["upper"] < before.value:
+            falls.setdefault(entry[:2], f"from {at(entry)} on")
+    expected = "At no severity does the whole interval lie below the estimate without a shift" if guessed else ""
+    if falls:
+        expected = (
+            f"Expected to fall {'; '.join(falls.values())}: the whole interval lies below the estimate without a shift"
+        )
     worst = min(guessed, key=lambda entry: entry[2]["estimate"]["value"]) if guessed else None
     head = {} if worst is None else worst[2]["estimate"]
     what = {"text": "texts", "image": "images"}.get(str(result.get("modality")), "contexts of dialogues")
@@ -177,7 +188,7 @@ def stress_view(result: Mapping[str, Any]) -> View:
         "" if worst is None else at(worst),
         trust=head.get("trust"),
         sentences=(
-            _expected_falls(guessed, at),
+            expected,
             *_true_falls(shifted, at, measure),
             unlabelled,
             f"{result['rows']:,} {what} of {result['data']} shifted; {rest}" if result.get("rows") else "",
@@ -191,19 +202,6 @@ def stress_view(result: Mapping[str, Any]) -> View:
         warnings=tuple(result.get("warnings") or ()),
         seed=result.get("seed"),
     )
-
-
-def _expected_falls(guessed: Sequence[Any], at: Callable[[Any], str]) -> str:
-    """From which severity on the whole interval of the estimate lies below the estimate without a shift."""
-    falls, seen = [], set()
-    for item in guessed:
-        before, key = interval_of(item[3].get("estimate")), item[:2]
-        if before is not None and key not in seen and item[2]["estimate"]["upper"] < before.value:
-            seen.add(key)
-            falls.append(f"from {at(item)} on")
-    if falls:
-        return f"Expected to fall {'; '.join(falls)}: the whole interval lies below the estimate without a shift"
-    return "" if not guessed else "At no severity does the whole interval lie below the estimate without a shift"
 
 
 def _true_falls(shifted: Sequence[Any], at: Callable[[Any], str], measure: str) -> list[str]:

@@ -40,7 +40,7 @@ class Grid:
     title, columns, rows : as text. noun : what a row is called where some are left out. detail : whether the table
     waits until somebody asks (-v, a click). few, main : rows and columns that are shown before; all by default. bold :
     cells (row, column) that stand out. marked : rows with an alarm. notes : sentences below it. rest : one more where
-    some rows or columns are left out. across : what a column is.
+    some rows or columns are left out. across : what a column is. kind : "matrix" where a page may draw `matrix`.
     """
 
     title: str
@@ -55,11 +55,26 @@ class Grid:
     notes: tuple[str, ...] = ()
     rest: str = ""
     across: str = "metric"
+    kind: str = ""
 
     @property
     def numeric(self) -> list[bool]:
         """Which columns hold numbers; the first holds names."""
         return [j > 0 and is_numbers([row[j] for row in self.rows]) for j in range(len(self.columns))]
+
+    @property
+    def matrix(self) -> dict[str, list[tuple[str, float, str]]]:
+        """Of rows that name two things and the chance that the first beats the second: for each name its chance against
+        every other, as text, as a number and in words; empty against itself.
+        """
+        chances = {(row[0], row[1]): float(row[2].removesuffix(" %")) / 100 for row in self.rows}
+        chances |= {(b, a): 1 - chance for (a, b), chance in chances.items()}
+        names = dict.fromkeys(name for row in self.rows for name in row[:2])
+        cells = {
+            (a, b): (percent(x, 0), x, f"{a} beats {b} with a chance of {percent(x, 0)}")
+            for (a, b), x in chances.items()
+        }
+        return {a: [cells.get((a, b), ("", 0.0, "")) for b in names] for a in names}
 
     @property
     def texts(self) -> list[int]:

@@ -228,11 +228,6 @@ def severity(result: Result) -> Figure | None:
     return plot.figure("severity", title, caption("severity", "read"), height=380)
 
 
-def accuracy_name(result: Result) -> str:
-    """What accuracy is called: of a ranker it is R@1."""
-    return "R@1" if result.get("modality") == "dialogue" else "Accuracy"
-
-
 def severity_label(point: Result) -> str:
     """The severity of a point, as on the axis."""
     severity = point.get("severity")
@@ -250,7 +245,8 @@ def stress_curves(result: Result, kind: int) -> list[Figure]:
     out = []
     for at, ((name, curve), pair) in enumerate(zip(shown, beside, strict=True)):
         if any(rows for _, rows in pair):
-            title = stress_title(name, curve, accuracy_name(result), alone=len(shown) == 1)
+            measure = "R@1" if result.get("modality") == "dialogue" else "Accuracy"  # that of a ranker
+            title = stress_title(name, curve, measure, alone=len(shown) == 1)
             points_ = curve.get("points") or []
             runs = next((item["spread"]["accuracy"]["runs"] for item in points_ if item.get("spread")), None)
             truth = any(best((item.get("metrics") or {}).get("accuracy")) for item in points_)

@@ -103,11 +103,6 @@ def _along(rows: Rows, dated: bool, levels: Sequence[Line], up: Spec | None = No
 # ------------------------------------------------------------------------------------------ chunks
 
 
-def shown_chunks(result: Result) -> list[dict[str, Any]]:
-    """Chunks that have an estimate, the newest `MOST` of them."""
-    return [dict(chunk) for chunk in result.get("chunks") or [] if best(chunk.get("headline"))][-MOST:]
-
-
 def chunks(result: Result) -> Figure | None:
     """The estimate of each chunk with its band, beside the reference and, where it is known, the truth."""
     every = [chunk for chunk in result.get("chunks") or [] if best(chunk.get("headline"))]
@@ -142,7 +137,8 @@ def metric_chunks(result: Result) -> list[Figure]:
     """A small chart for each metric of `metrics` that chunks have, in the order in which they were asked for."""
     made = []
     for index, (name, whole) in enumerate((result.get("metrics") or {}).items()):
-        shown = [entry for entry in shown_chunks(result) if best((entry.get("metrics") or {}).get(name))]
+        every = [item for item in result.get("chunks") or [] if best(item.get("headline"))][-MOST:]
+        shown = [item for item in every if best((item.get("metrics") or {}).get(name))]
         if not shown:
             continue
         spans, dated = _spans(shown)
