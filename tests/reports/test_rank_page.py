@@ -90,7 +90,7 @@ def test_of_four_models_and_more_the_pairs_are_a_square(found: dict[str, Any]) -
     page = render({**found, "pairs": pairs})
     square = page[page.index("row beats column") : page.index("All numbers")]
     assert text_of(square).count("83 %") == text_of(square).count("17 %") == 6
-    assert 'title="d beats a: 17 % likely" style="background:rgba(var(--heat),0.077)"' in square
+    assert 'title="d beats a with a chance of 17 %" style="background:rgba(var(--heat),0.077)"' in square
 
 
 def test_nothing_of_the_texts_becomes_markup(found: dict[str, Any]) -> None:
