@@ -164,14 +164,9 @@ class TrialWeighting:
         alike: dict[str, float] = defaultdict(float)
         for trial, weight in zip(self.trials, weights, strict=True):
             alike[trial.family] += float(weight)
-        return Weighed(
-            value,
-            half,
-            {self.methods[i]: float(shares[i]) for i in order if shares[i] > 0.01},
-            0.0 if np.isnan(trimmed) else self._trimmed,
-            dict(sorted(alike.items(), key=lambda item: -item[1])),
-            covered,
-        )
+        own = {self.methods[i]: float(shares[i]) for i in order if shares[i] > 0.01}
+        families = dict(sorted(alike.items(), key=lambda item: -item[1]))
+        return Weighed(value, half, own, 0.0 if np.isnan(trimmed) else self._trimmed, families, covered)
 
     def _weights(self, distance: Array, prior: Array) -> Array:
         near = np.partition(distance, _NEIGHBOURS)[_NEIGHBOURS]
@@ -249,9 +244,7 @@ def _weighted_quantile(values: Array, shares: Array, level: float) -> float:
 
 
 _ALARMING_SPREAD = 0.1
-_ASSUMES_LIKE_TRIALS = (
-    "any shift is like those simulated from the reference, which leave P(y | x) or P(x | y) unchanged"
-)
+_LIKE_TRIALS = "any shift is like those simulated from the reference, which leave P(y | x) or P(x | y) unchanged"
 
 
 @dataclass(frozen=True)
@@ -317,10 +310,10 @@ def _from_estimates(by_name: Mapping[str, Estimate], evidence: Evidence) -> Head
                 lower, upper = min(lower, ends[0]), max(upper, ends[1])
             why = "the target moved further than any shift that was simulated from the reference"
             if weighed.covered:
-                why = "the trials simulate shifts under which P(y | x) or P(x | y) stands still; "
-                why += "life need not keep to that"
+                still = "the trials simulate shifts under which P(y | x) or P(x | y) stands still"
+                why = f"{still}; life need not keep to that"
             interval = Interval(value, lower, upper, level, "backtest")
-            return Headline(interval, "backtest: " + spelled(weighed), _ASSUMES_LIKE_TRIALS, "low", why)
+            return Headline(interval, "backtest: " + spelled(weighed), _LIKE_TRIALS, "low", why)
     return _agreeing(by_name, level)
 
 
@@ -382,11 +375,9 @@ def _alone(only: Estimate) -> Headline:
         trust, why = "none", f"{only.warnings[0]}; label some target rows"
     elif seen is not None:
         side = "between" if seen["inside"] else "outside, by no more than chance,"
-        why = (
-            f"it rests on the judges alone: on the reference the accuracy, {percent(seen['accuracy'])}, lies {side} "
-            f"their bounds, {percent(seen['lower_bound'])} to {percent(seen['upper_bound'])}; whether they judge the "
-            "target as well cannot be seen"
-        )
+        bounds = f"{percent(seen['lower_bound'])} to {percent(seen['upper_bound'])}"
+        why = f"it rests on the judges alone: on the reference the accuracy, {percent(seen['accuracy'])}, lies {side} "
+        why += f"their bounds, {bounds}; whether they judge the target as well cannot be seen"
     return Headline(only.interval, only.method, only.assumes, trust, why)
 
 
@@ -437,10 +428,7 @@ def _with_judges(made: Headline, by_name: Mapping[str, Estimate], level: float) 
         text += "and the other methods say"
     trust = "none" if abs(made.interval.value - interval.value) > _ALARMING_SPREAD else "low"
     lower, upper = min(made.interval.lower, interval.lower), max(made.interval.upper, interval.upper)
-    return Headline(
-        Interval(interval.value, lower, upper, level, "empirical"),
-        f"{name}, against {made.method}",
-        "the truth lies within the span of the judges and of the methods that look at the model; nothing proves it",
-        trust,
-        f"{text} {percent(made.interval.value)}: one side fails; label some target rows",
-    )
+    span = Interval(interval.value, lower, upper, level, "empirical")
+    both = "the judges and of the methods that look at the model"
+    assumes, why = f"the truth lies within the span of {both}; nothing proves it", f"{text} {percent(made.interval.value)}: one side fails; label some target rows"
+    return Headline(span, f"{name}, against {made.method}", assumes, trust, why)

@@ -144,18 +144,13 @@ class NaturalShifts:
         """Return a plain mapping, as the file holds it."""
         rows = zip(self.levels, self.chance, self.size, strict=True)
         quantiles = ((float(p), round(float(a), 4), round(float(b), 4)) for p, a, b in rows)
-        plain = {
-            "format": FORMAT,
-            **(self.about or {}),
-            "value": {"rise": self.rise, "fall": self.fall, "gate": self.gate},
-            "unknown": dict(self.unknown),
-            "quantiles": [dict(zip(_QUANTILE, row, strict=True)) for row in quantiles],
-            "reach": [dict(zip(_REACH, row, strict=True)) for row in self.reach],
-            "verdicts": [dict(zip(_VERDICT, row, strict=True)) for row in self.verdicts],
-        }
-        return plain | (
-            {"metrics": {n: metric.to_dict() for n, metric in self.metrics.items()}} if self.metrics else {}
-        )
+        value = {"rise": self.rise, "fall": self.fall, "gate": self.gate}
+        plain = {"format": FORMAT, **(self.about or {}), "value": value, "unknown": dict(self.unknown)}
+        tables = (("quantiles", _QUANTILE, quantiles), ("reach", _REACH, self.reach))
+        for name, columns, lines in (*tables, ("verdicts", _VERDICT, self.verdicts)):
+            plain[name] = [dict(zip(columns, line, strict=True)) for line in lines]
+        metrics = {name: metric.to_dict() for name, metric in self.metrics.items()}
+        return plain | ({"metrics": metrics} if metrics else {})
 
     @classmethod
     def from_dict(cls, plain: Any, file: str) -> Self:
@@ -271,19 +266,17 @@ def judged(
     adjusted = dict(zip((i for i, p in enumerate(changes) if p is not None), tested, strict=True))
     out = []
     for i, chance in enumerate(chances):
-        verdict, changed = verdict_of(chance), adjusted.get(i)
+        verdict, changed, why = verdict_of(chance), adjusted.get(i), ""
         rows = None if labelled is None else labelled[i]
-        if rows is not None:
-            why = f"by {counted(rows, 'labelled row')}"
-            alarm = verdict == "fell" and changed is not None and changed <= CHANGED
-            out.append(Fall(margin, chance, verdict, changed, alarm, why))
-            continue
-        measured = _measured(prior, margin, verdict)
-        if assume == "natural" and measured is not None and measured[1] < LEAST_RIGHT:
+        # public cases that were called so at the nearest margin that was tried, and how often that was right
+        tried = [row for row in prior.verdicts if row[1] == verdict]
+        measured = min(tried, key=lambda row: abs(row[0] - margin))[2:] if tried else None
+        if rows is None and assume == "natural" and measured is not None and measured[1] < LEAST_RIGHT:
             verdict = "cannot say"
         alarm = verdict == "fell" and changed is not None and changed <= CHANGED
-        why = ""
-        if chance is None:
+        if rows is not None:
+            why = f"by {counted(rows, 'labelled row')}"
+        elif chance is None:
             why = "the accuracy of the reference, or what the outputs say, is not known"
         elif assume == "judges":
             why = "by the judges' error rates on the reference"
@@ -298,31 +291,27 @@ def judged(
     return out
 
 
-def _measured(prior: NaturalShifts, margin: float, verdict: FallVerdict) -> tuple[int, float] | None:
-    """How many public cases were called so at the nearest margin that was tried, and how often that was right."""
-    rows = [row for row in prior.verdicts if row[1] == verdict]
-    nearest = min(rows, key=lambda row: abs(row[0] - margin)) if rows else None
-    return None if nearest is None else (nearest[2], nearest[3])
-
-
 def under_assumptions(
     natural: Headline, still: Headline, estimates: Sequence[Estimate], diagnosis: Diagnosis | None
 ) -> dict[str, Assumed]:
     """The four answers beside each other: the prior's, `source`, label shift, covariate shift (else ``still``)."""
-    by_name = {e.method: e for e in estimates}
-    refuted = refuted_assumptions(by_name, diagnosis)
-    label, covariate = under_label_shift(estimates), under_covariate_shift(estimates) or still
+    source = next((e for e in estimates if e.method == "source"), None)
+    answers: dict[str, tuple[Estimate | Headline | None, str]] = {
+        "none": (source, "the accuracy of the reference was not asked for (`source`)"),
+        "label": (under_label_shift(estimates), "no method of label shift could answer"),
+        "covariate": (under_covariate_shift(estimates) or still, ""),
+    }
+    return _assumed(natural, answers, refuted_assumptions(diagnosis))
+
+
+def _assumed(
+    natural: Headline, answers: Mapping[str, tuple[Estimate | Headline | None, str]], refuted: Mapping[str, str]
+) -> dict[str, Assumed]:
+    """Assumption -> its answer, or why there is none, and the finding that speaks against it."""
     out = {"natural": Assumed(natural.interval, natural.method)}
-    unasked = "the accuracy of the reference was not asked for (`source`)"
-    for name, answer, why in (
-        ("none", by_name.get("source"), unasked),
-        ("label", label, "no method of label shift could answer"),
-        ("covariate", covariate, ""),
-    ):
-        against = refuted.get(name)
-        out[name] = (
-            Assumed(None, "", against, why) if answer is None else Assumed(answer.interval, answer.method, against)
-        )
+    for name, (answer, why) in answers.items():
+        made = Assumed(None, "", why=why) if answer is None else Assumed(answer.interval, answer.method)
+        out[name] = replace(made, refuted=refuted.get(name))
     return out
 
 
@@ -343,7 +332,7 @@ def _first_under(stable: str, estimates: Iterable[Estimate], key: Callable[[Esti
     return min(able, key=lambda pair: key(*pair), default=(None,))[0]
 
 
-def refuted_assumptions(by_name: Mapping[str, Estimate], diagnosis: Diagnosis | None) -> dict[str, str]:
+def refuted_assumptions(diagnosis: Diagnosis | None) -> dict[str, str]:
     """Assumption -> the finding that speaks against it."""
     out: dict[str, str] = {}
     stable = {cls.name: cls.traits.stable for cls in classes_of("estimator")}
@@ -395,12 +384,9 @@ def natural_headline(
     signs = signs_of(still, by_name, evidence)
     if signs is None:
         return still
-    level, value = evidence.level, prior.value(signs)
-    ends = {
-        name: spanning(value, prior.interval(signs, nominal), evidence, nominal)
-        for name, nominal in (("half", 0.5), ("nine_in_ten", 0.9))
-    }
-    bands = {"unchanged": still.interval, **ends}
+    level, value, bands = evidence.level, prior.value(signs), {"unchanged": still.interval}
+    for name, nominal in (("half", 0.5), ("nine_in_ten", 0.9)):
+        bands[name] = spanning(value, prior.interval(signs, nominal), evidence, nominal)
     if still.method.startswith("votes"):
         return replace(still, bands=bands)
     interval = spanning(value, prior.interval(signs, level), evidence, level)
@@ -430,12 +416,9 @@ def signs_of(still: Headline, by_name: Mapping[str, Estimate], evidence: Evidenc
         estimate = (1 - share) * still.value + share * label.value
     else:
         estimate = still.value if middle is None or unlike else (still.value + middle) / 2
-    rows = max(e.rows for e in by_name.values())
-    seen = evidence.shift_statistics
-    both = (evidence.reference_rows, rows)
-    models = unlike or (others and middle is None)
-    shift = (seen.get("moved"), seen.get("unexplained"))
-    return ShiftSigns(estimate, evidence.source, *both, *shift, models=models, still=(still.lower, still.upper))
+    rows, seen = max(e.rows for e in by_name.values()), evidence.shift_statistics
+    about = (evidence.source, evidence.reference_rows, rows, seen.get("moved"), seen.get("unexplained"))
+    return ShiftSigns(estimate, *about, unlike or (others and middle is None), (still.lower, still.upper))
 
 
 def spanning(value: float, ends: tuple[float, float], evidence: Evidence, level: float) -> Interval:
@@ -472,10 +455,10 @@ def trust_of(
     reliable = measured is not None and measured[2] >= HIGH_RATE
     if points <= HIGH_REACH and reliable:
         missed, fell = (prior.about or {}).get("unseen_falls", (0, 0))
-        seen = "`high` means that outputs show nothing against it"
-        if fell:
-            seen += f": of {fell} such public cases that fell by 3 points or more, the estimate was off by more than "
-            seen += f"3 points in {missed}"
+        off = (
+            f"of {fell} such public cases that fell by 3 points or more, the estimate was off by more than 3 points in"
+        )
+        seen = "`high` means that outputs show nothing against it" + (f": {off} {missed}" if fell else "")
         return "high", f"{promise}; {seen}; a few labels tell (`oodometer audit`)"
     return "low", f"{promise}; {_LABELS}"
 
@@ -526,7 +509,7 @@ def metric_answers(
     start = next((by_name[name] for name in START if name in by_name), None)
     if start is None:
         return None
-    refuted = refuted_assumptions(by_name, evidence.evidence.diagnosis)
+    refuted = refuted_assumptions(evidence.evidence.diagnosis)
     label = by_name.get("label-shift")
     if label is not None:
         # the whole target may be no label shift where a part of it is: each has its own test
@@ -534,15 +517,9 @@ def metric_answers(
         if label.details.get("refuted"):
             refuted["label"] = label.warnings[0]
     named = {"none": by_name.get("source"), "label": label, "covariate": under_covariate_shift(estimates)}
-    answers = {}
-    for name, answer in named.items():
-        against, why = refuted.get(name), f"no method that asks for it tells {base}"
-        answers[name] = (
-            Assumed(None, "", against, why) if answer is None else Assumed(answer.interval, answer.method, against)
-        )
     also = label if label is not None and label is not start and "label" not in refuted else None
-    natural = _natural(base, start, also, evidence, prior)
-    answers = {"natural": Assumed(natural.interval, natural.method), **answers}
+    natural, why = _natural(base, start, also, evidence, prior), f"no method that asks for it tells {base}"
+    answers = _assumed(natural, {name: (answer, why) for name, answer in named.items()}, refuted)
     if assume != "natural" and answers[assume].interval is None:
         return None
     return headline_under(assume, natural, answers), answers
@@ -640,9 +617,7 @@ def signs_of_result(found: Estimation) -> ShiftSigns | None:
     signs = signs_of(stands, {e.method: e for e in found.estimates}, evidence)
     if signs is None:
         return None
-    moved, rest = (
-        sign if sign is not None and math.isfinite(sign) else None for sign in (signs.moved, signs.unexplained)
-    )
+    moved, rest = (None if x is None or not math.isfinite(x) else x for x in (signs.moved, signs.unexplained))
     return replace(signs, moved=moved, unexplained=rest)
 
 
