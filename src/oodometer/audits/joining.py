@@ -46,10 +46,16 @@ def key_of(key: str | None, labels: Source, target: Source) -> Key | None:
         ours = theirs = key
     if not ours or not theirs:
         raise UsageError(f"expected --key COLUMN, or TARGET=LABELS where the files call it differently, got {key!r}")
-    for source, name, which in ((labels, theirs, "labels"), (target, ours, "target")):
+    for source, name in ((labels, theirs), (target, ours)):
         if not source.holds(name):
-            near = near_names(name, source.columns)
-            text = f"{source.name}: there is no column {name} to join by; {_hint(source, name, which)}"
+            near, like = near_names(name, source.columns), looking_like_keys(source)
+            hint = f"its columns are {', '.join(source.columns[:12])}"
+            if near and near[0] not in like:
+                hint = f"did you mean {near[0]}? {hint}"
+            elif like:
+                meant = f"{name}={like[0]}" if source is labels else f"{like[0]}={name}"
+                hint += f"; where the files call it differently, --key {meant}"
+            text = f"{source.name}: there is no column {name} to join by; {hint}"
             raise UnknownColumnError(name, text, near[0] if near else None)
     return Key(ours, theirs)
 
@@ -57,18 +63,6 @@ def key_of(key: str | None, labels: Source, target: Source) -> Key | None:
 def target_key(key: str | None, target: Source) -> str | None:
     """The target's own column in a ``key`` that may name two."""
     return key if key is None or target.holds(key) else key.partition("=")[0]
-
-
-def _hint(source: Source, name: str, which: str) -> str:
-    """What to do about a column that is not there."""
-    like, near = looking_like_keys(source), near_names(name, source.columns)
-    columns = f"its columns are {', '.join(source.columns[:12])}"
-    if near and near[0] not in like:
-        return f"did you mean {near[0]}? {columns}"
-    if not like:
-        return columns
-    meant = f"{name}={like[0]}" if which == "labels" else f"{like[0]}={name}"
-    return f"{columns}; where the files call it differently, --key {meant}"
 
 
 def looking_like_keys(source: Source) -> list[str]:
@@ -300,13 +294,6 @@ class Matched(NamedTuple):
     warnings: tuple[str, ...]
 
 
-class Truth(NamedTuple):
-    """`label` and `correct` of every target row, and what is to be said of the joining."""
-
-    record: Predictions
-    warnings: tuple[str, ...]
-
-
 def open_truth(data: Any, axes: Axes | None, open_source: Opening = as_source) -> Source:
     """A source of labels, with its column `row`; `InputError` where it tells no truth."""
     source = open_source(data, axes=axes)
@@ -328,11 +315,11 @@ def check_length(truth: Predictions, rows: int) -> None:
         raise InputError(expected, got=str(len(truth)), remedy=remedy, file=truth.source, column=column)
 
 
-def joined_truth(labels: Source, target: Source, key: str | None = None) -> Truth:
+def joined_truth(labels: Source, target: Source, key: str | None = None) -> tuple[Predictions, tuple[str, ...]]:
     """`label` and `correct` of every target row, unknown where no label speaks of it; `matched_rows`."""
     record, _, row, warnings = matched_labels(labels, target, key)
     if row is None:
-        return Truth(record, warnings)
+        return record, warnings
     rows, matched = _count(target), np.flatnonzero(row >= 0)
     _, first = np.unique(row[matched], return_index=True)
     if len(first) < len(matched):
@@ -347,7 +334,7 @@ def joined_truth(labels: Source, target: Source, key: str | None = None) -> Trut
         return out
 
     label, correct = spread(record.label), spread(record.correct)
-    return Truth(replace(record, rows=rows, label=label, correct=correct, columns={}, _cache={}), warnings)
+    return replace(record, rows=rows, label=label, correct=correct, columns={}, _cache={}), warnings
 
 
 def matched_labels(
@@ -356,7 +343,17 @@ def matched_labels(
     """The labels of a source, with ``columns`` of numbers, and the target row of each (of ``rows``, else counted)."""
     record = labels.read(["label", "correct"])
     check_new_classes(record, labels.path)
-    numbers = {name: numbers_of_column(record, name, labels.path) for name in columns if name in record.columns}
+    numbers: dict[str, Array] = {}
+    for name in (name for name in columns if name in record.columns):  # NaN where it is null
+        cells = record.columns[name]
+        if cells.dtype.kind == "O":  # some spreadsheets write a decimal comma
+            texts = [cell.replace(",", ".") if isinstance(cell, str) else cell for cell in cells.tolist()]
+            cells = np.array([np.nan if cell is None or cell == "" else cell for cell in texts], dtype=object)
+        try:
+            numbers[name] = cells.astype(np.float64)
+        except (TypeError, ValueError):
+            got, remedy = "something else", "write plain numbers"
+            raise InputError("numbers", got=got, remedy=remedy, file=labels.path, column=name) from None
     if rows is None and ("row" in numbers or key_of(key, labels, target) is not None):
         rows = _count(target)
     row = matched_rows(labels, target, rows, numbers.get("row"), key)
@@ -385,21 +382,6 @@ def mostly_new(noted: Mapping[str, int], classes: ClassNames | None, file: str |
     got = ", ".join([name.partition(" ")[2] for name in noted if name.startswith("class")][:6]) + " in most rows"
     remedy = "write them in the model's words, or give `correct`"
     return InputError(expected, got=got, file=file, column="label", remedy=remedy)
-
-
-def numbers_of_column(record: Predictions, name: str, file: str | None) -> Array:
-    """A further column as float64, NaN where it is null."""
-    cells = record.columns[name]
-    if cells.dtype.kind == "O":
-        # some spreadsheets write a decimal comma
-        plain_cells = [c.replace(",", ".") if isinstance(c, str) else c for c in cells.tolist()]
-        cells = np.array([np.nan if c is None or c == "" else c for c in plain_cells], dtype=object)
-    try:
-        out: Array = cells.astype(np.float64)
-    except (TypeError, ValueError):
-        remedy = "write plain numbers"
-        raise InputError("numbers", got="something else", remedy=remedy, file=file, column=name) from None
-    return out
 
 
 def _fault(expected: str, got: str, at: int, column: str, source: Source, remedy: str) -> InputError:

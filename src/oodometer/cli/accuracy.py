@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -26,9 +26,6 @@ from ..verbs.options import (
 )
 from . import output
 from .commands import Written, command, going_on
-
-if TYPE_CHECKING:
-    from ..verbs.fit import Oodometer
 
 ALARM = 3  # exit code: done, and an alarm that was asked for is raised
 
@@ -69,13 +66,8 @@ def fit(given: dict[str, Any], to: Written) -> None:
     from ..verbs.fit import fit as run
 
     with output.progress_bar("fitting", lines=True) as progress:
-        made = run(**given, progress=progress)
-    show_fit(made, given["out"])
-
-
-def show_fit(made: Oodometer, out: str) -> None:
-    """What was learnt from how many rows, what was not, and how it is asked."""
-    fitted, rows = made.fitted_, made.fitted_.reference.rows
+        fitted = run(**given, progress=progress).fitted_
+    out, rows = given["out"], fitted.reference.rows
     trials = "no backtest" if fitted.trials is None else f"{len(fitted.trials.trials)} simulated targets"
     output.tell(
         f"Fitted {counted(len(fitted.plan.methods), 'method')} on {counted(rows, 'row')} of {fitted.name}, "
@@ -139,10 +131,8 @@ class _Count:
         folder = self.folder
         if not self.done or folder is None or not any((folder / name).is_dir() for name in ("backtests", "parts")):
             return "nothing was written"
-        return (
-            f" after {self.done} of {self.total} trials, which are kept in {folder}; "
-            "run the same command again and it goes on from there"
-        )
+        kept = f" after {self.done} of {self.total} trials, which are kept in {folder}"
+        return f"{kept}; run the same command again and it goes on from there"
 
 
 @command(AuditOptions, written=("json", "report", "save"))

@@ -430,5 +430,6 @@ def _with_judges(made: Headline, by_name: Mapping[str, Estimate], level: float) 
     lower, upper = min(made.interval.lower, interval.lower), max(made.interval.upper, interval.upper)
     span = Interval(interval.value, lower, upper, level, "empirical")
     both = "the judges and of the methods that look at the model"
-    assumes, why = f"the truth lies within the span of {both}; nothing proves it", f"{text} {percent(made.interval.value)}: one side fails; label some target rows"
+    assumes = f"the truth lies within the span of {both}; nothing proves it"
+    why = f"{text} {percent(made.interval.value)}: one side fails; label some target rows"
     return Headline(span, f"{name}, against {made.method}", assumes, trust, why)

@@ -31,9 +31,8 @@ Numbered = TypeVar("Numbered", Interval, Estimate)
 def cluster_column(source: Source, asked: str | None, rows: int, fitted: str | None = None) -> str | None:
     """The column of dependent rows: as asked (`UnknownColumnError` where there is none), else `id` of few rows."""
     if asked is not None and not source.holds(asked):
-        near = near_names(asked, source.columns)
-        columns = f"its columns are {', '.join(source.columns[:12])}"
-        hint = f"did you mean {near[0]}? {columns}" if near else columns
+        near, hint = near_names(asked, source.columns), f"its columns are {', '.join(source.columns[:12])}"
+        hint = f"did you mean {near[0]}? {hint}" if near else hint
         remedy = "name another one with --cluster, or leave it out"
         if fitted is not None:
             remedy = f"rename it with --map theirs={asked}, or fit the reference again without --cluster"
@@ -59,6 +58,55 @@ class Side:
     effect: float = 1.0
     outputs: float = 1.0
     sizes: float = 1.0
+
+
+@dataclass(frozen=True)
+class Design:
+    """Clusters of a reference and a target, and the accuracy and rows of the reference."""
+
+    reference: Side = field(default_factory=Side)
+    target: Side = field(default_factory=Side)
+    accuracy: float = 0.0
+    rows: int = 1
+
+    @property
+    def effects(self) -> tuple[float, float]:
+        """Design effects of correctness on the reference, and at the target's own sizes of clusters."""
+        here, there = self.reference, self.target
+        if here.count and there.count:
+            alike = min((here.effect - 1) / max(here.sizes - 1, 1e-9), 1.0)
+            return here.effect, 1 + alike * (there.sizes - 1)
+        return here.effect, there.effect
+
+    def wide(self, number: Numbered, rows: int) -> Numbered:
+        """The interval of an estimate for so many target rows, each arm longer by what clusters add."""
+        error = clustered_error(self.effects, (self.accuracy, self.rows), (number.value, rows))
+        more, value = normal_quantile(number.level) * error, number.value
+        lower, upper = (math.hypot(value - end, more) for end in (number.lower, number.upper))
+        return replace(number, lower=max(value - lower, 0.0), upper=min(value + upper, 1.0)) if error else number
+
+    def headline(self, headline: Headline, rows: int) -> Headline:
+        """The headline with its bands."""
+        bands = {name: self.wide(band, rows) for name, band in headline.bands.items()}
+        return replace(headline, interval=self.wide(headline.interval, rows), bands=bands)
+
+    def about(self, reference: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What is said of the reference, its accuracy with the interval of clusters."""
+        if self.reference.effect <= 1:
+            return reference
+        own = Interval(*(reference[name] for name in ("accuracy", "lower", "upper", "level", "kind")))
+        wide = widened(own, self.reference.effect)
+        return {**reference, "lower": wide.lower, "upper": wide.upper, "kind": wide.kind}
+
+    def said(self) -> list[str]:
+        """What is to be said, if anything."""
+        both = ((self.reference, "reference"), (self.target, "target"))
+        sides = [(side, which) for side, which in both if side.count]
+        counts = " and ".join(f"{side.count:,} clusters in the {which}" for side, which in sides)
+        columns = " or ".join(sorted({side.column for side, _ in sides}))
+        effects = f"design effects {self.effects[0]:.1f} and {self.effects[1]:.1f}"
+        text = f"rows of one {columns} depend on each other: intervals are widened for {counts} ({effects})"
+        return [f"{text}; the tests behind the kind of shift take rows as independent"] if counts else []
 
 
 def side_of(
@@ -97,65 +145,11 @@ def side_of(
     return replace(none, column=column, count=sums.count, effect=effect, outputs=outputs, sizes=sums.rows / sums.worth)
 
 
-@dataclass(frozen=True)
-class Design:
-    """Clusters of a reference and a target, and the accuracy and rows of the reference."""
-
-    reference: Side = field(default_factory=Side)
-    target: Side = field(default_factory=Side)
-    accuracy: float = 0.0
-    rows: int = 1
-
-    @property
-    def effects(self) -> tuple[float, float]:
-        """Design effects of correctness on the reference, and at the target's own sizes of clusters."""
-        here, there = self.reference, self.target
-        if here.count and there.count:
-            alike = min((here.effect - 1) / max(here.sizes - 1, 1e-9), 1.0)
-            return here.effect, 1 + alike * (there.sizes - 1)
-        return here.effect, there.effect
-
-    def wide(self, number: Numbered, rows: int) -> Numbered:
-        """The interval of an estimate for so many target rows, each arm longer by what clusters add."""
-        error = clustered_error(self.effects, (self.accuracy, self.rows), (number.value, rows))
-        more = normal_quantile(number.level) * error
-        lower, upper = (math.hypot(number.value - end, more) for end in (number.lower, number.upper))
-        return (
-            replace(number, lower=max(number.value - lower, 0.0), upper=min(number.value + upper, 1.0))
-            if error
-            else number
-        )
-
-    def headline(self, headline: Headline, rows: int) -> Headline:
-        """The headline with its bands."""
-        bands = {name: self.wide(band, rows) for name, band in headline.bands.items()}
-        return replace(headline, interval=self.wide(headline.interval, rows), bands=bands)
-
-    def about(self, reference: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What is said of the reference, its accuracy with the interval of clusters."""
-        if self.reference.effect <= 1:
-            return reference
-        own = Interval(*(reference[name] for name in ("accuracy", "lower", "upper", "level", "kind")))
-        wide = widened(own, self.reference.effect)
-        return {**reference, "lower": wide.lower, "upper": wide.upper, "kind": wide.kind}
-
-    def said(self) -> list[str]:
-        """What is to be said, if anything."""
-        sides = [(self.reference, "reference"), (self.target, "target")]
-        counts = " and ".join(f"{side.count:,} clusters in the {which}" for side, which in sides if side.count)
-        columns = " or ".join(sorted({side.column for side, _ in sides if side.count}))
-        effects = f"design effects {self.effects[0]:.1f} and {self.effects[1]:.1f}"
-        text = f"rows of one {columns} depend on each other: intervals are widened for {counts} ({effects})"
-        text += "; the tests behind the kind of shift take rows as independent"
-        return [text] if counts else []
-
-
 def _confidence(batch: Predictions) -> Array:
     """A number in [0, 1] a row that goes with being right; 0 where there is none, so that rows of a cluster are one."""
-    if batch.probabilities is not None:
-        return np.asarray(batch.top.first, dtype=np.float64)
-    if batch.confidence is not None:
-        return np.asarray(batch.confidence, dtype=np.float64)
+    confidence = batch.confidence if batch.probabilities is None else batch.top.first
+    if confidence is not None:
+        return np.asarray(confidence, dtype=np.float64)
     return np.zeros(len(batch)) if batch.votes is None else np.asarray((batch.votes > 0).mean(axis=0))
 
 
