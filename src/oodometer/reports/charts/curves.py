@@ -30,18 +30,16 @@ _LOG: Spec = {"type": "log", "clamp": True}
 def risk_coverage(result: Result) -> Figure | None:
     """Accuracy of the rows that stay when the least confident are left out, with its band."""
     curve, estimated = result.get("risk_coverage") or {}, measured(result)
-    x, y = curve.get("x") or [], curve.get("y") or []
+    x, y, rows = curve.get("x") or [], curve.get("y") or [], list[dict[str, Any]]()
     thresholds = curve.get("thresholds") or [None] * len(x)
-    rows: Rows = []
     step = -(-len(x) // _POINTS)
     few = slice((len(x) - 1) % step, None, step) if x else slice(0)  # the last point stays
     columns = zip(x, y, curve.get("lower") or y, curve.get("upper") or y, thresholds, strict=False)
     for at, value, low, high, bound in list(columns)[few]:
-        if finite(at) is None or finite(value) is None:
-            continue
-        tip = {"rows kept": percent(at), "accuracy": percent(value), "interval": percent_range(low, high)}
-        tip |= {} if finite(bound) is None else {"confidence at least": threshold(bound)}
-        rows.append({"x": at, "y": value, "lower": low, "upper": high, "tip": tip})
+        if finite(at) is not None and finite(value) is not None:
+            tip = {"rows kept": percent(at), "accuracy": percent(value), "interval": percent_range(low, high)}
+            tip |= {} if finite(bound) is None else {"confidence at least": threshold(bound)}
+            rows.append({"x": at, "y": value, "lower": low, "upper": high, "tip": tip})
     if not rows:
         return None
     wishes = curve.get("answers") or []
@@ -52,41 +50,38 @@ def risk_coverage(result: Result) -> Figure | None:
     plot = Plot(coverage_axis("rows kept, the most confident first"), shares(seen))
     plot.curve(rows, ACCENT, band=1)
     for answer in answers:
-        coverage = float(answer["coverage"])
-        label = f"{percent(answer.get('accuracy'), 0)} accurate\nkeep {percent(coverage, 0)}"
-        at = [{"x": coverage, "y": answer.get("accuracy"), "label": label}]
+        coverage, accuracy = float(answer["coverage"]), answer.get("accuracy")
+        label = f"{percent(accuracy, 0)} accurate\nkeep {percent(coverage, 0)}"
+        at = [{"x": coverage, "y": accuracy, "label": label}]
         plot.draw("rule", at, _DASHES, x="x", x2={"value": 0}, y="y")
         plot.draw("rule", at, _DASHES, x="x", y="y", y2=FOOT)
         plot.draw("point", at, {**DOT, "size": 90, "color": INK}, x="x", y="y")
         # Left of the dot and below it no curve runs; where that is too narrow, at the foot of the drop line.
-        room = coverage > 0.45
-        plot.words(at, INK, x="x", y="y" if room else FOOT, lineBreak="\n", dx=-8 if room else 8,
-                   dy=16 if room else -26)  # fmt: skip
+        up, dx, dy = ("y", -8, 16) if coverage > 0.45 else (FOOT, 8, -26)
+        plot.words(at, INK, x="x", y=up, lineBreak="\n", dx=dx, dy=dy)
     near = {"type": "point", "fields": ["x"], "on": "pointerover", "clear": "pointerout"}
     seen_near = {"condition": {"param": "near", "empty": False, "value": 1}, "value": 0}
     plot.draw("point", rows, {**DOT, "size": 70, "color": ACCENT}, x="x", y="y", opacity=seen_near)
     plot.strips(rows, params=[{"name": "near", "select": near}])
-    text = [caption("risk-coverage", "read", measured=capital(estimated))]
-    for wish in wishes:
-        if finite(wish.get("threshold")) is not None:
-            safe = finite(wish.get("safe_threshold"))
-            words = {"wish": percent(wish.get("accuracy"), 0), "safe": threshold(safe)}
-            words["part"] = percent(wish.get("safe_coverage"))
-            text.append(caption("risk-coverage", "unsafe" if safe is None else "safe", **words))
+    text, reached = [caption("risk-coverage", "read", measured=capital(estimated))], []
+    for wish in (wish for wish in wishes if finite(wish.get("threshold")) is not None):
+        reached.append(wish)
+        safe = finite(wish.get("safe_threshold"))
+        words = {"wish": percent(wish.get("accuracy"), 0), "safe": threshold(safe)}
+        words["part"] = percent(wish.get("safe_coverage"))
+        text.append(caption("risk-coverage", "unsafe" if safe is None else "safe", **words))
     if (result.get("diagnosis") or {}).get("kind") == "support":
         text.append(caption("risk-coverage", "support"))
-    reached = next((item for item in wishes if finite(item.get("threshold")) is not None), None)
-    if reached is not None:
-        coverage, title = finite(reached.get("coverage")) or 0, f"{estimated} is at least "
-        title += percent(reached.get("accuracy"), 0)
+    first, last = (percent(rows[end]["y"]) for end in (0, -1))
+    title = capital(f"{estimated} goes from {first} on the most confident rows to {last} on all")
+    if reached:
+        coverage, wish = finite(reached[0].get("coverage")) or 0, percent(reached[0].get("accuracy"), 0)
         part = percent(coverage, 0 if coverage >= 0.1 else 1)
-        above = f"Above confidence {threshold(reached['threshold'])}, {title}; that keeps {part} of the rows"
-        title = capital(f"{title} with all rows kept") if coverage >= 1 else above
+        title = f"Above confidence {threshold(reached[0]['threshold'])}, {estimated} is at least {wish}; that keeps "
+        title += f"{part} of the rows"
+        title = capital(f"{estimated} is at least {wish} with all rows kept") if coverage >= 1 else title
     elif wishes:
         title = f"No threshold reaches {estimated} of {percent(wishes[0].get('accuracy'), 0)}"
-    else:
-        first, last = (percent(rows[end]["y"]) for end in (0, -1))
-        title = capital(f"{estimated} goes from {first} on the most confident rows to {last} on all")
     return plot.figure("risk-coverage", title, " ".join(text), height=_HEIGHT)
 
 
@@ -95,22 +90,20 @@ def reliability(result: Result) -> Figure | None:
     table = result.get("reliability") or {}
     confidence, accuracy = table.get("confidence") or [], table.get("accuracy") or []
     lower, upper = table.get("lower") or accuracy, table.get("upper") or accuracy
-    counts = table.get("rows") or [None] * len(confidence)
-    bins = []
+    counts, bins = table.get("rows") or [None] * len(confidence), []
     for at, value, low, high, count in zip(confidence, accuracy, lower, upper, counts, strict=False):
-        if finite(at) is None or finite(value) is None:
-            continue
-        tip = {"confidence": percent(at), "accuracy": percent(value), "interval": percent_range(low, high)}
-        tip["in this bin"] = rows_text(count)
-        bins.append({"x": at, "y": value, "lower": low, "upper": high, "rows": finite(count) or 1, "tip": tip})
+        if finite(at) is not None and finite(value) is not None:
+            tip = {"confidence": percent(at), "accuracy": percent(value), "interval": percent_range(low, high)}
+            tip["in this bin"] = rows_text(count)
+            bins.append({"x": at, "y": value, "lower": low, "upper": high, "rows": finite(count) or 1, "tip": tip})
     if not bins:
         return None
     seen = [row[key] for row in bins for key in ("x", "y", "lower", "upper")]
     plot = Plot(shares(seen, title="confidence of the model", grid=False), shares(seen))
     low, high = plot.up["scale"]["domain"]
     first, last = max(low, 0), min(high, 1)
-    plot.draw("line", [{"x": end, "y": end} for end in (first, last)], {"color": MUTED, "strokeDash": [4, 4],
-              "strokeWidth": 1.5}, x="x", y="y")  # fmt: skip
+    diagonal = {"color": MUTED, "strokeDash": [4, 4], "strokeWidth": 1.5}
+    plot.draw("line", [{"x": end, "y": end} for end in (first, last)], diagonal, x="x", y="y")
     bar = {"color": BAND[ACCENT], "strokeWidth": 5, "strokeCap": "round"}
     plot.draw("rule", bins, bar, x="x", y="lower", y2="upper", tooltip="tip")
     size = {"field": "rows", "type": "quantitative", "scale": {"range": [50, 260], "zero": True}, "legend": None}
@@ -124,9 +117,8 @@ def reliability(result: Result) -> Figure | None:
     title = "Confidence against accuracy"
     if counted:
         gap = sum((row["x"] - row["y"]) * row["rows"] for row in counted) / sum(row["rows"] for row in counted)
-        where = "" if result.get("command") == "evaluate" else " on the reference"
-        side = "overconfident" if gap > 0 else "underconfident"
-        title = f"The model is {side}{where}, by {points(gap)} on average"
+        where, side = "" if result.get("command") == "evaluate" else " on the reference", "over" if gap > 0 else "under"
+        title = f"The model is {side}confident{where}, by {points(gap)} on average"
         title = f"The model's confidence is about right{where}" if abs(gap) < 0.01 else title
     return plot.figure("reliability", title, caption("reliability", "read"), height=_HEIGHT)
 
@@ -175,23 +167,21 @@ def confidence(result: Result) -> Figure | None:
 
 def severity(result: Result) -> Figure | None:
     """The estimate with its band beside the truth as a shift grows; every method as a thin line."""
-    at_steps = result.get("steps") or []
-    main: Rows = []
-    thin: Rows = []
+    at_steps, main, thin, inside = result.get("steps") or [], list[Any](), list[Any](), 0
     errors: dict[bool, list[float]] = {True: [], False: []}
-    inside = 0
     for index, step in enumerate(at_steps):
         headline, truth = best(step.get("headline")), best(step.get("truth"))
         at = str(step.get("name") or f"severity {step.get('severity', index)}")
-        value, truth_tip = headline.get("value"), {"truth": percent(truth["value"])} if truth else {}
-        low, high = ends(headline)
+        value, (low, high) = headline.get("value"), ends(headline)
         tip = {"": at, "estimate": percent(value), "truth": percent(truth.get("value"))}
         tip |= {"interval": percent_range(headline.get("lower"), headline.get("upper"))}
         main.append({"x": index, "y": value, "truth": truth.get("value"), "lower": low, "upper": high, "tip": tip})
         for estimate in step.get("estimates") or []:  # the method of the headline is left to its band
             if best(estimate) and not (headline and is_headline(estimate, headline)):
-                tip = {"": str(estimate.get("method")), "at": at, "value": percent(estimate["value"]), **truth_tip}
-                thin.append({"x": index, "y": estimate["value"], "method": str(estimate.get("method")), "tip": tip})
+                method = str(estimate.get("method"))
+                tip = {"": method, "at": at, "value": percent(estimate["value"])}
+                tip |= {"truth": percent(truth["value"])} if truth else {}
+                thin.append({"x": index, "y": estimate["value"], "method": method, "tip": tip})
         if headline and truth:
             errors[headline.get("trust") == "none"].append(abs(value - truth["value"]))
             inside += headline.get("lower") is not None and low <= truth["value"] <= high
@@ -220,8 +210,9 @@ def severity(result: Result) -> Figure | None:
     plot.names(at_ends, 380, x="x", look={"fontSize": 12})
     title, every = "The estimate as the shift grows", errors[True] + errors[False]
     if every:
-        title = f"Within {points(max(every))} of the truth; its interval holds the truth at {inside} of {len(every)} "
-        title += "steps"
+        title = (
+            f"Within {points(max(every))} of the truth; its interval holds the truth at {inside} of {len(every)} steps"
+        )
     if all(errors.values()) and max(errors[True]) > max(errors[False]):
         near, far = points(max(errors[False])), points(max(errors[True]))
         title = f"Within {near} of the truth, and up to {far} off only where the estimate says “no trust”"
@@ -457,16 +448,16 @@ def vote_subsets(result: Result) -> Figure | None:
     sizes = _sizes(result)
     if len(sizes) < 2 or (result.get("votes") or {}).get("judges") == 1:
         return None
-    least, most = sizes[0]["rows"], sizes[-1]["rows"]
+    least, most, last = sizes[0]["rows"], sizes[-1]["rows"], []
     across = axis((least * 0.93, most * 1.06), title="rows drawn", scale=_LOG, format="~s", grid=False,
                   labelOverlap="greedy", values=[mark for mark in _COUNTS if least <= mark <= most])  # fmt: skip
-    seen = [item[key].get(end) for item in sizes for key, _, _ in _SERIES for end in ("lower", "upper")]
-    plot, tips = Plot(across, shares(seen)), []
-    for key, _, color in _SERIES:
+    plot = Plot(across, shares([o[key].get(end) for o in sizes for key, _, _ in _SERIES for end in ("lower", "upper")]))
+    for key, name, color in _SERIES:
         rows = [{"x": o["rows"], "y": o[key]["value"], **{e: o[key].get(e) for e in ("lower", "upper")}} for o in sizes]
         plot.curve(rows, color, band=0.7, size=44)
-    last = [{"label": name, "y": float(sizes[-1][key]["value"]), "c": color} for key, name, color in _SERIES]
+        last.append({"label": name, "y": float(rows[-1]["y"]), "c": color})
     plot.names(last, 320, gap=18, look=_LABEL)
+    tips: Rows = []
     for size in sizes:
         tip = {"": f"{number(int(size['rows']))} rows, {number(int(size.get('draws') or 0))} draws"}
         for key, name, _ in _SERIES:
@@ -474,11 +465,8 @@ def vote_subsets(result: Result) -> Figure | None:
             tip[name] = f"{percent(size[key]['value'])} ({span})"
         tips.append({"x": size["rows"], "tip": tip})
     plot.strips(tips)
-    reliable = [
-        (float(share["value"]), int(item["rows"]))
-        for item in sizes[:-1]
-        if (share := best(((item.get("bounds") or [{}])[0]).get("reliability")))
-    ]
+    shares_of = ((best(((item.get("bounds") or [{}])[0]).get("reliability")), item["rows"]) for item in sizes[:-1])
+    reliable = [(float(share["value"]), int(rows_of)) for share, rows_of in shares_of if share]
     title = "Truth and bounds by the number of rows"
     if reliable:
         worst, rows_of = min(reliable)
@@ -496,42 +484,37 @@ def vote_trade_off(result: Result) -> Figure | None:
     """How often bounds hold against how wide they are, as more judges must agree: a line for each number of rows."""
     sizes, most, judges = _sizes(result)[:-1], len(_TONES), (result.get("votes") or {}).get("judges")
     picked = sizes if len(sizes) <= most else [sizes[round(i * (len(sizes) - 1) / (most - 1))] for i in range(most)]
-    shown: Rows = []
+    shown: list[tuple[int, list[tuple[Any, float, dict[str, Any]]]]] = []
     for entry in picked:
-        by_width = [
-            {"agree": b.get("agree"), "width": best(b.get("width"))["value"], "held": best(b.get("reliability"))}
-            for b in entry.get("bounds") or []
-            if best(b.get("width")) and best(b.get("reliability"))
-        ][::-1]
+        every = ((b.get("agree"), best(b.get("width")), best(b.get("reliability"))) for b in entry.get("bounds") or [])
+        by_width = [(agree, width["value"], held) for agree, width, held in every if width and held][::-1]
         if len(by_width) > 1:
-            shown.append({"rows": int(entry["rows"]), "steps": by_width})
+            shown.append((int(entry["rows"]), by_width))
     if not shown:
         return None
-    widest = max(step["width"] for item in shown for step in item["steps"]) or 0.01
+    widest = max(width for _, by_width in shown for _, width, _ in by_width) or 0.01
     across = axis([-0.02 * widest, 1.03 * widest], title="mean width of the bounds, in points", tickCount=6, grid=False,
                   labelExpr=POINTS)  # fmt: skip
     plot = Plot(across, axis([-0.03, 1.03], values=[0, 0.2, 0.4, 0.6, 0.8, 1], labelExpr=PERCENT))
     last = []
-    for entry, color in zip(shown, _TONES, strict=False):
+    for (many, by_width), color in zip(shown, _TONES, strict=False):
         rows = []
-        for step in entry["steps"]:
-            share = step["held"]
-            tip = {"": f"{agreement(step['agree'], judges)}, {number(entry['rows'])} rows"}
-            tip |= {"bounds held": percent(share["value"], 0)}
+        for agree, width, share in by_width:
+            tip = {"": f"{agreement(agree, judges)}, {number(many)} rows", "bounds held": percent(share["value"], 0)}
             tip |= {"interval": percent_range(share.get("lower"), share.get("upper"), 0)}
-            rows.append({"x": step["width"], "y": share["value"], "tip": tip | {"mean width": points(step["width"])}})
+            rows.append({"x": width, "y": share["value"], "tip": tip | {"mean width": points(width)}})
         plot.curve(rows, color, size=80)
-        last.append({"label": f"{number(entry['rows'])} rows", "y": rows[-1]["y"], "c": color})
+        last.append({"label": f"{number(many)} rows", "y": rows[-1]["y"], "c": color})
     plot.names(last, _HEIGHT, gap=18, look=_LABEL)
     # What it costs in reliability to ask for one judge less, where it costs most.
-    lost, entry = max(((o["steps"][-1]["held"]["value"] - o["steps"][-2]["held"]["value"], o) for o in shown),
-                    key=lambda pair: float(pair[0]))  # fmt: skip
-    less, all_of = entry["steps"][-2], entry["steps"][-1]
-    share, draws = percent(all_of["held"]["value"], 0), f"of the draws of {number(entry['rows'])} rows"
-    title = f"With {less['agree']} instead of {judges} judges agreeing the bounds are "
-    title += f"{points(all_of['width'] - less['width'])} tighter and hold "
+    lost, many, by_width = max(
+        ((o[-1][2]["value"] - o[-2][2]["value"], n, o) for n, o in shown), key=lambda item: item[0]
+    )
+    (agree, narrow, less), (_, wide, held) = by_width[-2:]
+    share, draws = percent(held["value"], 0), f"of the draws of {number(many)} rows"
+    title = f"With {agree} instead of {judges} judges agreeing the bounds are {points(wide - narrow)} tighter and hold "
     if lost < 0.005:  # of the draws; less is not worth a word
         title += f"as often, in {share} {draws}"
     else:
-        title += f"in {percent(less['held']['value'], 0)} instead of {share} {draws}"
+        title += f"in {percent(less['value'], 0)} instead of {share} {draws}"
     return plot.figure("vote-trade-off", title, caption("vote-trade-off", "read"), height=_HEIGHT)
