@@ -29,10 +29,16 @@ def browser(chromium: str) -> Iterator[Any]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pages")
+
+
 @pytest.fixture(params=list(CHARTS))
-def page(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    path = tmp_path / f"{request.param}.html"
-    write_report(request.getfixturevalue(request.param), path)
+def page(request: pytest.FixtureRequest, pages: Path) -> Path:
+    path = pages / f"{request.param}.html"
+    if not path.exists():  # the same page for every width and colour
+        write_report(request.getfixturevalue(request.param), path)
     return path
 
 

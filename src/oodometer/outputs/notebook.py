@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from ..results import percent
@@ -66,31 +67,7 @@ def sparkline(view: View) -> str:
 
 # Letters keep the colour of the notebook, light or dark, and everything else is a shade of grey that shows on both:
 # a notebook's theme is its own and not that of the system, so that no query of the style sheet can tell it.
-_STYLE = """
-.oodometer-card{font:13px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;max-width:860px;
-border:1px solid rgba(128,128,128,.35);border-radius:10px;padding:14px 18px;margin:4px 0;color:inherit;text-align:left}
-.oodometer-card p{margin:2px 0}
-.oodometer-card .oo-title{opacity:.72;font-weight:600}
-.oodometer-card .oo-number{font-size:30px;line-height:1.25;font-weight:700;margin-right:10px;overflow-wrap:anywhere}
-.oodometer-card .oo-trust{border-radius:9px;padding:1px 9px;font-weight:600;margin-left:8px;white-space:nowrap;
-background:rgba(128,128,128,.2)}
-.oodometer-card .oo-high{background:rgba(20,160,90,.25)}
-.oodometer-card .oo-low{background:rgba(225,150,0,.28)}
-.oodometer-card .oo-none{background:rgba(220,50,50,.28)}
-.oodometer-card ul{margin:6px 0;padding-left:18px}
-.oodometer-card .oo-warnings{border-left:3px solid rgba(225,150,0,.8);padding-left:10px;margin:8px 0}
-.oodometer-card .oo-scroll{overflow-x:auto}
-.oodometer-card table{border-collapse:collapse;margin:4px 0 8px;font-size:12.5px;color:inherit;background:none}
-.oodometer-card th,.oodometer-card td{padding:2px 12px 2px 0;text-align:right;white-space:nowrap;color:inherit;
-border:0;border-bottom:1px solid rgba(128,128,128,.25);background:none;font-variant-numeric:tabular-nums;
-vertical-align:top}
-.oodometer-card th{font-weight:600;opacity:.72}
-.oodometer-card .oo-word{text-align:left;white-space:normal;min-width:64px}
-.oodometer-card .oo-alarm td{font-weight:700;background:rgba(220,50,50,.16)}
-.oodometer-card summary{cursor:pointer;font-weight:600;margin:4px 0}
-.oodometer-card h4{margin:8px 0 0;font-size:12.5px;font-weight:600}
-.oodometer-card svg{display:block;width:100%;height:auto;margin:8px 0 2px}
-"""
+_STYLE = Path(__file__).parents[1] / "reports/templates/card.css"
 
 
 def html_of(result: Any) -> str:
@@ -113,7 +90,8 @@ def render(view: View) -> str:
     parts += [_list([*view.sentences, *view.details]), *([sparkline(view)] if view.points else [])]
     parts += [_grid(grid) for grid in view.grids if grid.rows]
     parts.append(_list([*view.notes, *view.alarms]))
-    return f'<div class="oodometer-card"><style>{_STYLE}</style>{"".join(parts)}</div>'
+    style = _STYLE.read_text(encoding="utf-8")
+    return f'<div class="oodometer-card"><style>\n{style}</style>{"".join(parts)}</div>'
 
 
 def _list(sentences: Sequence[str]) -> str:

@@ -511,10 +511,10 @@ def vote_trade_off(result: Result) -> Figure | None:
         ((o[-1][2]["value"] - o[-2][2]["value"], n, o) for n, o in shown), key=lambda item: item[0]
     )
     (agree, narrow, less), (_, wide, held) = by_width[-2:]
-    share, draws = percent(held["value"], 0), f"of the draws of {number(many)} rows"
+    often, draws = percent(held["value"], 0), f"of the draws of {number(many)} rows"
     title = f"With {agree} instead of {judges} judges agreeing the bounds are {points(wide - narrow)} tighter and hold "
     if lost < 0.005:  # of the draws; less is not worth a word
-        title += f"as often, in {share} {draws}"
+        title += f"as often, in {often} {draws}"
     else:
-        title += f"in {percent(less['value'], 0)} instead of {share} {draws}"
+        title += f"in {percent(less['value'], 0)} instead of {often} {draws}"
     return plot.figure("vote-trade-off", title, caption("vote-trade-off", "read"), height=_HEIGHT)
