@@ -1,16 +1,20 @@
-"""Small parts of the ground floor, each by an example."""
+"""Small parts of the lower floors, each by an example."""
 
 from __future__ import annotations
 
+import re
+import signal
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from oodometer import errors, options, registry
+from oodometer import errors, integrations, options, registry
 from oodometer.arrays import Coded, Ragged
 from oodometer.classes import class_of_truth, encode, encode_positions, is_missing_word, label_codes, named_classes
+from oodometer.engines import create_engine
+from oodometer.engines.remote import Session, join, signals_waiting
 from oodometer.errors import InputError, NotApplicable, UsageError
 from oodometer.fields import (
     both_of,
@@ -22,13 +26,26 @@ from oodometer.fields import (
     survey_probabilities,
     top_candidates,
 )
+from oodometer.integrations import log
 from oodometer.intervals import from_replicates, from_spread
+from oodometer.kernels import concatenated, row_sums
+from oodometer.persistence.archive import NotKept, class_named, name_of
 from oodometer.predictions import follows_argmax
+from oodometer.runs import places_of_run, places_said
+from oodometer.store.harness.base import choose_metric, described
+from oodometer.store.harness.inspect_log import _answer_probability, _letter_scores
+from oodometer.store.harness.join import read_command
+from oodometer.store.places import is_remote, path_of, split_query
+from oodometer.store.predicates import may_match
+from oodometer.store.where import parse_where, said
 
 CHOICES = Ragged.from_rows([[1.0, 1.0], [0.0, np.log(2.0), 0.0]])
 WORDS = Coded(np.array([0, 1, 2]), ["cat", "NA", "wolf"])
 RULE = np.array([[0.4, 0.6], [0.9, 0.1], [0.1, 0.9]])
 ADDRESS = "postgresql://me:secret@host/db?password=secret&sslmode=require"
+DAYS = parse_where(["day > 2026-10-31", "day = x", "a = b"])
+TOP = [{"token": "A", "logprob": -0.2}, {"token": " B", "logprob": -1.8}]
+TOKENS = [{"token": "A", "logprob": -0.2, "top_logprobs": TOP}]
 EXAMPLES: dict[str, tuple[Any, Any]] = {
     "visible": (errors.visible("cat\x1b[2J\u202e Katze \u00fc"), "cat\\x1b[2J\\u202e Katze \u00fc"),
     "password": (errors.without_passwords(ADDRESS), "postgresql://me:***@host/db?password=***&sslmode=require"),
@@ -62,6 +79,22 @@ EXAMPLES: dict[str, tuple[Any, Any]] = {
         "plugin odd failed: ZeroDivisionError: no",
     ),
     "skipped": (registry.why_failed("odd", "theirs", NotApplicable("needs more")), "needs more"),
+    "concatenated": (concatenated([np.zeros(2), np.ones(1)]).tolist(), [0.0, 0.0, 1.0]),
+    "row sums": (row_sums(np.array([[0.25, 0.75], [1.0, 2.0]])).tolist(), [1.0, 3.0]),
+    "remote": ([is_remote(path) for path in ("s3://b/a.csv", "file:///a.csv", "a.csv")], [True, False, False]),
+    "query": (split_query("s3://b/a?b.csv?region=eu"), ("s3://b/a?b.csv", "?", "region=eu")),
+    "no query": (split_query("s3://b/a?b.csv"), ("s3://b/a?b.csv", "", "")),
+    "path": ([path_of(path) for path in ("file:///d/a%20b.csv", "s3://b/a")], ["/d/a b.csv", "s3://b/a"]),
+    "folders": ([may_match([one], {"day": "2026-11-01"}) for one in DAYS], [True, False, True]),
+    "conditions": (said(parse_where(["a > 1", "b not in (x, y)"])), "a > 1 and b not in (x, y)"),
+    "metrics": (described({"acc": [1, 0], "f1": [["a", ["b"]]]}), "acc (0 or 1, mean 0.5), f1 (no number a row)"),
+    "command": (read_command("logs/a_1.jsonl"), "oodometer read logs/a_1.jsonl --out a_1.parquet"),
+    "letters": (_letter_scores(TOKENS, "A", ["yes", "no"], "B", "A"), ([-0.2, -1.8], 0, 1)),
+    "answer": ([round(_answer_probability(TOKENS, answer), 4) for answer in ("A", None)], [0.8187, 0.8187]),
+    "places": (places_said(data="s3://a.jsonl", labels=None, model=print), {"data": "s3://a.jsonl", "model": "print"}),
+    "class": ([name_of(Ragged), class_named("arrays:Ragged")], ["arrays:Ragged", Ragged]),
+    "engine": (create_engine("ray:head:6379").address, "head:6379"),
+    "tracker": (integrations._name("0 - 20K \u20ac"), "0 - 20K _"),
     "aliases": (
         [registry.named("metric", name) for name in ("ROC-AUC", "auc", "mine")],
         ["roc_auc", "roc_auc", "mine"],
@@ -88,6 +121,11 @@ def test_an_example_of_each(got: Any, expected: Any) -> None:
         (lambda: check_candidate_scores([[0.5, -1], [2]]), InputError, "row 2: .* at least 2 candidates, got 1"),
         (lambda: refuse_classes_beside_positions(["candidate_scores", "logits"]), InputError, "no field of classes"),
         (lambda: follows_argmax(np.array([0, 1, 0]), RULE, (0, 1)), InputError, "that go with the probabilities"),
+        (lambda: choose_metric({"a": [0.3], "b": [1]}, None, "l"), InputError, "l: expected one metric, got a"),
+        (lambda: places_of_run(target={}), UsageError, "a run folder is for files, and the target is a dict in memory"),
+        (lambda: class_named("os:system"), LookupError, "os:system"),
+        (lambda: name_of(re.Pattern), NotKept, "a Pattern .re., which no fitted file may hold"),
+        (lambda: log(None, "tensorboard"), UsageError, "a tracker, one of mlflow, wandb; got 'tensorboard'"),
         (lambda: options.check_seed(-1), UsageError, "seed to be a whole number from 0 to 4294967295"),
         (lambda: options.need("even", lambda v: v % 2 == 0)("rows", 3), UsageError, r"rows to be even, got 3 \(int\)"),
     ],
@@ -95,3 +133,24 @@ def test_an_example_of_each(got: Any, expected: Any) -> None:
 def test_what_each_refuses(call: Callable[[], Any], kind: type[Exception], says: str) -> None:
     with pytest.raises(kind, match=says):
         call()
+
+
+def test_a_session_is_shared_and_stopped_with_the_last_that_holds_it() -> None:
+    stopped: list[str] = []
+    start = lambda: lambda: stopped.append("stopped")  # noqa: E731
+    first = join("toy", None, lambda: False, start)
+    assert isinstance(first, Session)
+    assert join("toy", None, lambda: True, lambda: pytest.fail("never called")) is first
+    del first
+    assert stopped == ["stopped"]
+
+
+def test_ctrl_c_waits_for_what_is_being_started() -> None:
+    before, done = signal.signal(signal.SIGINT, signal.default_int_handler), False
+    try:
+        with pytest.raises(KeyboardInterrupt), signals_waiting():  # noqa: PT012
+            signal.raise_signal(signal.SIGINT)
+            done = True
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert done

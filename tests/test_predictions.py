@@ -27,13 +27,13 @@ def full_record(rows: int = 9, seed: int = 0) -> Predictions:
     names = np.array(CLASSES, dtype=object)
     label = names[rng.integers(3, size=rows)]
     label[rng.random(rows) < 0.2] = None
+    plain = [name for name, field in FIELDS.items() if (field.kind, field.axes) == ("number", ("sample",))]
     return Predictions.from_arrays(
         classes=CLASSES,
         label=label,
         prediction=names[logits.argmax(axis=1)],
         probabilities=softmax(logits),
         logits=logits,
-        confidence=rng.random(rows),
         members=names[rng.integers(3, size=(2, rows))],
         member_probabilities=rng.dirichlet(np.ones(3), (2, rows)),
         token_logprobs=[(-rng.random(rng.integers(0, 4))).tolist() for _ in range(rows)],
@@ -45,6 +45,7 @@ def full_record(rows: int = 9, seed: int = 0) -> Predictions:
         output=np.array([f"out {i}" for i in range(rows)], dtype=object),
         time=np.datetime64("2026-01-01") + np.arange(rows),
         group=rng.integers(0, 2, rows),
+        **{name: rng.random(rows) for name in plain},
         columns={"row": np.arange(rows), "word": np.array([f"w{i}" for i in range(rows)], dtype=object)},
         names={"model": ["a", "b"]},
         source="full.csv",
@@ -155,13 +156,14 @@ def test_empty_records() -> None:
 
 
 def test_what_is_derived_is_computed_once() -> None:
-    record = Predictions.from_probabilities([[0.9, 0.1]])
+    record = Predictions.from_probabilities([[0.9, 0.1]] * 2)
     assert record.top is record.top
     calls = []
     for _ in range(2):
         record.derived("x", lambda: calls.append(1))
     assert calls == [1]
     assert record.slice(0, 1).top is not record.top, "a cut has its own"
+    assert record.slice(0, 2) is record
 
 
 def test_a_user_cannot_change_a_record() -> None:

@@ -421,7 +421,8 @@ class Field:
 
 
 def _probabilities(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
-    seen = survey_probabilities(both_of(value, "probabilities"), names=classes)
+    value = value if isinstance(value, np.ndarray) and value.ndim == 2 else both_of(value, "probabilities")
+    seen = survey_probabilities(value, names=classes)
     learnt |= {k: v for k, v in (("top", seen.top), ("rounded", seen.digits)) if v is not None}
     return seen.values
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
+from functools import cache
 from statistics import NormalDist
 
 import numpy as np
@@ -24,6 +25,7 @@ def check_level(level: float) -> float:
     return float(level)
 
 
+@cache
 def normal_quantile(level: float) -> float:
     """The z with P(|N(0, 1)| <= z) = level.
 

@@ -136,7 +136,8 @@ class Predictions:
         if not given:
             raise InputError("at least one field", got="none", remedy=f"give one of {', '.join(FIELDS)}", file=source)
         try:
-            index_of(given)  # whose rows belong together
+            if any(hasattr(value, "reindex") for value in given.values()):
+                index_of(given)  # whose rows belong together
             class_names = None if classes is None else named_classes(classes)
             rows, named, fields, learnt = check_fields(given, class_names, positions)
             axes = {axis: tuple(map(str, own)) for axis, own in (names or {}).items()}
@@ -230,6 +231,11 @@ class Predictions:
     def has_prediction(self) -> bool:
         """Whether the predicted class or candidate of each sample is known, so that `predicted` gives it."""
         return self.prediction is not None or self.probabilities is not None or self.members is not None
+
+    @cached_property
+    def can_be_judged(self) -> bool:
+        """Whether it tells of some rows whether they are right."""
+        return self.correct is not None or (self.label is not None and self.has_prediction)
 
     @cached_property
     def num_classes(self) -> int:
@@ -351,6 +357,8 @@ class Predictions:
     def slice(self, start: int, stop: int) -> Predictions:
         """Rows ``start`` to ``stop``, without copying."""
         start, stop, _ = slice(start, stop).indices(self.rows)
+        if stop - start == self.rows:
+            return self
         return self._pick(slice(start, stop), max(stop - start, 0), self.first_row + start)
 
     def take(self, index: Any) -> Predictions:
@@ -503,7 +511,8 @@ def check_fields(
     lengths = {name: len(v) if isinstance(v, Ragged) else v.shape[FIELDS[name].sample] for name, v in out.items()}
     rows = int(next(iter(lengths.values())))
     for name, length in lengths.items():
-        check_length(rows, length, name)
+        if length != rows:
+            check_length(rows, length, name)
     if "prediction" in out and "probabilities" in out:
         learnt["argmax"] = follows_argmax(out["prediction"], out["probabilities"], classes or ())
     for about in present.values():

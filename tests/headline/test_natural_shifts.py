@@ -25,6 +25,7 @@ from oodometer.headline.natural_shifts import (
     headline_under,
     natural_headline,
     packaged_prior,
+    signs_of,
     standard_error,
     trust_of,
     under_assumptions,
@@ -193,7 +194,7 @@ def evidence(**changes: Any) -> Evidence:
 def test_the_estimate_is_the_mean_of_what_is_weighed_and_of_the_plain_middle() -> None:
     still = make_headline(FOUR, evidence())
     assert still is not None
-    found = natural_headline(still, FOUR, evidence(), HAND)
+    found = natural_headline(still, signs_of(still, {e.method: e for e in FOUR}, evidence()), evidence(), HAND)
     estimate = (still.value + 0.71) / 2  # the median of 0.7, 0.72, 0.74, 0.6
     assert found.value == pytest.approx(0.8 - (0.5 + 0.5 * 1.5) * (0.8 - estimate))
     assert (found.kind, found.level, found.method) == ("empirical", 0.9, still.method)
@@ -205,7 +206,7 @@ def test_the_estimate_is_the_mean_of_what_is_weighed_and_of_the_plain_middle() -
 def test_without_the_accuracy_of_the_reference_the_number_stands_alone() -> None:
     still = make_headline(FOUR, Evidence(0.9))
     assert still is not None
-    assert natural_headline(still, FOUR, Evidence(0.9)) is still
+    assert natural_headline(still, signs_of(still, {e.method: e for e in FOUR}, Evidence(0.9)), Evidence(0.9)) is still
 
 
 def test_a_reference_without_errors_leaves_room() -> None:
@@ -213,7 +214,7 @@ def test_a_reference_without_errors_leaves_room() -> None:
     given_ = evidence(source=1.0, reference_rows=50, shift_statistics={"moved": 0.0, "unexplained": 0.0})
     still = make_headline(alike, given_)
     assert still is not None
-    found = natural_headline(still, alike, given_)
+    found = natural_headline(still, signs_of(still, {e.method: e for e in alike}, given_), given_)
     assert found.lower <= 0.05 ** (1 / 50), "the exact lower end of 50 in 50"
     assert (found.trust, found.why.endswith("the reference holds no errors, so nothing is known of them")) == (
         "low",
@@ -290,7 +291,7 @@ def test_data_that_refute_an_assumption_are_heard() -> None:
     every = [*FOUR, made_by("leap", 0.5)]
     still = make_headline(every, evidence())
     assert still is not None
-    natural = natural_headline(still, every, evidence())
+    natural = natural_headline(still, signs_of(still, {e.method: e for e in every}, evidence()), evidence())
     found = under_assumptions(natural, still, every, diagnosed("covariate", against))
     assert (found["label"].method, found["label"].refuted) == ("leap", "no shares explain it")
     assert found["covariate"].refuted is None

@@ -97,6 +97,7 @@ def test_columns_that_nobody_looks_at_are_not_read(
         return tables(reader, kinds, rows)
 
     monkeypatch.setattr(ParquetReader, "tables", spied)
+    monkeypatch.setattr("oodometer.passes.plan.batch_rows", lambda classes: 120)  # several batches: one is read once
     estimate(*files, backtest=None, workers=1, **options)
     *_, last = asked  # those before look at the first batch, by which methods are chosen
     everything = {"probabilities", "logits", "members", "views", "votes", "features", "time", "group"}

@@ -42,7 +42,7 @@ class Correctness:
             score = natural_confidence(reference)
         except NotApplicable:
             return cls(None, np.array([verdicts.mean()]), 0.0)
-        cell = confidence_bins(reference, score, 1)
+        cell = confidence_bins(reference, score)
         half = content_folds(reference, seed) % 2
         other = np.empty(len(reference))
         for fold in (0, 1):
@@ -61,7 +61,7 @@ class Correctness:
         """f of each sample, shape (sample,)."""
         if self.score is None or self.score.why_not(batch) is not None:
             return np.full(len(batch), float(self.rate.mean()) if self.score is None else 0.5)
-        return self.rate[confidence_bins(batch, self.score, 1)]
+        return self.rate[confidence_bins(batch, self.score)]
 
 
 def _map(cell: Array, verdicts: Array, seed: int) -> BinnedMap:

@@ -133,10 +133,11 @@ def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temp
     fold = content_folds(sample, seed)
     raw = brier(sample.probabilities.astype(np.float64), sample.label)
     scores = {"none": float(raw.mean())}
-    gains = {}
+    gains, tried = {}, {}
     for name in candidates:
         with suppress(NotApplicable):
-            made = create("calibrator", name).held_out(sample, fold, seed)
+            tried[name] = create("calibrator", name)
+            made = tried[name].held_out(sample, fold, seed)
             if made is None:
                 continue
             after = brier(made.astype(np.float64, copy=False), sample.label)
@@ -147,6 +148,6 @@ def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temp
         return Choice(
             None, "no calibrator lowered the cross-validated Brier score by more than its standard error", scores
         )
-    fitted = create("calibrator", best).fit(labelled, seed)
+    fitted = tried[best].fit(labelled, seed)
     why = f"{best} lowered the cross-validated Brier score from {scores['none']:.4f} to {scores[best]:.4f}"
     return Choice(fitted, why, scores)

@@ -32,11 +32,7 @@ def bins_for(classes: int) -> int:
 
 def bin_numbers(probability: Array, classes: int) -> Array:
     """Bin of each probability at the resolution of `bins_for`; intp."""
-    return at_resolution(log_odds_bin(probability), classes)
-
-
-def at_resolution(bins: Array, classes: int) -> Array:
-    """Bins of `log_odds_bin` at the resolution of `bins_for`."""
+    bins = log_odds_bin(probability)
     return bins if classes <= _MANY_CLASSES else bins // _COARSE
 
 

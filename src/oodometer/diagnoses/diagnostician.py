@@ -195,7 +195,7 @@ class Diagnostician(Method[Sums, Diagnosis]):
 
     name = "diagnosis"
     also_reads = ("members", "features")
-    _shift: ShiftStatistics
+    shift_statistics: ShiftStatistics
     _confidence: Score | None
     _agreement: Score | None
     _drift: ColumnDrift | None
@@ -208,7 +208,7 @@ class Diagnostician(Method[Sums, Diagnosis]):
     def fit(self, reference: Predictions) -> Self:
         """A fitted copy."""
         fitted = copy.copy(self)
-        fitted._shift = ShiftStatistics().fit(reference)
+        fitted.shift_statistics = ShiftStatistics().fit(reference)
         try:
             fitted._confidence = natural_confidence(reference)
         except NotApplicable:
@@ -222,9 +222,12 @@ class Diagnostician(Method[Sums, Diagnosis]):
         fitted._here = fitted.summarize(reference)
         return fitted
 
-    def summarize(self, batch: Predictions) -> Sums:
-        """Counts of cells, moments of confidence and agreement, a bounded sample of rows."""
-        state = Sums(rows=batch.rows, shift=self._shift.summarize(batch)["counts"])
+    def summarize(self, batch: Predictions, shift: Sums | None = None) -> Sums:
+        """Counts of cells (``shift``, where `shift_statistics` counted them already), moments of confidence and
+        agreement, a bounded sample of rows.
+        """
+        shift = self.shift_statistics.summarize(batch) if shift is None else shift
+        state = Sums(rows=batch.rows, shift=shift["counts"])
         for key, score in (("confidence", self._confidence), ("agreement", self._agreement)):
             moments = np.zeros(3)
             with suppress(NotApplicable):
@@ -245,8 +248,8 @@ class Diagnostician(Method[Sums, Diagnosis]):
     def finish(self, state: Sums) -> Diagnosis:
         """Run the tests on what was seen."""
         findings: dict[str, Finding] = {}
-        cells, counts = self._shift.label_counts, state["shift"]
-        statistics = self._shift.finish(Sums(rows=state["rows"], counts=counts))
+        cells, counts = self.shift_statistics.label_counts, state["shift"]
+        statistics = self.shift_statistics.finish(Sums(rows=state["rows"], counts=counts))
         if cells is not None and statistics:
             findings["change"] = change_of_counts(cells, counts, self.seed)
         for key, what in (("confidence", "mean confidence"), ("agreement", "the agreement of models")):

@@ -58,9 +58,8 @@ class Engine:
 
 @dataclass(frozen=True)
 class Pool:
-    """Workers that take one part after another.
-
-    submit : of a part, gives the future of an answer. most : parts that may be under way. state : of an answer.
+    """Workers that take one part after another. submit : of a part, gives the future of an answer. most : parts that
+    may be under way. state : of an answer.
     """
 
     submit: Callable[[Any], Future[Any]]
@@ -99,11 +98,7 @@ def check_workers(workers: int | None) -> int | None:
 def fold_states(
     states: Iterable[S], parts: Sequence[Any], merge: Callable[[S, S], S], on_done: Callable[[Any], None] | None = None
 ) -> S:
-    """One state of the states of all parts, which come in the order of the parts; `UsageError` where there is none.
-
-    >>> fold_states(iter([1, 2, 3]), "abc", lambda a, b: a + b)
-    6
-    """
+    """One state of the states of all parts, which come in the order of the parts; `UsageError` where there is none."""
     total: S | None = None
     for part, state in zip(parts, states, strict=True):
         total = state if total is None else merge(total, state)
@@ -115,16 +110,9 @@ def fold_states(
 
 
 def task_engine(engine: str | Engine | None, workers: int | None, *, gpu: bool = False) -> Engine | None:
-    """Where tasks run; None where nothing was said: then the work is done in this process as it always is.
-
-    Several ``workers`` without an engine are processes of this machine. The engine "local" does one task after
-    another. ``gpu`` says that the tasks use the GPU of this machine: then one at a time, if nothing else is said,
-    except on Ray, which shares out GPUs by itself. `UsageError` for several workers of the engine "local".
-
-    >>> task_engine(None, None) is None
-    True
-    >>> task_engine(None, 4).name, task_engine("processes", None, gpu=True).workers
-    ('processes', 1)
+    """Where tasks run; None where nothing was said: then the work is done in this process as it always is. Several
+    ``workers`` without an engine are processes of this machine; the engine "local" does one task after another.
+    ``gpu``: the tasks use the GPU of this machine: then one at a time, except on Ray, which shares out GPUs by itself.
     """
     if engine is None and workers is None:
         return None
@@ -216,37 +204,15 @@ def run_tasks(
     on_done: Callable[[T], None] | None = None,
     on_result: Callable[[T, R], None] | None = None,
 ) -> list[R]:
-    """The results of ``function(item)`` for each item, in the order of the items.
-
-    Parameters
-    ----------
-    engine :
-        Where the tasks run, one an item. On `LocalEngine` they run in this process one after another: tasks may use
-        what a process has once, such as torch's generator of chance.
-    function, items :
-        What must travel: paths, seeds, settings. A function with a true attribute ``gpu`` takes a GPU where there is
-        one.
-    needs :
-        Index of an item -> indices of those that must be done before it. Of the items that are ready the first is begun
-        first, as soon as a worker is free; an engine that has `Engine.fold` alone begins all that are ready together.
-    on_done :
-        Called with each item as it and all before it are finished.
-    on_result :
-        Called here with each item and its result, in that order, too, and before `on_done`: a result that was kept is
-        not lost where a later task fails. With ``needs`` each is told as it comes, in whatever order.
-
-    Results should be small; what is large is a file that the task writes. Each task has one thread for linear algebra
-    and for the package's own passes, on every engine and with any number of workers, so that sums are rounded alike.
-    What a task warns of is told here, once. Raises `UsageError` where the function or an item cannot be sent, whatever
-    error a task ended with, and `WorkError` for a worker that died; tasks that were under way are waited for, and what
-    they have written stays.
-
-    >>> run_tasks(LocalEngine(), abs, [-2, 1, -3])
-    [2, 1, 3]
-    >>> run_tasks(LocalEngine(), print, ["roof", "floor"], needs={0: [1]})
-    floor
-    roof
-    [None, None]
+    """The results of ``function(item)`` for each item, in the order of the items, on `LocalEngine` one after another.
+    What must travel are paths, seeds, settings; a function with a true attribute ``gpu`` takes a GPU where there is
+    one. ``needs``: index of an item -> indices of those that must be done before it; of those that are ready the first
+    is begun first. ``on_result(item, result)``, then ``on_done(item)``, are called here in the order of the items (with
+    ``needs`` as they come), so that a result that was kept is not lost where a later task fails.
+    Each task has one thread for linear algebra and for the package's own passes, on every engine, so that sums are
+    rounded alike. What a task warns of is told here, once. Raises `UsageError` where the function or an item cannot be
+    sent, whatever error a task ended with, and `WorkError` for a worker that died; tasks that were under way are waited
+    for.
     """
     given, here = list(items), isinstance(engine, LocalEngine)
     if not given:

@@ -87,11 +87,7 @@ def _started(workers: int, order: Order | None) -> Executor:
                 return super().submit(*given, **named)
 
         def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-            """Work that is given up is ended: nobody waits for what is under way, such as a training.
-
-            The pool hears of it once, and forgets parts that nobody waits for before its workers die: it would tell
-            these, too, that they were lost, and fail.
-            """
+            """Work that is given up is ended: nobody waits for what is under way, such as a training."""
             if self.given_up:
                 return
             self.given_up = cancel_futures

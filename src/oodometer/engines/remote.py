@@ -22,12 +22,7 @@ _PATIENCE = 5.0  # seconds for an address to answer
 
 
 class Session:
-    """A cluster that was started here; ``stop`` is called when the last engine that holds this is gone.
-
-    >>> session = Session(lambda: print("stopped"))
-    >>> del session
-    stopped
-    """
+    """A cluster that was started here; ``stop`` is called when the last engine that holds this is gone."""
 
     def __init__(self, stop: Callable[[], object]) -> None:
         weakref.finalize(self, stop)
@@ -41,14 +36,7 @@ def join(
     name: str, address: str | None, is_there: Callable[[], bool], start: Callable[[], Callable[[], object]]
 ) -> Session | None:
     """The session that was started here for this engine and address, or a new one; None in a session of somebody else.
-
     ``start`` starts one and gives what stops it.
-
-    >>> first = join("toy", None, lambda: False, lambda: lambda: print("stopped"))
-    >>> join("toy", None, lambda: True, lambda: print("never called")) is first
-    True
-    >>> del first
-    stopped
     """
     with _lock:
         session = _started.get((name, address))
@@ -78,30 +66,13 @@ class ClusterEngine(Engine):
 
     @classmethod
     def from_argument(cls, argument: str, *, workers: int | None = None) -> Self:
-        """The engine at an address: ``ray:HOST:PORT``; for Spark that of a master or a Connect server.
-
-        >>> from oodometer.engines import RayEngine, SparkEngine
-        >>> RayEngine.from_argument("ray://head:10001").address, SparkEngine.from_argument("sc://head:15002").address
-        ('ray://head:10001', 'sc://head:15002')
-        """
+        """The engine at an address: ``ray:HOST:PORT``; for Spark that of a master or a Connect server."""
         return cls(workers, argument)
 
 
 @contextmanager
 def signals_waiting() -> Iterator[None]:
-    """Inside, a Ctrl-C waits until the end: what is being started would be left behind, and nobody would know of it.
-
-    >>> before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    >>> try:
-    ...     with signals_waiting():
-    ...         signal.raise_signal(signal.SIGINT)
-    ...         print("started")
-    ... except KeyboardInterrupt:
-    ...     print("interrupted")
-    started
-    interrupted
-    >>> _ = signal.signal(signal.SIGINT, before)
-    """
+    """Inside, a Ctrl-C waits until the end: what is being started would be left behind, and nobody would know of it."""
     if threading.current_thread() is not threading.main_thread():
         yield  # signals interrupt the main thread only
         return
@@ -148,10 +119,8 @@ def order_of(work: Callable[[Any], Any], dumps: Callable[[Any], bytes]) -> Order
 
 
 def run_part(order: Order, part: bytes) -> bytes:
-    """On a worker: the state of a part, or the error that it ended with, pickled.
-
-    An error comes back as a value, since clusters wrap what is raised in their own. The version is compared before
-    anything is unpickled, which might fail in stranger ways.
+    """On a worker: the state of a part, or the error that it ended with, pickled, since clusters wrap what is raised in
+    their own. The version is compared before anything is unpickled, which might fail in stranger ways.
     """
     try:
         if order.version != __version__:

@@ -239,7 +239,7 @@ class PAPE(_DensityRatio):
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows in each bin of confidence, their summed confidence, and a bounded sample of the rows."""
-        counts = np.bincount(confidence_bins(batch, self._score, 1), minlength=LOG_ODDS_BINS)
+        counts = np.bincount(confidence_bins(batch, self._score), minlength=LOG_ODDS_BINS)
         total = float(self._score(batch).sum(dtype=np.float64))
         return Sums(rows=len(batch), counts=counts, confidence=total, sample=domain_sample(batch, seed=self.seed))
 

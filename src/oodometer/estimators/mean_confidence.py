@@ -10,24 +10,15 @@ from typing import Any, Self, final
 import numpy as np
 
 from ..arrays import Array, present
-from ..calibrators.binned_map import (
-    BLOCK,
-    BinnedMap,
-    at_resolution,
-    bins_for,
-    centres,
-    count_bins,
-    count_verdicts,
-    fit_map,
-)
+from ..calibrators.binned_map import BLOCK, BinnedMap, bins_for, centres, count_bins, count_verdicts, fit_map
 from ..errors import NotApplicable, UsageError
-from ..inference.decision_metrics import answers_for
 from ..inference.method import Method
 from ..intervals import check_level, quantiles
-from ..kernels import equal_bin, log_odds_bin, tally
+from ..kernels import LOG_ODDS_BINS, equal_bin, log_odds_bin, tally
 from ..predictions import Predictions
 from ..registry import create, register
 from ..results import Curve, Estimate, percent
+from ..results.values import answers_for
 from ..scores import Score, natural_confidence
 from .base import Estimator, Sums, Traits
 from .expected_classes import (
@@ -49,10 +40,10 @@ from .expected_classes import (
 _ROWS_AT_A_TIME = 1 << 14  # small enough for the cache
 
 
-def confidence_bins(record: Predictions, score: Score, classes: int) -> Array:
-    """Log-odds bin of each sample's confidence at the resolution for so many classes, intp, shape (sample,)."""
+def confidence_bins(record: Predictions, score: Score, width: int = LOG_ODDS_BINS) -> Array:
+    """Log-odds bin of each sample's confidence, among ``width`` of them (`bins_for`); intp, shape (sample,)."""
     made: Array = record.derived(f"bins:{score.name}", lambda: log_odds_bin(score(record)))
-    return at_resolution(made, classes)
+    return made if width == LOG_ODDS_BINS else made // (LOG_ODDS_BINS // width)
 
 
 def counts_by_class_and_bin(record: Predictions, score: Score, classes: int) -> Array:
@@ -61,8 +52,8 @@ def counts_by_class_and_bin(record: Predictions, score: Score, classes: int) -> 
     """
 
     def make() -> Array:
-        bins = confidence_bins(record, score, classes)
-        out = tally(bins, bins_for(classes), kinds=record.predicted, of=classes)[:, :, 0]
+        width = bins_for(classes)
+        out = tally(confidence_bins(record, score, width), width, kinds=record.predicted, of=classes)[:, :, 0]
         out.flags.writeable = False
         return out
 
@@ -308,7 +299,7 @@ class CBPE(Estimator):
         kinds = max(self._classes, 1)
         self._rows = reference.rows
         width = bins_for(kinds)
-        bins = confidence_bins(reference, self._score, kinds)
+        bins = confidence_bins(reference, self._score, width)
         predicted = self._predicted(reference) if kinds > 1 else None
         table = tally(bins, width, kinds=predicted, of=kinds, verdicts=reference.verdicts)
         self._map: BinnedMap = fit_map(table.sum(axis=2), table[:, :, 1], seed=self.seed)
@@ -327,7 +318,7 @@ class CBPE(Estimator):
         if self._classes:
             top = counts_by_class_and_bin(batch, self._score, kinds)
         else:
-            top = count_bins(predicted, confidence_bins(batch, self._score, kinds), kinds)
+            top = count_bins(predicted, confidence_bins(batch, self._score, bins_for(kinds)), kinds)
         state = Sums(rows=batch.rows, confidence=total_confidence(batch, self._score), top=top)
         if self._classes and self._extended:
             state |= count_off_diagonal(present(batch.probabilities), predicted, is_argmax=_keeps_argmax(batch))
@@ -419,8 +410,8 @@ class RiskCoverage(Method[Sums, Curve]):
             raise NotApplicable("needs labelled reference rows")
         fitted = copy.copy(self)
         fitted._score = natural_confidence(reference)
-        bins = confidence_bins(reference, fitted._score, 1)
-        rows, hits = count_verdicts(bins, reference.verdicts, bins_for(1))
+        bins = confidence_bins(reference, fitted._score)
+        rows, hits = count_verdicts(bins, reference.verdicts, LOG_ODDS_BINS)
         fitted._map = fit_map(rows[None, :], hits[None, :], seed=fitted.seed)
         return fitted
 
@@ -429,8 +420,8 @@ class RiskCoverage(Method[Sums, Curve]):
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows in each log-odds bin of confidence."""
-        bins = confidence_bins(batch, self._score, 1)
-        return Sums(rows=batch.rows, counts=tally(bins, bins_for(1))[0, :, 0])
+        counts = tally(confidence_bins(batch, self._score), LOG_ODDS_BINS)[0, :, 0]
+        return Sums(rows=batch.rows, counts=counts)
 
     def estimate(self, target: Predictions) -> Curve:
         """The curve of a target held in memory."""

@@ -56,10 +56,7 @@ class LabelCounts:
     def count(self, record: Predictions) -> Array:
         """Samples of a record in each cell, int, shape (cell,); counts of batches add up."""
         predicted = record.predicted
-        known: bool = record.derived(  # whether every predicted class is one of the reference's
-            f"predicted below {self.classes}",
-            lambda: not len(predicted) or bool(predicted.min() >= 0 and predicted.max() < self.classes),
-        )
+        known = not len(predicted) or bool(predicted.min() >= 0 and predicted.max() < self.classes)
         if self.score is not None and len(self.table) <= record.rows and known:
             fine = counts_by_class_and_bin(record, self.score, self.classes).reshape(-1)
             name = f"label counts:{self.score.name}:{self.classes}:{self._digest}"
@@ -71,7 +68,8 @@ class LabelCounts:
 
     def cells(self, record: Predictions) -> Array:
         """The cell of each sample, shape (sample,)."""
-        return self.table[_places(record, self.score, self.classes)]
+        width = (len(self.table) - 1) // self.classes
+        return self.table[_places(record, self.score, self.classes, width)]
 
     @cached_property
     def _digest(self) -> str:
@@ -162,8 +160,8 @@ def count_labels(
             agreement = ModelAgreement().fit(reference)
             score = None if agreement.why_not(reference) else agreement
     classes = reference.num_classes
-    cell = _places(reference, score, classes)
-    width = _width(score, classes)
+    width = 1 if score is None else bins_for(classes)
+    cell = _places(reference, score, classes, width)
     # `LabelCounts.table` and `LabelCounts.owner` from the places of the reference rows
     rows = np.bincount(cell, minlength=classes * width)[: classes * width].reshape(classes, width)
     total = rows.sum(axis=1, keepdims=True)
@@ -197,17 +195,12 @@ def _counted(pair: Array, right: Array, size: int) -> tuple[Array, Array, Array]
     return filled, every[filled], np.bincount(pair[right], minlength=size)[filled]
 
 
-def _places(record: Predictions, score: Score | None, classes: int) -> Array:
+def _places(record: Predictions, score: Score | None, classes: int, width: int) -> Array:
     """Position of each sample in `LabelCounts.table`."""
     predicted = record.predicted.astype(np.intp)
-    width = _width(score, classes)
-    fine: Array | int = 0 if score is None else confidence_bins(record, score, classes)
+    fine: Array | int = 0 if score is None else confidence_bins(record, score, width)
     is_known = (predicted >= 0) & (predicted < classes)
     return np.where(is_known, predicted * width + fine, classes * width)
-
-
-def _width(score: Score | None, classes: int) -> int:
-    return 1 if score is None else bins_for(classes)
 
 
 class LabelCountEstimator(Estimator):

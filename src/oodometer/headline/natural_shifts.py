@@ -372,25 +372,23 @@ _LABELS = "a few labels make it narrower (`oodometer audit`)"
 
 
 def natural_headline(
-    still: Headline, estimates: Sequence[Estimate], evidence: Evidence, prior: NaturalShifts | None = None
+    still: Headline, signs: ShiftSigns | None, evidence: Evidence, prior: NaturalShifts | None = None
 ) -> Headline:
     """What natural shifts make of ``still``: the mean of it and of the plain middle of confidence (under label shift,
     of the estimate under it) goes into the prior. Judges alone stay as they are.
     """
-    if judges_alone(still):
+    if judges_alone(still) or signs is None:
         return still
     prior = packaged_prior() if prior is None else prior
-    by_name = {e.method: e for e in estimates}
-    signs = signs_of(still, by_name, evidence)
-    if signs is None:
-        return still
-    level, value, bands = evidence.level, prior.value(signs), {"unchanged": still.interval}
-    for name, nominal in (("half", 0.5), ("nine_in_ten", 0.9)):
-        bands[name] = spanning(value, prior.interval(signs, nominal), evidence, nominal)
+    level, value, nine = evidence.level, prior.value(signs), prior.interval(signs, 0.9)
+    half = spanning(value, prior.interval(signs, 0.5), evidence, 0.5)
+    bands = {"unchanged": still.interval, "half": half, "nine_in_ten": spanning(value, nine, evidence, 0.9)}
     if still.method.startswith("votes"):
         return replace(still, bands=bands)
     interval = spanning(value, prior.interval(signs, level), evidence, level)
-    trust, why = trust_of(prior, signs, doubt_of(signs, evidence), error=evidence.error_of_clusters(value, signs.rows))
+    trust, why = trust_of(
+        prior, signs, doubt_of(signs, evidence), (value, *nine), error=evidence.error_of_clusters(value, signs.rows)
+    )
     assumes = f"{ASSUMPTIONS['natural']} ({provenance(prior)})"
     return Headline(interval, still.method, assumes, trust, why, bands)
 
@@ -404,7 +402,7 @@ def signs_of(still: Headline, by_name: Mapping[str, Estimate], evidence: Evidenc
     """What the prior asks for; None where the accuracy of the reference is not known."""
     if evidence.source is None or not by_name:
         return None
-    kind = None if evidence.diagnosis is None else evidence.diagnosis.kind
+    at, kind = still.interval, None if evidence.diagnosis is None else evidence.diagnosis.kind
     unlike = kind == "support" and bool(beyond_overlap(by_name))
     middle = confidence_middle(by_name)
     others = any(known("estimator", m.partition(":")[0]).traits.reads == "models" for m in by_name)
@@ -413,12 +411,12 @@ def signs_of(still: Headline, by_name: Mapping[str, Estimate], evidence: Evidenc
     if label is not None:
         # the confidence is blind to class shares; a small reference knows too little of P(h | y) to be believed
         share = (1 - trimmed_mean_share(evidence.reference_rows)) ** 2
-        estimate = (1 - share) * still.value + share * label.value
+        estimate = (1 - share) * at.value + share * label.value
     else:
-        estimate = still.value if middle is None or unlike else (still.value + middle) / 2
+        estimate = at.value if middle is None or unlike else (at.value + middle) / 2
     rows, seen = max(e.rows for e in by_name.values()), evidence.shift_statistics
     about = (evidence.source, evidence.reference_rows, rows, seen.get("moved"), seen.get("unexplained"))
-    return ShiftSigns(estimate, *about, unlike or (others and middle is None), (still.lower, still.upper))
+    return ShiftSigns(estimate, *about, unlike or (others and middle is None), (at.lower, at.upper))
 
 
 def spanning(value: float, ends: tuple[float, float], evidence: Evidence, level: float) -> Interval:
@@ -440,7 +438,8 @@ def trust_of(
 ) -> tuple[str, str]:
     """Trust and its reason: what was measured of public shifts like this one, and what speaks against the number."""
     value, low, high = band or (prior.value(signs), *prior.interval(signs, 0.9))
-    below, above = (math.hypot(end, normal_quantile(0.9) * error) for end in (value - low, high - value))
+    wider = normal_quantile(0.9) * error if error else 0.0
+    below, above = math.hypot(value - low, wider), math.hypot(high - value, wider)
     low, high, points = value - below, value + above, max(below, above)
     measured = next((row for row in prior.reach if points <= row[0]), None)
     within = counted(round(100 * scale * points), "point")

@@ -9,7 +9,6 @@ for a confusion wherever its cells are not asked for one by one: of many classes
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -243,24 +242,3 @@ def fpr_at_tpr(positives: Any, negatives: Any, tpr: float = 0.95) -> Array:
     at = np.maximum((hits >= wanted).sum(axis=-1, keepdims=True) - 1, 0)  # found falls along the bins
     taken = np.take_along_axis(_from_above(neg), np.broadcast_to(at, (*neg.shape[:-1], 1)), axis=-1)[..., 0]
     return np.where(hits[..., 0] > 0, ratio(taken, neg.sum(axis=-1)), np.nan)
-
-
-def answers_for(
-    targets: Sequence[float], ends: Mapping[str, Array], coverage: Array, threshold: Array
-) -> list[dict[str, float | None]]:
-    """For each target accuracy the largest coverage at which a curve still reaches it, and the threshold there.
-
-    ``ends`` names curves over the coverages, shape (coverage,), by the prefix of their columns; None where none does.
-
-    >>> answers_for([0.9], {"": np.array([1.0, 0.8])}, np.array([0.5, 1.0]), np.array([0.7, 0.2]))
-    [{'accuracy': 0.9, 'coverage': 0.5, 'threshold': 0.7}]
-    """
-    rows: list[dict[str, float | None]] = []
-    for target in targets:
-        row: dict[str, float | None] = {"accuracy": target}
-        for prefix, values in ends.items():
-            enough = np.flatnonzero(values >= target)
-            row[f"{prefix}coverage"] = float(coverage[enough[-1]]) if len(enough) else None
-            row[f"{prefix}threshold"] = float(threshold[enough[-1]]) if len(enough) else None
-        rows.append(row)
-    return rows

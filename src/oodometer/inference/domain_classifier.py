@@ -217,7 +217,7 @@ class DomainComparison:
 
 def domain_sample(record: Predictions, *others: str, seed: int = 0) -> RowSample:
     """Bounded sample of what a domain classifier may see, and of other fields."""
-    names = [name for name in FIELDS if record.has(name)]
+    names = [name for name in FIELDS if getattr(record, name) is not None]
     if "probabilities" in names and "confidence" in names:
         names.remove("confidence")
     width = sum(np.prod(getattr(record, name).shape[1:], dtype=int) for name in names)

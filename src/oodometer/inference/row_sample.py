@@ -133,8 +133,7 @@ class RowSample:
 
 def _lowest(batch: Predictions, limit: int, seed: int) -> tuple[Array, Array]:
     """The smallest ``limit`` scrambled row numbers of a batch, ascending, and their places in it."""
-    rows = np.arange(batch.first_row, batch.first_row + batch.rows)
-    keys: Array = batch.derived(f"row keys:{seed}", lambda: scramble(rows, seed))
+    keys = scramble(np.arange(batch.first_row, batch.first_row + batch.rows), seed)
     bound = None if batch.rows_in_all is None else key_bound(limit, batch.rows_in_all)
     if bound is not None:
         order = np.flatnonzero(keys < bound)

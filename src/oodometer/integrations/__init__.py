@@ -30,12 +30,7 @@ _LONGEST = 500  # characters of an option; trackers refuse long ones
 
 
 def log(result: Any, tracker: str, **options: Any) -> str:
-    """Log a result to a tracker by its name; see `Shown.log_to`.
-
-    >>> log(None, "tensorboard")
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: expected a tracker, one of mlflow, wandb; got 'tensorboard'
-    """
+    """Log a result to a tracker by its name; see `Shown.log_to`."""
     if tracker not in TRACKERS:
         raise UsageError(f"expected a tracker, one of {', '.join(TRACKERS)}; got {tracker!r}")
     run: str = importlib.import_module(f".{tracker}", __package__).log(result, **options)
@@ -65,17 +60,9 @@ class Entries:
 
 
 def entries_of(result: Any, page: bool | None = None) -> Entries:
-    """What a tracker keeps of a result.
-
-    Names of numbers are made of what they are of: ``accuracy``, ``accuracy.lower``, ``chunk.accuracy`` by step,
-    ``slice.<name>.accuracy``. ``page`` says whether the page of charts is among the files; by default it is where its
-    libraries are installed, and the card of notebooks stands in for it where they are not.
-
-    >>> from oodometer.results.diagnosis import Diagnosis, Finding
-    >>> found = Diagnosis("label", (Finding("label shift", "shares moved", p_value=0.01),), "shares moved")
-    >>> entries = entries_of(found, page=False)
-    >>> entries.numbers, entries.options["kind"]
-    ({'label shift.p_value': 0.01}, 'label')
+    """What a tracker keeps of a result. Names of numbers say what they are of: ``accuracy``, ``accuracy.lower``,
+    ``chunk.accuracy`` by step, ``slice.<name>.accuracy``. ``page``: whether the page of charts is among the files; by
+    default where its libraries are installed, else the card of notebooks.
     """
     mapping = result.to_dict()
     command = str(mapping.get("command", type(result).__name__.lower()))
@@ -160,11 +147,7 @@ def _steps(parts: Table) -> tuple[Step, ...]:
 
 
 def _name(value: Any) -> str:
-    """A name that every tracker takes: letters, digits, blanks and - _ .; what is left out is marked.
-
-    >>> _name("0 - 20K €"), _name("<b>")
-    ('0 - 20K _', '_b_')
-    """
+    """A name that every tracker takes: letters, digits, blanks and - _ .; what is left out is marked."""
     return re.sub(r"[^\w\-. ]", "_", str(value), flags=re.ASCII)[:120].strip() or "_"
 
 

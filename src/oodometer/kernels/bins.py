@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from ..arrays import Array
-from .threads import by_chunks, is_compiled, passes, supports
+from .threads import FLOATS, by_chunks, passes
 
 _ROWS_AT_A_TIME = 1 << 15
 
@@ -70,7 +72,7 @@ def cell_sums(codes: Array, rows: Array, gradient: Array, curvature: Array, bins
     (sample,). Each cell is summed in the order of the rows. `ValueError` for numbers that are none of the bins or
     samples.
     """
-    if not is_compiled():
+    if passes is None:
         columns = codes.shape[1]
         there = codes if len(rows) == len(codes) else codes[rows]
         if there.size and not (there.min() >= 0 and there.max() < bins):
@@ -95,7 +97,7 @@ def best_split(
     fewest rows and least curvature of a side, and what is added to every divisor.
     """
     bins = cells.shape[1]
-    if is_compiled():
+    if passes is not None:
         low = np.empty(2)
         at_best = passes.best_split(cells, np.array(total), np.array(limits, dtype=np.float64), low, is_root)
         return None if at_best < 0 else (at_best // bins, at_best % bins, (float(low[0]), float(low[1])))
@@ -133,7 +135,7 @@ def log_odds_bin(probability: Array) -> Array:
     flat = np.ascontiguousarray(probability).reshape(-1)
     out = np.empty(len(flat), dtype=np.intp)
     made: Array = out.reshape(probability.shape)
-    if supports(flat):
+    if passes is not None and flat.dtype in FLOATS:
         by_chunks(lambda a, b: passes.log_odds_bin(flat[a:b], out[a:b]), len(flat), 1, lock=False)
         return made
 
@@ -161,13 +163,16 @@ def half_bin(probability: Array, offset: Array | int = 0) -> Array:
     return np.add(code, np.asarray(offset, dtype=np.intp) - (_TOP_CODE - _HALF), dtype=np.intp)
 
 
+@cache
 def log_odds_centres() -> Array:
-    """A representative probability of each bin of `log_odds_bin`, shape (bin,), increasing."""
+    """A representative probability of each bin of `log_odds_bin`, shape (bin,), increasing; not to be written on."""
     codes = np.arange(_HALF) + (_TOP_CODE - _HALF)
     low = (codes << _SHIFT).astype(np.int32).view(np.float32).astype(np.float64)
     high = ((codes + 1) << _SHIFT).astype(np.int32).view(np.float32).astype(np.float64)
     tail = (low + high) / 2
-    return np.concatenate([tail, 1 - tail[::-1]])
+    out = np.concatenate([tail, 1 - tail[::-1]])
+    out.flags.writeable = False
+    return out
 
 
 def equal_bin(values: Array, bins: int) -> Array:
@@ -189,7 +194,7 @@ def off_diagonal_counts(
     bin. `ValueError` for predicted classes that are none.
     """
     classes = probabilities.shape[1]
-    if not supports(probabilities):
+    if passes is None or probabilities.dtype not in FLOATS:
         return _plain(probabilities, predicted, width, is_argmax)
     counts = np.zeros((classes, width), dtype=np.int64)
     mass = np.zeros((classes, classes))

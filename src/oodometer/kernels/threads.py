@@ -19,27 +19,22 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["is_compiled", "passes", "supports"]
-
-_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))  # that compiled passes take
 
 try:
     # where intp has 32 bits, bin numbers have another size than the passes write
     if os.environ.get("OODOMETER_PLAIN") == "1" or np.dtype(np.intp).itemsize != 8:
         raise ImportError("the plain passes are wanted")
-    from . import _passes as passes
+    from . import _passes
+
+    passes: Any = _passes
 except ImportError:  # also an installation without a compiler
-    passes = None  # type: ignore[assignment]
+    passes = None
 
 
 def is_compiled() -> bool:
     """Whether the compiled passes are used."""
     return passes is not None
-
-
-def supports(values: Array) -> bool:
-    """Whether the compiled passes are used for values of this type: native float32 and float64."""
-    return is_compiled() and values.dtype in _FLOATS
 
 
 FEW_CLASSES = 64
@@ -72,9 +67,8 @@ def limited_to(workers: int | None) -> Iterator[None]:
 
 
 class _LinearAlgebra:
-    """How many ask at the moment that linear algebra use one thread, and the limit that is in force for them. To find
-    its libraries among all that the process has loaded takes milliseconds (and grows with them: 12 beside PyTorch), as
-    long as a small fit. What was found holds until something more is imported.
+    """How many ask that linear algebra use one thread, and the limit in force. To find its libraries takes
+    milliseconds, as long as a small fit; what was found holds until something more is imported.
     """
 
     def __init__(self) -> None:
@@ -181,11 +175,7 @@ def later(job: Callable[[], T]) -> Callable[[], T]:
 
 
 def concatenated(parts: Sequence[Array], axis: int = 0) -> Array:
-    """`np.concatenate`; large arrays are copied on all cores, since most of the time goes into fresh memory.
-
-    >>> concatenated([np.zeros(2), np.ones(1)]).tolist()
-    [0.0, 0.0, 1.0]
-    """
+    """`np.concatenate`; large arrays are copied on all cores, since most of the time goes into fresh memory."""
     if cores() == 1 or len(parts) < 2 or sum(part.size for part in parts) < _THREADED_VALUES:
         return np.concatenate(parts, axis=axis)
     ends = np.cumsum([part.shape[axis] for part in parts])

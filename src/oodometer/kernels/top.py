@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from .threads import FEW_CLASSES, by_chunks, passes, supports
+from .threads import FEW_CLASSES, FLOATS, by_chunks, passes
 
 __all__ = ["FEW_CLASSES", "RowStatistics", "Top", "look_over", "row_statistics", "row_sums", "top_two"]
 
@@ -49,7 +49,7 @@ def entropy_sums(probabilities: Array) -> Array:
     The logarithm of a subnormal number is taken to be that of the smallest normal one, so that 0 log 0 = 0.
     """
     out = np.empty(len(probabilities), dtype=probabilities.dtype)
-    if supports(probabilities) and probabilities.shape[1]:
+    if passes is not None and probabilities.dtype in FLOATS and probabilities.shape[1]:
 
         def run(start: int, stop: int) -> None:
             passes.negative_entropy(np.ascontiguousarray(probabilities[start:stop]), out[start:stop])
@@ -85,11 +85,8 @@ class RowStatistics(NamedTuple):
 
 
 def row_sums(values: Array) -> Array:
-    """Sum of each row of (sample, class), by einsum: as quick as a product with ones, and without the threads that a
-    linear-algebra library starts for one, which would stand in the way of ours.
-
-    >>> row_sums(np.array([[0.25, 0.75], [1.0, 2.0]])).tolist()
-    [1.0, 3.0]
+    """Sum of each row of (sample, class), by einsum: without the threads that a linear-algebra library starts for a
+    product.
     """
     return np.asarray(np.einsum("nk->n", values))
 
@@ -109,7 +106,7 @@ def row_statistics(values: Array) -> RowStatistics:
     top = Top(np.empty(rows, dtype=np.int32), np.empty(rows, dtype=values.dtype), np.empty(rows, dtype=values.dtype))
     lows: list[float] = []
     gaps: list[float] = []
-    if supports(values):
+    if passes is not None and values.dtype in FLOATS:
 
         def run(start: int, stop: int) -> None:
             low, gap = passes.row_statistics(
@@ -135,7 +132,7 @@ def row_statistics(values: Array) -> RowStatistics:
 
 def look_over(values: Array) -> tuple[float, float, Top | None]:
     """The first two entries of `row_statistics`, and the top where the same pass gives it for nothing (else None)."""
-    if values.shape[1] <= FEW_CLASSES or supports(values):
+    if values.shape[1] <= FEW_CLASSES or (passes is not None and values.dtype in FLOATS):
         return row_statistics(values)
     lows: list[float] = []
     gaps: list[float] = []

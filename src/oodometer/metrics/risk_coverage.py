@@ -11,10 +11,10 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import UsageError
-from ..inference.decision_metrics import answers_for
 from ..predictions import Predictions as Predictions  # for the examples
 from ..registry import register
 from ..results import Curve
+from ..results.values import answers_for
 from . import resampling as resample
 from .base import Measure, checked_pair, measure
 from .disca import disca_terms

@@ -60,15 +60,17 @@ class Execution:
     @property
     def is_plain(self) -> bool:
         """Whether threads of this process read, and no state is kept: then a pass need not go part by part."""
-        return self.folder is None and self.runner.name == LocalEngine.name
+        return self.folder is None and (self.engine == LocalEngine.name or self.runner.name == LocalEngine.name)
 
     def heard_by(self, progress: Progress | None) -> Execution:
         """The same on the same engine, which is not started twice, of which somebody else hears, or nobody."""
-        return replace(self, engine=self.runner, progress=progress)
+        return replace(self, engine=self.engine if self.engine == LocalEngine.name else self.runner, progress=progress)
 
     def each(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """What small work, such as counting, gives for each item: on the machines of a cluster, or in threads."""
-        if len(items) < 2 or not self.runner.elsewhere:
+        if len(items) < 2:
+            return [work(item) for item in items]
+        if not self.runner.elsewhere:
             return in_threads(work, items)
         return self.runner.fold(items, _Listed(work), add)
 
@@ -82,6 +84,10 @@ class Execution:
             if self.progress is not None:
                 self.progress(done, len(parts))
 
+        if len(parts) == 1 and self.is_plain:  # nothing is handed out or merged
+            state = work(parts[0])
+            on_done(None)
+            return state
         if self.folder is not None:
             return self.folder.fold(self.runner, work, parts, merge, on_done)  # type: ignore[no-any-return]
         return self.runner.fold(parts, work, merge, on_done)

@@ -39,7 +39,6 @@ from ..results import Estimate, Interval, Skipped, percent, plain
 from ..scores import Score, natural_confidence
 from .folding import Execution
 from .metrics import MetricPlan, MetricsAsked, fit_metrics
-from .reference import can_be_judged
 from .slicing import WHOLE, Chunks, Earliest, Key, check_slices, column_of, rows_by_value
 
 # What stands beside the answer of the model; everything else may be what confidence, predicted class or truth are
@@ -297,7 +296,7 @@ class EstimationPlan(Pass):
             return guarded(name, method, lambda: (method.lighter() if lighter else method).summarize(rows), Sums)
 
         def truth(rows: Predictions) -> Sums:
-            if not can_be_judged(rows):
+            if not rows.can_be_judged:
                 return Sums(rows=rows.rows, known=0, correct=0, new=0)
             # new: of classes that the model does not know
             new = 0 if rows.label is None else int(np.sum(rows.label < -1))
@@ -306,7 +305,7 @@ class EstimationPlan(Pass):
 
         whole = {name: seen(name, calibrated) for name in self.methods}
         whole["truth"] = truth(batch)
-        if can_be_judged(batch):
+        if batch.can_be_judged:
             whole["labelled"] = self._labelled(batch, calibrated)
         if noted:
             whole["noted"] = Counter(noted)
@@ -317,7 +316,7 @@ class EstimationPlan(Pass):
         if self.shift_statistics is not None:
             whole["shift_statistics"] = self.shift_statistics.summarize(calibrated)
         if self.diagnostician is not None:
-            whole["diagnosis"] = self.diagnostician.summarize(calibrated)
+            whole["diagnosis"] = self.diagnostician.summarize(calibrated, whole.get("shift_statistics"))
         if self.metrics is not None:
             whole |= self.metrics.summarize(batch, calibrated, whole)
         out: State = {WHOLE: whole}

@@ -52,7 +52,12 @@ def label_warnings(who: str, records: Iterable[Predictions], accuracy: float) ->
 
 def check_classes(record: Predictions, file: str | None) -> None:
     """`check_numbers` of a record's labels, where it has no probabilities, which only classes have."""
-    if record.label is None or record.correct is not None or record.has("probabilities") or not record.has_prediction:
+    if (
+        record.label is None
+        or record.correct is not None
+        or record.probabilities is not None
+        or not record.has_prediction
+    ):
         return
     labelled = record.label >= 0
     check_numbers(record.classes or (), record.label[labelled], record.predicted[labelled], None, file)
@@ -204,14 +209,9 @@ def width(record: Predictions) -> int:
     return total
 
 
-def can_be_judged(batch: Predictions) -> bool:
-    """Whether a batch tells of some rows whether they are right."""
-    return batch.correct is not None or (batch.label is not None and batch.has_prediction)
-
-
 def labelled_rows(batch: Predictions) -> tuple[Array, Predictions]:
     """Which rows of a batch are labelled, bool, shape (sample,), and these rows."""
-    there = batch.verdicts >= 0 if can_be_judged(batch) else np.zeros(batch.rows, dtype=bool)
+    there = batch.verdicts >= 0 if batch.can_be_judged else np.zeros(batch.rows, dtype=bool)
     return there, batch if there.all() else batch.take(there)
 
 
@@ -254,26 +254,25 @@ def read_reference(
         return source.reference
     execution = Execution() if execution is None else execution
     in_memory = isinstance(source, RecordSource)
-    names, bounds = None if fields is None else tuple(fields), (most_rows, most_values)
+    names, bounds, rows = None if fields is None else tuple(fields), (most_rows, most_values), source.rows
     state: dict[str, Any] | None = None
     whole: Predictions | None = None
-    if isinstance(source, RecordSource) and can_be_judged(source.record):
+    if isinstance(source, RecordSource) and source.record.can_be_judged:
         labelled = source.record.known()
-        if 0 < len(labelled) <= most(labelled, *bounds):  # it need not be cut
-            counts = {"rows": len(labelled), "correct": int(labelled.verdicts.sum())}
-            state = {**counts, "unlabelled": len(source.record) - len(labelled)}
+        if 0 < labelled.rows <= most(labelled, *bounds):  # it need not be cut
+            counts = {"rows": labelled.rows, "correct": int(labelled.verdicts.sum())}
+            state = {**counts, "unlabelled": source.record.rows - labelled.rows}
             whole = labelled
-    if state is None and not in_memory and (in_parts or source.rows is not None) and not execution.is_plain:
+    if state is None and not in_memory and (in_parts or rows is not None) and not execution.is_plain:
         parts = source.parts(_PART_ROWS, execution.each)
         limit = next((most(batch, *bounds) for part in parts for batch in part.batches(names)), 1)
-        if in_parts or (source.rows or 0) > limit:
+        if in_parts or (rows or 0) > limit:
             share = _Share(names, seed, bounds, limit, rows_of(parts))
             state = execution.fold(share, parts, share.merge)
             if sum(len(keys) for keys, _ in state["kept"]) < min(limit, state["rows"]):
                 share = replace(share, rows_in_all=state["rows"])
                 state = execution.fold(share, parts, share.merge)
     if state is None:
-        rows = source.rows
         together = InPlace(
             None if in_memory else rows, lambda record: rows is not None and rows <= most(record, *bounds)
         )
@@ -293,9 +292,9 @@ def read_reference(
         kept = state["kept"]
         if sum(len(keys) for keys, _ in kept if keys is not None) > state["limit"]:
             kept = smallest(kept, state["limit"])[1]
-        whole = Predictions.concat([record for _, record in kept if len(record)])
+        whole = Predictions.concat([record for _, record in kept if record.rows])
     check_classes(whole, source.name)
-    return Reference(whole, state["rows"], state["correct"], state["unlabelled"], len(whole) < state["rows"])
+    return Reference(whole, state["rows"], state["correct"], state["unlabelled"], whole.rows < state["rows"])
 
 
 @final
@@ -322,7 +321,7 @@ class _Share:
             limit = limit or most(batch, *self.bounds)
             if self.together is not None:
                 # what the truth of its rows needs is worked out here, on this core; joining records keeps it
-                _ = batch.probabilities is not None and batch.top, can_be_judged(batch) and batch.verdicts
+                _ = batch.probabilities is not None and batch.top, batch.can_be_judged and batch.verdicts
                 batch = self.together.put(batch)
             there, labelled = labelled_rows(batch)
             unlabelled += batch.rows - labelled.rows

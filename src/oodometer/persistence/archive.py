@@ -47,16 +47,9 @@ class Damaged(ValueError):
 
 
 def decoded(tree: Any, arrays: Sequence[bytes]) -> Any:
-    """The object that a tree of `Encoder` stands for; `Damaged` for anything else.
-
-    Instances are made without their constructors, and get the attributes that are told; those of a dataclass must be
-    exactly its own. Classes are found by `class_named`, so that a file can name none but a few floors' own.
-
-    >>> decoded({"a": {"~": "tuple", "v": [1, 2]}}, [])
-    {'a': (1, 2)}
-    >>> decoded({"~": "object", "c": "subprocess:Popen", "v": {}}, [])
-    Traceback (most recent call last):
-    oodometer.persistence.archive.Damaged: LookupError: subprocess:Popen
+    """The object that a tree of `Encoder` stands for; `Damaged` for anything else. Instances are made without their
+    constructors; those of a dataclass must have exactly its own attributes. Classes are found by `class_named`, so that
+    a file can name none but a few floors' own.
     """
     try:
         return _Decoder(arrays).of(tree)
@@ -189,9 +182,8 @@ def write_archive(
 
 
 def archive_of(about: Mapping[str, Any], sections: Mapping[str, Any], arrays: Sequence[bytes]) -> bytes:
-    """The bytes of a fitted file: what it is ``about`` first, then sections of JSON, then arrays as `.npy`.
-
-    The zip's comment is a checksum of all bytes before it.
+    """The bytes of a fitted file: what it is ``about``, sections of JSON, arrays as `.npy`; the zip's comment is a
+    checksum.
     """
     header = {"oodometer": __version__, "format": FORMAT, "arrays": len(arrays), **about}
     file = BytesIO()
@@ -297,17 +289,10 @@ _ODD = {math.inf: "inf", -math.inf: "-inf"}
 
 
 class Encoder:
-    """Turns objects into JSON; their arrays, each once, gather in `arrays`.
-
-    Kept are numbers, texts, lists, tuples, sets, mappings, numpy arrays and numbers, and instances of the classes that
-    `name_of` can name. An instance or array that is met again is told by reference, so that what was shared stays so.
-    Values that are worked out on demand are left out. Raises `NotKept`, which names the place, for anything else.
-
-    >>> encoder = Encoder()
-    >>> encoder.encode({"a": (1, float("nan")), 2: np.arange(3)})
-    {'~': 'map', 'v': [['a', {'~': 'tuple', 'v': [1, {'~': 'float', 'v': 'nan'}]}], [2, {'~': 'array', 'v': 0}]]}
-    >>> len(encoder.arrays)
-    1
+    """Turns objects into JSON; their arrays, each once, gather in `arrays`. Kept are numbers, texts, lists, tuples,
+    sets, mappings, numpy arrays and numbers, and instances of the classes that `name_of` can name; what is met again is
+    told by reference, and values that are worked out on demand are left out. Raises `NotKept`, which names the place,
+    for anything else.
     """
 
     def __init__(self) -> None:
@@ -421,15 +406,7 @@ class NotKept(TypeError):
 
 
 def name_of(cls: type) -> str:
-    """How a file names a class; `NotKept` for one that no file may name.
-
-    >>> from oodometer.arrays import Ragged
-    >>> name_of(Ragged)
-    'arrays:Ragged'
-    >>> name_of(re.Pattern)
-    Traceback (most recent call last):
-    oodometer.persistence.archive.NotKept: a Pattern (re), which no fitted file may hold
-    """
+    """How a file names a class; `NotKept` for one that no file may name."""
     package, _, module = cls.__module__.partition(".")
     name = f"{module}:{cls.__qualname__}"
     if package == _PACKAGE and _on_floor(module) and _OWN.fullmatch(name):
@@ -443,14 +420,7 @@ def name_of(cls: type) -> str:
 
 @cache
 def class_named(name: str) -> type:
-    """The class of a name that `name_of` gave; `LookupError` for any other, before anything is imported.
-
-    >>> class_named("arrays:Ragged").__name__
-    'Ragged'
-    >>> class_named("os:system")
-    Traceback (most recent call last):
-    LookupError: os:system
-    """
+    """The class of a name that `name_of` gave; `LookupError` for any other, before anything is imported."""
     if name.startswith(f"{_PLUGIN}:"):
         _, kind, method = name.split(":", 2)
         if kind not in registry.METHOD_KINDS:

@@ -267,3 +267,20 @@ class Ranking:
         """Return a plain mapping, ready for JSON."""
         rows = zip(self.models, self.p_best, strict=True)
         return {"ranking": [{"model": m, "p_best": plain(p)} for m, p in rows]}
+
+
+def answers_for(
+    targets: Sequence[float], ends: Mapping[str, Any], coverage: Any, threshold: Any
+) -> list[dict[str, float | None]]:
+    """For each target accuracy the largest coverage at which a curve still reaches it, and the threshold there; None
+    where none does. ``ends`` names curves over the coverages, shape (coverage,), by the prefix of their columns.
+    """
+    rows: list[dict[str, float | None]] = []
+    for target in targets:
+        row: dict[str, float | None] = {"accuracy": target}
+        for prefix, values in ends.items():
+            enough = (values >= target).nonzero()[0]
+            row[f"{prefix}coverage"] = float(coverage[enough[-1]]) if len(enough) else None
+            row[f"{prefix}threshold"] = float(threshold[enough[-1]]) if len(enough) else None
+        rows.append(row)
+    return rows

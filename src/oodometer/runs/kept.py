@@ -22,16 +22,7 @@ from ..version import __version__
 
 
 class Lock:
-    """Held from entering to leaving; `UsageError` where another holder is in ``folder``.
-
-    >>> import tempfile
-    >>> home = Path(tempfile.mkdtemp())
-    >>> with Lock(home / "lock", home):
-    ...     is_locked(home / "lock")
-    True
-    >>> is_locked(home / "lock")
-    False
-    """
+    """Held from entering to leaving; `UsageError` where another holder is in ``folder``."""
 
     def __init__(self, path: Path, folder: Path) -> None:
         self.path, self.folder = path, folder
@@ -50,9 +41,8 @@ class Lock:
         return self
 
     def take(self) -> bool:
-        """Whether nobody held the lock, so that it is held from here on; `UsageError` where it cannot be written.
-
-        A file that was removed meanwhile keeps nobody out and is opened anew.
+        """Whether nobody held the lock, so that it is held from here on; a file that was removed meanwhile is opened
+        anew.
         """
         there = mine = None
         try:
@@ -125,25 +115,9 @@ _PAUSE = 1.0  # seconds between two notes of how far a run is
 
 class Kept:
     """What a work has in its folder: a manifest, and the pieces that are finished, each whole or not there.
-
-    Parameters
-    ----------
-    folder : None keeps pieces in memory and notes nothing.
-    about : what the run is, for `oodometer runs`: texts by name, verb first.
-    question : fingerprint of all that pieces depend on, where their keys do not say it: those of another are none.
-
-    The manifest is written inside `running` alone.
-
-    >>> import tempfile
-    >>> kept = Kept(Path(tempfile.mkdtemp()), {"verb": "predict", "data": "a.csv"}, "a.csv by m")
-    >>> with running(kept):
-    ...     [kept.piece("sum", lambda: print("worked out") or 3) for _ in range(2)]
-    ...     kept.tell(done=3, parts=7, worked=1)
-    worked out
-    [3, 3]
-    >>> manifest = read_manifest(kept.folder)
-    >>> manifest["status"], manifest["done"], manifest["parts"], manifest["read"]
-    ('finished', 3, 7, 1)
+    folder : None keeps pieces in memory and notes nothing. about : what the run is, for `oodometer runs`: texts by
+    name, verb first. question : fingerprint of all that pieces depend on, where their keys do not say it: those of
+    another are none. The manifest is written inside `running` alone.
     """
 
     def __init__(self, folder: Path | None, about: Mapping[str, str] | None = None, question: str = "") -> None:
@@ -191,9 +165,8 @@ class Kept:
         return piece
 
     def claim(self, what: str, *results: str) -> None:
-        """Make a folder of results, or find it with pieces of this question.
-
-        Raises `UsageError` for a folder that holds anything else than ``what``, and for ``results`` that are links.
+        """Make a folder of results, or find it with pieces of this question; `UsageError` for one that holds anything
+        else than ``what``.
         """
         folder = self.path
         try:
@@ -280,12 +253,8 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     form = manifest.get("format") if isinstance(manifest, dict) else None
     if form != _FORMAT or not isinstance(manifest.get("about"), dict):
         got = f"format {form}" if isinstance(manifest, dict) else "something else"
-        raise InputError(
-            f"the manifest of a run (format {_FORMAT})",
-            got=got,
-            remedy=f"remove the folder, or use the version of oodometer that wrote it (here is {__version__})",
-            file=str(path),
-        )
+        remedy = f"remove the folder, or use the version of oodometer that wrote it (here is {__version__})"
+        raise InputError(f"the manifest of a run (format {_FORMAT})", got=got, remedy=remedy, file=str(path))
     return dict(manifest)
 
 
@@ -294,22 +263,9 @@ K = TypeVar("K", bound=Kept)
 
 @contextmanager
 def running(kept: K, *, passing: bool = False) -> Iterator[K]:
-    """Inside, the folder of a run is its own: `UsageError` where another process works there.
-
-    A run that fails before anything is kept leaves neither manifest nor lock. A ``passing`` folder is made, lasts as
-    long as its job is not finished, such as the parts of a file, and goes in the end with all that is in it.
-
-    >>> import tempfile
-    >>> home = Path(tempfile.mkdtemp())
-    >>> with running(Kept(home, {"verb": "stress"})):
-    ...     with running(Kept(home, {"verb": "stress"})): pass
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: ... is in use by another run (process ...); wait until it has ended, or give this ...
-    >>> with running(Kept(home / ".out.parts", {"verb": "predict"}), passing=True) as kept:
-    ...     (kept.path / "run.json").is_file()
-    True
-    >>> kept.path.exists()
-    False
+    """Inside, the folder of a run is its own: `UsageError` where another process works there. A run that fails before
+    anything is kept leaves neither manifest nor lock. A ``passing`` folder is made, lasts as long as its job is not
+    finished, such as the parts of a file, and goes in the end with all that is in it.
     """
     if kept.folder is None:
         yield kept
@@ -342,11 +298,7 @@ def running(kept: K, *, passing: bool = False) -> Iterator[K]:
 
 
 def places_said(**data: Any) -> dict[str, str]:
-    """What a run is of, by what it is to it: places where they are some, else the kind of thing; None is left out.
-
-    >>> places_said(data="s3://lake/texts.jsonl", labels=None, model=print)
-    {'data': 's3://lake/texts.jsonl', 'model': 'print'}
-    """
+    """What a run is of, by what it is to it: places where they are some, else the kind of thing; None is left out."""
 
     def reason(path: Any) -> str:
         if not isinstance(path, (str, os.PathLike)):
@@ -361,14 +313,7 @@ def places_said(**data: Any) -> dict[str, str]:
 
 
 def places_of_run(**data: Any) -> dict[str, str]:
-    """Where the data of a run lie, by what they are to it; `UsageError` for what is in memory and found by nobody.
-
-    >>> places_of_run(target="s3://lake/predictions")
-    {'target': 's3://lake/predictions'}
-    >>> places_of_run(target={"label": [0]})
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: a run folder is for files, and the target is a dict in memory; write it to a file, ...
-    """
+    """Where the data of a run lie, by what they are to it; `UsageError` for what is in memory and found by nobody."""
     out = {}
     for name, path in data.items():
         paths = list(path) if isinstance(path, (list, tuple)) else [path]

@@ -34,18 +34,8 @@ _waiting: ContextVar[_Waiting | None] = ContextVar("oodometer_waiting", default=
 
 @contextmanager
 def together() -> Iterator[None]:
-    """Inside, results that are written wait beside their places; they all appear at the end, or none on an error.
-
-    One inside another joins it.
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> with together():
-    ...     _ = write_result(folder / "a.json", "{}")
-    ...     (folder / "a.json").exists()
-    False
-    >>> (folder / "a.json").exists()
-    True
+    """Inside, results that are written wait beside their places; they all appear at the end, or none on an error. One
+    inside another joins it.
     """
     if _waiting.get() is not None:
         yield
@@ -80,9 +70,8 @@ def when_written(call: Callable[[], Any]) -> None:
 
 
 def write_result(path: str | os.PathLike[str], content: Content) -> Path:
-    """`write_atomic` for what was asked for, not for what is kept on the way: inside `together` it waits.
-
-    A link that is named stays a link, and what it points to is replaced, unless somebody else put it there.
+    """`write_atomic` for what was asked for, not for what is kept on the way: inside `together` it waits. A link that
+    is named stays a link, and what it points to is replaced, unless somebody else put it there.
     """
     waiting = _waiting.get()
     target = Path(os.path.realpath(path))
@@ -99,17 +88,9 @@ def write_result(path: str | os.PathLike[str], content: Content) -> Path:
 
 
 def refuse_clashes(outputs: Mapping[str, Any], inputs: Iterable[Any] = ()) -> None:
-    """Raise `UsageError` where an output is the same file as an input or as another output.
-
-    ``outputs`` maps what a user calls an output to its path. Links and hard links count as the file they lead to; what
-    is no path, and inputs that are not there, are passed over, and so are devices such as /dev/null.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "a.csv"
-    >>> _ = path.write_text("confidence")
-    >>> refuse_clashes({"--json": path}, [str(path)])
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: --json would write over the input ...a.csv; choose another place
+    """Raise `UsageError` where an output is the same file as an input or as another output. ``outputs`` maps what a
+    user calls an output to its path. Links count as the file they lead to; what is no path or not there, and devices
+    such as /dev/null, are passed over.
     """
     read = [(str(path), _identity(path)) for path in inputs if isinstance(path, (str, os.PathLike))]
     written: dict[Any, str] = {}
@@ -138,21 +119,10 @@ def _identity(path: str | os.PathLike[str]) -> tuple[int, int] | None:
 
 
 def write_atomic(path: str | os.PathLike[str], content: Content, *, draft: Path | None = None) -> Path:
-    """Write bytes, text (as UTF-8) or what ``content(file)`` writes; the path appears once all of it is written.
-
-    The bytes go to a new file in the same folder, which then takes the place of ``path`` in one step. Raises
-    `WorkError` where that is impossible, and `UsageError` where ``path`` is a link, which would lead into a file that
-    nobody named; whatever stood at ``path`` before is then untouched. ``draft`` is another
-    place for the new file, on the same disk, where nobody else writes: of many files in one folder each would
-    otherwise look through all of them for what killed processes have left.
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> write_atomic(folder / "report.txt", "done").read_text()
-    'done'
-    >>> write_atomic(folder / "none" / "report.txt", "done")
-    Traceback (most recent call last):
-    oodometer.errors.WorkError: cannot write ...report.txt: No such file or directory; choose a folder that exists ...
+    """Write bytes, text (as UTF-8) or what ``content(file)`` writes, to a new file in the same folder, which then takes
+    the place of ``path`` in one step. Raises `WorkError` where that is impossible, `UsageError` where ``path`` is a
+    link, which would lead into a file that nobody named; what stood there before is then untouched. ``draft`` is
+    another place for the new file, on the same disk, where nobody else writes.
     """
     if os.path.islink(path):
         raise _is_link(path)
@@ -185,19 +155,8 @@ def _is_device(target: Path) -> bool:
 
 @contextmanager
 def whole_folder(home: Path) -> Iterator[Path]:
-    """A place beside ``home`` to fill; it becomes ``home``, in place of what was there, once the block has ended.
-
-    On an error nothing is left of it, and what stood at ``home`` stays.
-
-    >>> import tempfile
-    >>> home = Path(tempfile.mkdtemp()) / "model"
-    >>> with whole_folder(home) as part:
-    ...     part.mkdir()
-    ...     _ = (part / "weights").write_text("1")
-    ...     home.exists()
-    False
-    >>> (home / "weights").read_text()
-    '1'
+    """A place beside ``home`` to fill; it becomes ``home``, in place of what was there, once the block has ended. On an
+    error nothing is left of it, and what stood at ``home`` stays.
     """
     if os.path.islink(home):
         raise _is_link(home)
@@ -266,9 +225,8 @@ def _is_link(path: str | os.PathLike[str]) -> UsageError:
 
 
 def open_unfollowed(path: str | os.PathLike[str], flags: int) -> int:
-    """As `os.open`, of a file of one name: `OSError` for a link, for a file that has another name, and for a pipe.
-
-    For what is written in place: through a link it would be written into another's file.
+    """As `os.open`, of a file of one name: `OSError` for a link, for a file that has another name, and for a pipe:
+    through a link what is written in place would be written into another's file.
     """
     descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
     about = os.fstat(descriptor)

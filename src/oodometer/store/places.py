@@ -26,30 +26,18 @@ _REMEDY = {
 
 
 def is_remote(path: str) -> bool:
-    """Whether a path is a URL of another place than this machine.
-
-    >>> is_remote("s3://bucket/a.parquet"), is_remote("file:///a.parquet"), is_remote("a.parquet")
-    (True, False, False)
-    """
+    """Whether a path is a URL of another place than this machine."""
     return _URL.match(path) is not None and not path.lower().startswith("file://")
 
 
 def split_query(url: str) -> tuple[str, str, str]:
-    """A URL and what is said of its store (``?region=eu``); any other question mark is one of a name.
-
-    >>> split_query("s3://b/a?b.csv?region=eu"), split_query("s3://b/a?b.csv")
-    (('s3://b/a?b.csv', '?', 'region=eu'), ('s3://b/a?b.csv', '', ''))
-    """
+    """A URL and what is said of its store (``?region=eu``); any other question mark is one of a name."""
     match = _QUERY.search(url)
     return (url, "", "") if match is None else (url[: match.start()], "?", match[1])
 
 
 def path_of(path: str) -> str:
-    """The path that a ``file://`` URL means; any other path as it is.
-
-    >>> path_of("file:///data/a%20b.parquet"), path_of("a.parquet"), path_of("s3://b/a.parquet")
-    ('/data/a b.parquet', 'a.parquet', 's3://b/a.parquet')
-    """
+    """The path that a ``file://`` URL means; any other path as it is."""
     if not path.lower().startswith("file://"):
         return path
     from urllib.parse import unquote, urlsplit
@@ -161,10 +149,7 @@ def _copied(url: str, size: int, changed: int) -> str:
 
 
 def local_copy(path: str) -> str:
-    """A path on this machine with the same bytes; a file of an object store is fetched once in each process.
-
-    For formats of which every pass reads everything; of Parquet only the columns that are asked for are fetched.
-    """
+    """A path on this machine with the same bytes; a file of an object store is fetched once in each process."""
     if not is_remote(path):
         return path
     about = look_at(path)

@@ -26,17 +26,10 @@ _OTHER_DATE = re.compile(
 
 
 def matches(array: Any, condition: Condition, text: bool = False, written_as: Any = None, comma: bool = False) -> Array:
-    """Where a condition is true, shape (sample,): nowhere where the cell is empty.
-
-    ``text`` says that the format writes all cells as text, ``written_as`` what their column is then, and ``comma`` that
-    its numbers have a decimal comma. Texts are compared once for each distinct one. Raises `UsageError` for a value of
-    another type than the column, and `InputError` for a cell that is no date where the others are compared as dates.
-
-    >>> from oodometer.store.where import parse_where
-    >>> matches(pa.array([1, None, 3]), parse_where("x != 1")[0]).tolist()
-    [False, False, True]
-    >>> matches(pa.array(["2026-01-09", "2026-01-10T12:00"]), parse_where("day > 2026-01-10")[0]).tolist()
-    [False, True]
+    """Where a condition is true, shape (sample,): nowhere where the cell is empty. ``text`` says that the format writes
+    all cells as text, ``written_as`` what their column is then, ``comma`` that its numbers have a decimal comma. Texts
+    are compared once for each distinct one. Raises `UsageError` for a value of another type than the column, and
+    `InputError` for a cell that is no date where the others are.
     """
     array, kind, column = plain(array), condition.kind, condition.column
     if kind == "time":
@@ -192,12 +185,7 @@ def _another(condition: Condition, cells: str, value: Value, remedy: str = "") -
 
 
 def may_match(where: Iterable[Condition], values: Mapping[str, Any]) -> bool:
-    """Whether conditions may be true of rows in a folder that says these values; what it does not say may always be.
-
-    >>> from oodometer.store.where import parse_where
-    >>> [may_match([one], {"day": "2026-11-01"}) for one in parse_where(["day > 2026-10-31", "day = x", "a = b"])]
-    [True, False, True]
-    """
+    """Whether conditions may be true of rows in a folder that says these values; what it does not say may always be."""
     return all(
         matches(lone_cell(values[condition.column]), condition)[0] for condition in where if condition.column in values
     )

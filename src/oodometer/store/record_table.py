@@ -24,12 +24,7 @@ Column = tuple[str, Any, Callable[[int, int], Any]]
 
 
 def table_of_record(record: Predictions, text: bool, lists: bool) -> tuple[Any, Iterator[Any]]:
-    """The schema and the record batches; ``text`` writes every digit (float64), ``lists`` allows lists.
-
-    >>> schema, batches = table_of_record(Predictions.from_probabilities([[0.9, 0.1]]), text=True, lists=False)
-    >>> schema.names
-    ['prob_0', 'prob_1']
-    """
+    """The schema and the record batches; ``text`` writes every digit (float64), ``lists`` allows lists."""
     columns: list[Column] = []
     for field in FIELDS:
         value = getattr(record, field)

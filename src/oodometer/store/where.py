@@ -90,17 +90,8 @@ class Condition:
 
 
 def parse_where(given: str | Sequence[str] | None) -> tuple[Condition, ...]:
-    """The conditions that are written; a row is left where all hold.
-
-    Raises `UsageError`, with the character from 1, for what is no condition.
-
-    >>> one, other = parse_where("site in (a, 'b, c') and day >= 2026-11-01")
-    >>> one.column, one.sign, [value.text for value in one.values], other.text
-    ('site', 'is_in', ['a', 'b, c'], 'day >= 2026-11-01')
-    >>> parse_where("day > 1 && x < 2")
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: expected a condition ... got 'day > 1 && x < 2': '&&' at character 9 is not understood;
-    conditions are joined by "and", or by --where given again
+    """The conditions that are written, all of which hold of a row that is left; `UsageError` names the character from
+    1.
     """
     texts = [given] if isinstance(given, str) else list(given or ())
     return tuple(condition for text in texts for condition in _parsed(text))
@@ -175,18 +166,13 @@ def _parsed(text: str) -> list[Condition]:
 
 
 def said(where: Iterable[Condition]) -> str:
-    """The conditions in a sentence.
-
-    >>> said(parse_where(["a > 1", "b not in (x, y)"]))
-    'a > 1 and b not in (x, y)'
-    """
+    """The conditions in a sentence."""
     return " and ".join(dict.fromkeys(condition.text for condition in where))
 
 
 def bound(where: Iterable[Condition], layout: Layout, file: str | None) -> tuple[Condition, ...]:
-    """The conditions with the file's own names of columns, and what their cells are read as.
-
-    Raises `UnknownColumnError` for a column that is not there, `UsageError` for one that has no cell of its own a row.
+    """The conditions with the file's own names of columns, and what their cells are read as. Raises
+    `UnknownColumnError` for a column that is not there, `UsageError` for one that has no cell of its own a row.
     """
     prefix = f"{file}: " if file else ""
     feeds = {column: feed for feed in layout.feeds.values() for column in feed.columns}

@@ -33,31 +33,19 @@ _DIGITS = 1e-14  # and as a plain number with 15 digits
 
 def guarded(text: str) -> str:
     """A text that no spreadsheet takes for a formula: an apostrophe goes before =, +, - and @, but not before numbers.
-
     Source: OWASP, CSV injection.
-
-    >>> guarded("=1+1"), guarded("-0.5"), guarded("- well"), guarded("a=b")
-    ("'=1+1", '-0.5', "'- well", 'a=b')
     """
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
 def unguarded(text: str) -> str:
-    """The text before `guarded`.
-
-    >>> unguarded("'=1+1"), unguarded("'tis")
-    ('=1+1', "'tis")
-    """
+    """The text before `guarded`."""
     return text[1:] if text.startswith("'") and guarded(text[1:]) == text else text
 
 
 def same_cell(written: str | None, back: str | None) -> bool:
-    """Whether a cell that comes back is the one that was written, as spreadsheets change it: 007 becomes 7.
-
-    Leading zeros go, numbers of more than 15 digits are rounded, TRUE stands for true, blanks at the ends go.
-
-    >>> same_cell("007", "7"), same_cell("1234567890123456789", "1,23457E+18"), same_cell("8", "7")
-    (True, True, False)
+    """Whether a cell that comes back is the one that was written, as spreadsheets change it: leading zeros go, numbers
+    of more than 15 digits are rounded, TRUE stands for true, blanks at the ends go.
     """
     if written is None or back is None:
         return written is back
@@ -71,9 +59,8 @@ def same_cell(written: str | None, back: str | None) -> bool:
 
 
 def write_sheet(file: IO[bytes], table: Any) -> None:
-    """Write an Arrow table as CSV for people: cells are `guarded`, lists are JSON, columns of bytes are left out.
-
-    Where a letter is not ASCII the file begins with the mark of UTF-8, without which Excel reads other letters.
+    """Write an Arrow table as CSV for people: cells are `guarded`, lists are JSON, columns of bytes are left out. Where
+    a letter is not ASCII the file begins with the mark of UTF-8, without which Excel reads other letters.
     """
     names = [field.name for field in table.schema if not holds_bytes(field.type)]
     text = io.StringIO()
@@ -133,9 +120,8 @@ def write_part(record: Predictions, path: Path) -> Path:
 
 
 def write_table(table: Any, path: str | os.PathLike[str]) -> Path:
-    """Write an Arrow table of any columns as Parquet, JSONL or Arrow, told by the ending; whole or not at all.
-
-    JSONL leaves out columns of bytes. Raises `UsageError` for another ending, `WorkError` where it cannot be written.
+    """Write an Arrow table of any columns as Parquet, JSONL (without columns of bytes) or Arrow, told by the ending;
+    whole or not at all.
     """
     form = ENDINGS.get(Path(path).suffix.lower())
     if form not in ("parquet", "jsonl", "arrow"):

@@ -99,7 +99,7 @@ def audit(options: AuditJob) -> Audit:
     refuse_clashes({"out": options.out}, flat((*given, options.labels)))
     with executing("audit", options, reference=options.reference, target=options.target) as execution:
         run = lambda classes: _audit(replace(options, classes=classes), execution)  # noqa: E731
-        return with_classes_of_all(run, given, opener_for(options), options.classes)
+        return with_classes_of_all(run, given, options)
 
 
 def _audit(options: AuditJob, execution: Execution) -> Audit:

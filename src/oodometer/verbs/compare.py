@@ -534,7 +534,7 @@ def compare(options: CompareJob) -> Comparison:
         quiet = execution.heard_by(None)  # files are counted, not their parts
         given = [*models, *out_of_domain, *target]
         read = lambda classes: _read(replace(options, classes=classes), quiet)  # noqa: E731
-        return with_classes_of_all(read, given, opener_for(options), options.classes)
+        return with_classes_of_all(read, given, options)
 
 
 def _read(options: CompareJob, execution: Execution, unseen: bool = False) -> Comparison:

@@ -54,4 +54,4 @@ def diagnose(options: DiagnoseOptions) -> Diagnosis:
             warnings = (*opener.notes, *notes, *said_of_classes(read.record.noted, "the reference"))
             return replace(diagnosis, features=about_features(first), warnings=warnings)
 
-        return with_classes_of_all(run, [reference, target], opener_for(options), options.classes)
+        return with_classes_of_all(run, [reference, target], options)

@@ -73,6 +73,7 @@ from ..results.estimation import ASSUMPTIONS, Assumed, Estimation, Headline, Met
 from ..store import Part as SourcePart
 from ..store import Source
 from ..store.base import rows_of
+from ..store.memory import RecordSource
 from ..store.where import parse_where
 from .clusters import Design, Side, cluster_column, side_of
 from .fitted import LEAST_CANDIDATES, Fitted, FittedSource
@@ -113,7 +114,8 @@ class EstimateJob(EstimateOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "mapping", renamings(self.mapping, self.positive))
+        if self.mapping or self.positive is not None:
+            object.__setattr__(self, "mapping", renamings(self.mapping, self.positive))
         bounds = (*named_bounds(self.fail_below), *named_bounds(self.fail_drop))
         metrics = dict.fromkeys((*self.metrics, *(name for name in bounds if name != "accuracy")))
         object.__setattr__(self, "metrics", list(metrics))
@@ -130,7 +132,7 @@ class EstimateJob(EstimateOptions):
                 expected = "expected auto, none or a folder that keeps backtests"
                 raise UsageError(f"--backtest: {expected}, got {path} ({what}); {remedy}")
         # refused before the work
-        _ = self.chunks, self.alarm_rules, self.recorder, parse_where(self.where)
+        _ = self.chunks, self.alarm_rules, self.recorder, self.where and parse_where(self.where)
         if self.fail_when not in WHEN:
             raise UsageError(f"--fail-when: expected one of {', '.join(WHEN)}, got {self.fail_when!r}")
         for name in self.methods or ():
@@ -212,12 +214,8 @@ def estimate(options: EstimateJob) -> Estimation:
 
 def estimated(options: EstimateJob, execution: Execution) -> Estimation:
     """The estimate, with options that are checked already; of files or opened sources."""
-    return with_classes_of_all(
-        lambda classes: _estimated(options, classes, execution),
-        [options.reference, options.target],
-        opener_for(options),
-        options.classes,
-    )
+    run = partial(_estimated, options, execution=execution)
+    return with_classes_of_all(run, [options.reference, options.target], options)
 
 
 def _estimated(options: EstimateJob, classes: Sequence[int | str] | None, execution: Execution) -> Estimation:
@@ -241,19 +239,19 @@ def _estimated(options: EstimateJob, classes: Sequence[int | str] | None, execut
         later(partial(import_module, "scipy.optimize"))  # some will want it: it loads while files are read
     learnt = learn(sources, options, execution, target) if fitted is None else fitted.cut_to(options)
     learnt.warnings.extend([*opener.notes, *notes])
-    parts = target.parts(PART_ROWS, execution.each)
-    learnt = _for_target(learnt, target, parts, truth, options)
+    learnt, parts = _for_target(learnt, target, execution, truth, options)
     drawn = partial(reference_figures, learnt, options.level)
     figures = later(drawn) if fitted is None else lambda: fitted.figures if learnt.plan.confidence is not None else None
     enter_phase(execution.progress, "estimating")
     state = learnt.plan.read(parts, execution, target.name)
     whole = state[WHOLE]
     rows, labelled_rows, correct = (int(whole["truth"][name]) for name in ("rows", "known", "correct"))
-    learnt.plan.check_labels(rows)
+    if truth is not None:
+        learnt.plan.check_labels(rows)
     noted = whole.get("noted", {})
     if whole["truth"]["new"] > labelled_rows / 2:
         raise mostly_new(noted, target.classes, target.path)
-    learnt.warnings.extend(said_of_classes(noted, "the target"))
+    learnt.warnings.extend(said_of_classes(noted, "the target") if noted else ())
     if labelled_rows:  # its rows are read again only where few are right
         batches = target.batches(fields=FIELDS_NEEDED)
         labelled_batches = batches if truth is None else map(learnt.plan.with_labels, batches)
@@ -272,14 +270,17 @@ def _estimated(options: EstimateJob, classes: Sequence[int | str] | None, execut
 
 
 def _for_target(
-    fitted: Fitted, target: Source, parts: Sequence[SourcePart], truth: Predictions | None, options: EstimateJob
-) -> Fitted:
-    """The plan as this target can feed it, and what was left out."""
-    rows = batch_rows(fitted.reference.record.num_classes)
-    beginning = next((batch for part in parts for batch in part.batches(rows=fitted.plan.rows)), None)
+    fitted: Fitted, target: Source, execution: Execution, truth: Predictions | None, options: EstimateJob
+) -> tuple[Fitted, Sequence[SourcePart]]:
+    """The plan as this target can feed it, what was left out, and the target's parts."""
+    parts, rows = target.parts(PART_ROWS, execution.each), batch_rows(fitted.reference.record.num_classes)
+    batches = (batch for part in parts for batch in part.batches(rows=fitted.plan.rows))
+    beginning = next(batches, None)
     if beginning is None:
         raise InputError("at least one row", got="none", remedy="check what wrote it", file=target.name)
     in_all = rows_of(parts) or target.rows
+    if len(parts) == 1 and beginning.rows < fitted.plan.rows and execution.is_plain and next(batches, None) is None:
+        parts = RecordSource(beginning).parts(PART_ROWS)  # that is all of it, and it need not be read again
     many = in_all if in_all is not None and in_all >= _MANY_ROWS else None
     about: dict[str, Any] = {"rows": rows, "rows_in_all": many, "first_row": beginning.first_row}
     plan = replace(fitted.plan, by=options.by, every=options.chunks, labels=truth, **about)
@@ -295,7 +296,7 @@ def _for_target(
         raise none_applies(skipped, target)
     plan = replace(plan, fields=needed_fields(plan, beginning))
     rounded = [] if beginning.rounded is None else [rounding(beginning.rounded, "the target's")]
-    return replace(fitted, plan=plan, skipped=skipped, warnings=[*fitted.warnings, *rounded])
+    return replace(fitted, plan=plan, skipped=skipped, warnings=[*fitted.warnings, *rounded]), parts
 
 
 def none_applies(skipped: Sequence[Skipped], target: Source) -> InputError:
@@ -329,8 +330,9 @@ def learn(
     trials = options.backtest if options.diagnosis else None
     if trials is not None and not isinstance(trials, Backtest):
         cache, trials = trials, None
-        candidates = quick_methods(options.methods)
-        if len(candidates) >= LEAST_CANDIDATES and len(record) >= LEAST_REFERENCE:
+        few = options.methods is not None and len(options.methods) < LEAST_CANDIDATES
+        candidates = [] if few or record.rows < LEAST_REFERENCE else quick_methods(options.methods)
+        if len(candidates) >= LEAST_CANDIDATES:
             # a second at most, which no engine is worth that must be started or sent the rows
             here = Execution(progress=enter_phase(execution.progress, "backtest"))
             trials = run_backtest(record, BacktestOptions(candidates, repeats=_REPEATS, cache=cache, **how), here)
@@ -341,7 +343,8 @@ def learn(
     }
     plan = replace(plan, methods=methods, argmax=record.is_argmax)
     unmade = [Skipped(*why) for why in broken("estimator").items()] if options.methods is None else []
-    own = options.cluster if all(source.holds(str(options.cluster)) for source in sources) else None
+    own = options.cluster
+    own = own if own is not None and all(source.holds(own) for source in sources) else None
     clusters = Side(tuple(sources[0].columns))
     if own is not None or all(source.holds(KEY) for source in sources):
         clusters = side_of(sources, own, rows, options.level, plan.shift_statistics, labelled=True)
@@ -375,7 +378,7 @@ def _reference_warnings(reference: Reference, target: Source | None, sources: Se
     warnings: list[str] = []
     if reference.unlabelled:
         warnings.append(f"{reference.unlabelled} reference rows have no known truth and were left out")
-    warnings += said_of_classes(record.noted, "the reference")
+    warnings += said_of_classes(record.noted, "the reference") if record.noted else ()
     if reference.sampled:
         sampled = f"methods were fitted on a seeded sample of {len(record)} of them"
         warnings.append(f"the reference has {reference.rows} labelled rows; {sampled}")
@@ -387,7 +390,7 @@ def _reference_warnings(reference: Reference, target: Source | None, sources: Se
     if verdicts.all() or not verdicts.any():
         kind = "errors" if verdicts.all() else "correct answers"
         warnings.append(f"the reference has no {kind}: what separates right from wrong cannot be learnt from it")
-    warnings += decisions_said(record, "reference")
+    warnings += () if record.is_argmax else decisions_said(record, "reference")
     warnings += label_warnings("the reference", [record], record.accuracy)
     if target is not None and target.path is not None:
         paths = [source.path for source in sources if source.path is not None]  # of patterns, as they are written
@@ -579,12 +582,12 @@ class _Answers:
         here = replace(self.evidence, shift_statistics=moves, diagnosis=kind)
         still = make_headline(estimates, here)
         assert still is not None  # there is at least one estimate
-        natural = natural_headline(still, estimates, here, prior)
+        signs = signs_of(still, {e.method: e for e in estimates}, here)
+        natural = natural_headline(still, signs, here, prior)
         assumptions = under_assumptions(natural, still, estimates, diagnosis)
         rows = int(states["truth"]["rows"])
         headline = headline_under(options.assume, natural, assumptions)
-        signs = signs_of(still, {e.method: e for e in estimates}, here)
-        error = here.error_of_clusters(headline.value, rows)
+        error = here.error_of_clusters(headline.interval.value, rows)
         assumed = headline.interval if judges_alone(still) or options.assume != "natural" else None
 
         def chance(bound: float) -> float | None:

@@ -93,15 +93,16 @@ def _named_class(positive: str | None) -> str | None:
 
 
 def with_classes_of_all(
-    run: Callable[[Sequence[int | str] | None], Result], given: Sequence[Any], opener: Opener, classes: Any
+    run: Callable[[Sequence[int | str] | None], Result], given: Sequence[Any], options: Reading
 ) -> Result:
     """What ``run`` gives for these classes; where one file has a class that another lacks, for all of them."""
     try:
-        return run(classes)
+        return run(options.classes)
     except NewClassError:
         given = [*(given[0] if isinstance(given[0], (list, tuple)) else given[:1]), *given[1:]]
-        if classes is not None or any(is_fitted(data) or isinstance(data, Source) for data in given):
+        if options.classes is not None or any(is_fitted(data) or isinstance(data, Source) for data in given):
             raise
+        opener = opener_for(options)
         sources = [opener.open(data) for data in given]
         of_classes = {name for name, field in FIELDS.items() if field.of_classes}
         if any(of_classes & set(source.fields) or source.classes is None for source in sources):

@@ -23,12 +23,8 @@ _AT_LEAST = re.compile(r"(?P<name>.+?)\s*>=\s*(?P<least>-?[0-9.]+(e-?[0-9]+)?)")
 
 
 class Metric:
-    """One metric of a log.
-
-    name : its name there. least : the score from which on an answer counts as right; None where it is 0 or 1 anyway.
-
-    >>> Metric("acc").verdict(1.0), Metric("match").verdict("I"), Metric("f1", 0.5).verdict(0.7), str(Metric("f1", 0.5))
-    (True, False, True, 'f1>=0.5')
+    """One metric of a log; ``least``: the score from which on an answer counts as right, None where it is 0 or 1
+    anyway.
     """
 
     def __init__(self, name: str, least: float | None = None) -> None:
@@ -47,14 +43,9 @@ class Metric:
         return bool(score) if score in (0.0, 1.0) else None
 
     def verdicts(self, metrics: Mapping[str, Sequence[Any]], rows: Sequence[int], file: str) -> list[bool]:
-        """Whether each answer is right; ``rows`` are their numbers in the file.
-
-        Raises `InputError` naming the first row whose value is neither, and a threshold that lies outside of the scale.
-        The message gives the mean, since that is what a harness reports of such a metric.
-
-        >>> Metric("judge", 0.5).verdicts({"judge": [1, 5, 4]}, [1, 2, 3], "a.eval")
-        Traceback (most recent call last):
-        oodometer.errors.InputError: a.eval: column judge: expected a threshold within the scale, 1 to 5, got 0.5; ...
+        """Whether each answer is right; ``rows`` are their numbers in the file. Raises `InputError` naming the first
+        row whose value is neither, and a threshold that lies outside of the scale; it gives the mean, which is what a
+        harness reports.
         """
         values = metrics[self.name]
         verdicts = [self.verdict(value) for value in values]
@@ -136,11 +127,7 @@ def _mean(scores: Sequence[float]) -> str:
 
 
 def described(metrics: Mapping[str, Sequence[Any]]) -> str:
-    """Metrics by their names and what they hold.
-
-    >>> described({"acc": [1, 0], "f1": [["a", ["b"]], ["c", ["c"]]]})
-    'acc (0 or 1, mean 0.5), f1 (no number a row)'
-    """
+    """Metrics by their names and what they hold."""
     out = []
     for name, values in metrics.items():
         scores = [_score(value) for value in values if value is not None]
@@ -158,16 +145,8 @@ def described(metrics: Mapping[str, Sequence[Any]]) -> str:
 def choose_metric(
     columns: Mapping[str, Sequence[Any]], wanted: str | None, file: str, usual: Sequence[str] = ()
 ) -> Metric:
-    """The metric that was asked for, the first usual one, or the only one.
-
-    ``columns`` are name -> values. Raises `InputError` where there is none, or more than one: which of several means
-    "right" nobody but the user can say, and the one that happens to be 0 or 1 may be a check of the format.
-
-    >>> choose_metric({"exact_match": [0.0, 1.0]}, None, "a.jsonl").name
-    'exact_match'
-    >>> choose_metric({"quality": [0.3, 1.0], "format_ok": [1, 1]}, None, "a.eval")
-    Traceback (most recent call last):
-    oodometer.errors.InputError: a.eval: expected one metric, got quality (mean 0.65, ...
+    """The metric that was asked for, the first usual one, or the only one of ``columns`` (name -> values). Which of
+    several means "right" nobody but the user can say: the one that happens to be 0 or 1 may be a check of the format.
     """
     several = described(columns)
     if wanted is not None:
@@ -269,19 +248,9 @@ class LogOptions:
 
 @dataclass
 class Answers:
-    """What one log holds.
-
-    Parameters
-    ----------
-    file : the log.
-    task : name of the task.
-    model : who answered; None where the log does not say.
-    ids : a name for each row.
-    columns : field of a record -> one value a row.
-    metric : the metric that says what is right, as the harness names it, with its filter where there are several.
-    label_decides : whether label == prediction was checked against the log's own metric in each row.
-    skipped : rows without an answer, each with its name and the reason.
-    warnings : what a reader should know.
+    """What one log holds: ids name its rows, columns are fields of a record -> one value a row; ``label_decides`` says
+    whether label == prediction was checked against the log's own metric in each row; skipped are rows without an
+    answer, with the reason.
     """
 
     file: str

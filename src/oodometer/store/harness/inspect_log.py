@@ -19,9 +19,8 @@ _LOCAL = 30  # bytes of a member's own header, before its name and its extra fie
 
 
 def read_inspect(file: str, options: LogOptions) -> Answers:
-    """A log as columns of a record: ``correct`` by the scorer, ``output``, and what the log-probabilities tell.
-
-    Samples without a score (an error, a limit) are left out and counted. Raises `InputError` naming the sample's row.
+    """A log as columns of a record: ``correct`` by the scorer, ``output``, and what the log-probabilities tell. Samples
+    without a score (an error, a limit) are left out and counted.
     """
     header, samples = _samples(file)
     about = _mapping(header.get("eval"))
@@ -239,15 +238,9 @@ def _letter_scores(
     tokens: Sequence[Mapping[str, Any]] | None, output: str, choices: Sequence[str], target: Any, answer: str | None
 ) -> tuple[list[float], int, int | None] | None:
     """Log-probabilities of A, B, ... at the last token that is the answer, its position, and that of the right one
-    (None where it is not one letter); nothing where the log lacks one of them.
-
-    Spellings of a letter (``A`` and `` A``) are one option, of the sum of their probabilities. Where the tokens do not
-    end with the output, it was rewritten after the model gave it (options put back in order), and the letters with it;
-    reasoning may come before it.
-
-    >>> top = [{"token": "A", "logprob": -0.2}, {"token": " B", "logprob": -1.8}]
-    >>> _letter_scores([{"token": "A", "logprob": -0.2, "top_logprobs": top}], "A", ["yes", "no"], "B", "A")
-    ([-0.2, -1.8], 0, 1)
+    (None where it is not one letter); nothing where the log lacks one of them. Spellings of a letter (``A`` and `` A``)
+    are one option, of the sum of their probabilities. Where the tokens do not end with the output, it was rewritten
+    after the model gave it, and the letters with it.
     """
     spelt = "".join(str(token.get("token")) for token in tokens or ()).strip()
     if len(choices) < 2 or not output.strip() or not spelt.endswith(output.strip()):
@@ -274,14 +267,9 @@ def _letter_scores(
 
 
 def _answer_probability(tokens: Sequence[Mapping[str, Any]], answer: str | None) -> float:
-    """Probability of the tokens that say what the scorer took for the answer, the last time it stands in the output.
-
-    What comes before, such as reasoning, has a probability that falls with its length and tells nothing of the answer.
-    It is that of all tokens where no answer is known or none is found, and 0 where nothing was said.
-
-    >>> tokens = [{"token": "Hm: ", "logprob": -9.0}, {"token": "4", "logprob": 0.0}, {"token": "2", "logprob": 0.0}]
-    >>> _answer_probability(tokens, "42"), round(_answer_probability(tokens, None), 4), _answer_probability([], "")
-    (1.0, 0.0001, 0.0)
+    """Probability of the tokens that say what the scorer took for the answer, the last time it stands in the output:
+    what comes before, such as reasoning, tells nothing of the answer. That of all tokens where none is found, and 0
+    where nothing was said.
     """
     texts = [str(token.get("token")) for token in tokens]
     start = "".join(texts).rfind(answer.strip()) if answer and answer.strip() else -1

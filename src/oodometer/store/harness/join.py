@@ -29,11 +29,7 @@ _INSPECT = re.compile(rb'"eval"\s*:\s*\{')
 
 
 def log_kind(path: Any) -> LogKind | None:
-    """Which harness wrote a file; None for anything else.
-
-    >>> log_kind("no_such_file.jsonl") is None
-    True
-    """
+    """Which harness wrote a file; None for anything else."""
     if not isinstance(path, (str, os.PathLike)) or not os.path.isfile(path):
         return None
     try:
@@ -57,10 +53,7 @@ def log_kind(path: Any) -> LogKind | None:
 
 
 def log_files(logs: Any) -> list[tuple[str, LogKind]]:
-    """The files of one path, a folder or several paths, each with its kind.
-
-    Raises `InputError` for what is no log.
-    """
+    """The files of one path, a folder or several paths, each with its kind; `InputError` for what is no log."""
     several = isinstance(logs, Sequence) and not isinstance(logs, (str, bytes))
     out: list[tuple[str, LogKind]] = []
     for path in logs if several else [logs]:
@@ -86,11 +79,7 @@ def log_files(logs: Any) -> list[tuple[str, LogKind]]:
 
 
 def read_command(log: str) -> str:
-    """The command that makes a predictions file of a log, named after it.
-
-    >>> read_command("logs/samples_quiz_2026-01-02.jsonl")
-    'oodometer read logs/samples_quiz_2026-01-02.jsonl --out samples_quiz_2026-01-02.parquet'
-    """
+    """The command that makes a predictions file of a log, named after it."""
     stem = re.sub(r"(\.jsonl|\.json|\.eval)(\.gz)?$", "", os.path.basename(os.path.normpath(log)))
     return f"oodometer read {shlex.quote(log)} --out {shlex.quote(stem)}.parquet"
 
@@ -111,8 +100,8 @@ _READERS = {"lm_eval": read_samples, "inspect": read_inspect}
 
 @dataclass(frozen=True)
 class LogRecord:
-    """A record, with the tasks it is of, who answered (None where logs do not say), the metrics that say what is right
-    (none where no log has one), and what was left out and why.
+    """A record, its tasks, who answered (None where logs do not say), the metrics that say what is right, and what was
+    left out.
     """
 
     record: Predictions

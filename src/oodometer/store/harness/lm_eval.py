@@ -46,10 +46,8 @@ class _Rows:
 
 
 def read_samples(file: str, options: LogOptions) -> Answers:
-    """A samples file as columns of a record.
-
-    Multiple choice gives ``candidate_scores`` and, where the log tells the right option, ``label``; what a model wrote
-    gives ``output``; both give ``correct`` by the metric. Raises `InputError` naming the row.
+    """A samples file as columns of a record: multiple choice gives ``candidate_scores`` and, where the log tells the
+    right option, ``label``; what a model wrote gives ``output``; both give ``correct`` by the metric.
     """
     by_filter: dict[str, _Rows] = {}
     seen: dict[tuple[Any, str], list[int]] = {}  # rows of each document under each filter
