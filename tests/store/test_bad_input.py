@@ -56,6 +56,8 @@ FILES: list[tuple[str, str | bytes, int | None, str | None, str]] = [
     ("twice.csv", "prob_a,prob_b,prob_a\n1,0,0\n", None, "prob_a", "prob_a twice"),
     ("both.csv", 'prob_a,prob_b,probabilities\n1,0,"[1,0]"\n', None, "prob_a", "got both"),
     ("nothing.csv", "x,y\n1,2\n", None, None, "got x, y; the file has y: --map y=label"),
+    ("renamed.csv", "y_pred,y_pred_proba,age\na,0.5,1\n", None, None,
+     "the file has y_pred, y_pred_proba: --map y_pred=prediction --positive y_pred_proba"),
     ("class.csv", HEAD + GOOD + "0.9,0.1,bird\n", 2, "label", "(cat, dog), got 'bird'"),
     ("swapped.csv", HEAD.replace("label", "prediction") + "0.2,0.8,cat\n0.9,0.1,dog\n", 1, "prediction", "swapped"),
     ("unpredicted.csv", "prediction,prob_a,prob_b\na,0.9,0.1\n,0.2,0.8\n", 2, "prediction", "class, got null"),

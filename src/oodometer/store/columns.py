@@ -48,12 +48,6 @@ def looks_like_probability(column: str) -> bool:
     return column not in FIELDS and (_PROBABILITY.search(low) is not None or _SCORE.fullmatch(low) is not None)
 
 
-def likely_remedy(columns: Sequence[str]) -> str | None:
-    """What to do where a file has no column that we know; None where its columns tell nothing."""
-    renamings = {theirs: ours for theirs, ours in likely_columns(columns).items() if ours != "time"}
-    return f"the file has {', '.join(renamings)}: {as_options(renamings)}" if renamings else None
-
-
 def as_options(renamings: dict[str, str]) -> str:
     """Renamings as options of a command."""
     import shlex
@@ -192,7 +186,9 @@ class Layout:
             expected = "columns of a predictions file (label, prediction, probabilities or prob_<class>, logits or "
             expected += "logit_<class>, confidence, correct, ...)"
             remedy = "rename yours with --map theirs=ours, such as y_true=label (a CSV file needs a header line)"
-            remedy = likely_remedy(columns) or remedy
+            renamings = {theirs: name for theirs, name in likely_columns(columns).items() if name != "time"}
+            if renamings:
+                remedy = f"the file has {', '.join(renamings)}: {as_options(renamings)}"
             raise MissingColumnsError(expected, got=shown(columns) or "no columns", remedy=remedy, file=file)
         layout = Layout(tuple(columns), feeds, {name: where[name] for name in extra}, where)
         try:
@@ -200,10 +196,6 @@ class Layout:
         except InputError as error:
             raise layout.placed(error) from None
         return layout
-
-    def with_inputs(self, columns: Sequence[str]) -> Layout:
-        """The same, its `features` made of these columns of the file."""
-        return replace(self, feeds={**self.feeds, "features": Feed("features", "raw", tuple(columns))})
 
     @cached_property
     def fields(self) -> tuple[str, ...]:

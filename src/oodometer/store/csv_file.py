@@ -160,12 +160,13 @@ class CsvReader(TextReader):
     delimiter: str
     comma: bool
     block: int
-    truths: frozenset[str] = frozenset()  # features that say true or false in the first row, as indicators are written
+    truths: tuple[str, ...] = ()  # features that say true or false in the first row, as indicators are written
     steady: bool = True  # whether the decimal sign is known for sure: no number further down can tell another one
     loose: dict[str, Any] = field(default_factory=dict)  # types of columns that no name gives, found by a pass
     form = "csv"
     text = True
     finds_types = True
+    opening = ("columns", "delimiter", "comma", "block", "truths", "steady")
 
     @staticmethod
     def open(path: str) -> CsvReader:
@@ -205,10 +206,10 @@ class CsvReader(TextReader):
         # A decimal comma can only be meant where the comma is not the delimiter.
         body = text.partition("\n")[2]
         comma = delimiter != "," and (_COMMA.search(body) is not None and _POINT.search(body) is None)
-        truths: frozenset[str] = frozenset()
+        truths: tuple[str, ...] = ()
         with suppress(csv.Error):  # told by the pass that reads all rows
             cells = zip(names, next(filter(None, lines), []), strict=False)
-            truths = frozenset(name for name, cell in cells if cell.strip() in _TRUTHS and says_truth(name))
+            truths = tuple(name for name, cell in cells if cell.strip() in _TRUTHS and says_truth(name))
         return CsvReader(
             file=path,
             columns=tuple(names),
@@ -218,17 +219,6 @@ class CsvReader(TextReader):
             truths=truths,
             steady=comma or delimiter == "," or _POINT.search(body) is not None,
         )
-
-    def facts(self) -> dict[str, Any]:
-        """What the header line and the first rows say."""
-        facts = {name: getattr(self, name) for name in ("delimiter", "comma", "block", "steady")}
-        return {**facts, "columns": list(self.columns), "truths": sorted(self.truths)}
-
-    @classmethod
-    def from_facts(cls, path: str, facts: Mapping[str, Any]) -> Self:
-        """The reader that `open` would give."""
-        listed = {"columns": tuple(facts["columns"]), "truths": frozenset(facts["truths"])}
-        return cls(file=path, **{**facts, **listed})
 
     def index(self) -> TextIndex:
         """Rows are counted by their ends where these can be told for sure, else by reading one column."""

@@ -53,8 +53,9 @@ _EXPECTED |= dict.fromkeys(("numbers", "ragged"), "a list of numbers")
 class JsonlReader(TextReader):
     """A file of JSON objects, one a line; plain or packed (gzip, xz, bzip2)."""
 
-    types: Mapping[str, Any]  # of columns whose type the name does not give, from their first value
+    types: Mapping[str, str | None]  # of columns, by their first value; None where it is to be inferred
     form = "jsonl"
+    opening = ("columns", "types")
 
     @staticmethod
     def open(path: str) -> JsonlReader:
@@ -99,16 +100,6 @@ class JsonlReader(TextReader):
                                 late[name] = row[name]
         types = {name: _type_of(value) for name, value in (first | late).items()}
         return JsonlReader(file=path, columns=tuple(types), types=types)
-
-    def facts(self) -> dict[str, Any]:
-        """The names and the types of their values."""
-        return {"types": [[name, None if kind is None else str(kind)] for name, kind in self.types.items()]}
-
-    @classmethod
-    def from_facts(cls, path: str, facts: Mapping[str, Any]) -> Self:
-        """The reader that `open` would give."""
-        types = {name: None if kind is None else _type_named(kind) for name, kind in facts["types"]}
-        return cls(file=path, columns=tuple(types), types=types)
 
     def type_of(self, column: str) -> str:
         """The type of the first value."""
@@ -169,9 +160,9 @@ class JsonlReader(TextReader):
 
     def _type(self, name: str, kind: Kind) -> Any:
         """A feature may be an indicator, true or false in every row; no other number may be so."""
-        if self.types[name] == pa.bool_() and says_truth(name):
+        if self.types[name] == "bool" and says_truth(name):
             return pa.bool_()
-        return _FIXED.get(kind, self.types[name])
+        return _FIXED[kind] if kind in _FIXED else _arrow(self.types[name])
 
 
 def _blocks(
@@ -272,21 +263,21 @@ def _sort(name: str) -> str:
     return "number" if name in ("int64", "double") else name
 
 
-def _type_of(value: Any) -> Any:
-    """The Arrow type of a column by its first value; None where it is to be inferred."""
-    for kind, own in ((bool, pa.bool_()), (str, pa.string()), (int, pa.int64()), (float, pa.float64())):
+def _type_of(value: Any) -> str | None:
+    """The name of the Arrow type of a column by its first value; None where it is to be inferred."""
+    for kind, name in ((bool, "bool"), (str, "string"), (int, "int64"), (float, "double")):
         if isinstance(value, kind):
-            return own
+            return name
     if isinstance(value, list) and value and all(type(v) is type(value[0]) for v in value):
         inner = _type_of(value[0])
-        return None if inner is None else pa.list_(inner)
+        return None if inner is None else f"list<item: {inner}>"
     return None
 
 
-def _type_named(name: str) -> Any:
-    """The type of `_type_of` that has this name."""
-    inner = re.fullmatch(r"list<item: (.*)>", name)
-    return pa.type_for_alias(name) if inner is None else pa.list_(_type_named(inner[1]))
+def _arrow(name: str | None) -> Any:
+    """The type of this name."""
+    inner = re.fullmatch(r"list<item: (.*)>", name or "")
+    return None if name is None else pa.type_for_alias(name) if inner is None else pa.list_(_arrow(inner[1]))
 
 
 def write(file: IO[bytes], schema: Any, batches: Iterator[Any]) -> None:

@@ -106,16 +106,19 @@ class TextReader(Reader):
     rows: int | None = None
     marks: tuple[tuple[int, int], ...] = ()
     finds_types: ClassVar[bool] = False
+    opening: ClassVar[tuple[str, ...]]  # attributes that opening the file finds
     classes = None
 
-    @abstractmethod
     def facts(self) -> dict[str, Any]:
         """What opening the file found, as plain values."""
+        own = {name: getattr(self, name) for name in self.opening}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
 
     @classmethod
-    @abstractmethod
     def from_facts(cls, path: str, facts: Mapping[str, Any]) -> Self:
         """The reader that opening the file would give."""
+        own: Any = {name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()}
+        return cls(file=path, **own)
 
     @abstractmethod
     def index(self) -> TextIndex:

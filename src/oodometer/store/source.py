@@ -36,7 +36,7 @@ from .base import (
     order_along,
     order_of,
 )
-from .columns import AXES, INDEX, Kind, Layout, class_names
+from .columns import AXES, INDEX, Feed, Kind, Layout, class_names
 from .files import KnownFiles, Stamp, check_file, known_files, packing
 from .memory import ChangedSource, RecordSource, realigned
 from .places import is_remote, path_of
@@ -185,7 +185,8 @@ class ReaderSource(Source):
 
     def encoded(self, encoding: FeatureEncoding) -> ReaderSource:
         """The same file, its features made of its own columns."""
-        layout = self.layout.with_inputs([self._theirs(user.name) for user in encoding.users])
+        inputs = Feed("features", "raw", tuple(self._theirs(user.name) for user in encoding.users))
+        layout = replace(self.layout, feeds={**self.layout.feeds, "features": inputs})
         return self._as(layout=layout, encoding=encoding)
 
     @property
@@ -221,10 +222,7 @@ class ReaderSource(Source):
         if not isinstance(first, TextReader):
             return pieces
         readers: Any = [piece.reader for piece in pieces]
-        loose = [
-            *self.layout.extra.values(),
-            *(condition.column for condition in self.where if condition.kind == "any"),
-        ]
+        loose = [*self.layout.extra.values(), *(c.column for c in self.where if c.kind == "any")]
         columns = [name for name in dict.fromkeys(loose) if all(name in reader.columns for reader in readers)]
         alone, stamp = self.path == first.file, pieces[0].stamp
         try:
@@ -397,7 +395,7 @@ class ReaderSource(Source):
             return None
         text, answered, kinds = self.first.text, True, self.layout.kinds(feeds, extra=False)
         wanted = [(feed, name) for feed in feeds for name in feed.columns]
-        at: dict[Any, tuple[str, str | None, int]] = {}  # where each class comes first
+        at: dict[Any, tuple[str, str | None, int | None]] = {}  # where each class comes first
         others: set[Any] = set()
         labels: set[Any] = set()
         for piece in self.pieces:
@@ -408,9 +406,9 @@ class ReaderSource(Source):
                     (labels if feed.field == "label" else others).update(coded.values)
                     answered &= feed.field != "prediction" or not bool((coded.codes < 0).any())
                     for code, value in enumerate(coded.values):
-                        if value not in at and (hits := coded.codes == code).any():
-                            row = int(places[np.unravel_index(np.argmax(hits), hits.shape)[-1]])
-                            at[value] = name, piece.file, row + 1
+                        if value not in at or at[value][2] is None:
+                            rows = np.nonzero(coded.codes == code)[-1]
+                            at[value] = name, piece.file, int(places[rows[0]]) + 1 if len(rows) else None
         classes = others | {value for value in labels if not is_missing_word(value)}
         classes.discard(None)
         if not answered:
