@@ -470,7 +470,7 @@ def test_labels_are_joined_by_a_column(tmp_path: Path) -> None:
     reference = write(table(900, 1), tmp_path / "reference.parquet")
     target = write(table().drop_columns(["label"]), tmp_path / "target.parquet")
     labels = {"key": list(range(0, 600, 3)), "label": table().column("label").to_pylist()[::3]}
-    options: dict[str, Any] = {"where": "key >= 300", "backtest": None}
+    options: dict[str, Any] = {"where": "key >= 300", "backtest": None, "methods": ["doc"], "diagnosis": False}
     found = estimate(reference, target, labels=labels, key="key", **options)
     assert found.target["labelled"] == 100
     assert any("100 of 200 labels are not needed" in said for said in found.warnings)
@@ -500,7 +500,8 @@ def test_a_run_folder_tells_conditions_apart(tmp_path: Path) -> None:
 
     def asked(where: list[str], kept: bool = True) -> Any:
         folder = tmp_path / "run" if kept else None
-        return estimate(reference, home, where=where, backtest=None, run_folder=folder).to_dict()
+        options: dict[str, Any] = {"methods": ["doc"], "diagnosis": False, "backtest": None, "run_folder": folder}
+        return estimate(reference, home, where=where, **options).to_dict()
 
     def read() -> tuple[int, int]:
         found = read_manifest(tmp_path / "run")
@@ -516,7 +517,8 @@ def test_a_run_folder_tells_conditions_apart(tmp_path: Path) -> None:
 def test_a_second_run_counts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reference = write(table(900, 1), tmp_path / "reference.parquet")
     home = lake(tmp_path / "lake", "csv")
-    options: dict[str, Any] = {"where": "age > 50", "backtest": None, "run_folder": tmp_path / "run"}
+    options: dict[str, Any] = {"where": "age > 50", "backtest": None, "methods": ["doc"], "diagnosis": False}
+    options["run_folder"] = tmp_path / "run"
     first = estimate(reference, home, **options).to_dict()
     read: list[str] = []
     tables = Piece.tables
