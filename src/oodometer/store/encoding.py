@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -77,32 +78,24 @@ def raw_numbers(array: Any, column: str, text: bool, comma: bool = False) -> Arr
     numeric = pt.is_floating(kind) or pt.is_integer(kind) or pt.is_decimal(kind)
     if not (texts or numeric) or (texts and not text and array.null_count < len(array)):
         raise wrong_type(array, column, _NUMBER, _REMEDY)
-    out = _parsed(array, column, comma) if texts else numbers_of(array.cast(pa.float64(), safe=False), np.nan)
+    out: Array | None = None
+    if not (texts and comma):
+        with suppress(pa.ArrowInvalid):
+            out = numbers_of(array.cast(pa.float64(), safe=False), np.nan)
+    if out is None:  # written in another way, or some cell is no number
+        codes, values = distinct_cells(array, column)
+        table = np.full(len(values) + 1, np.nan)
+        for code, value in enumerate(values):
+            bare = value.strip()
+            number = np.nan if bare.lower() in _ABSENT else as_number(bare.replace(",", ".") if comma else bare)
+            if number is None:
+                row = first_true(codes == code) + 1
+                raise NotANumber(_NUMBER, got=repr(value[:60]), row=row, column=column, remedy=_REMEDY)
+            table[code] = number
+        out = table[codes]
     if np.isinf(out).any():
         row, remedy = first_true(np.isinf(out)), "leave the cell empty where unknown"
         raise InputError("a finite number", got=f"{out[row]}", row=row + 1, column=column, remedy=remedy)
-    return out
-
-
-def _parsed(array: Any, column: str, comma: bool) -> Array:
-    """Written numbers; a cell that is none is looked for by Python."""
-    if not comma:
-        try:
-            return numbers_of(array.cast(pa.float64()), np.nan)
-        except pa.ArrowInvalid:
-            pass
-    codes, values = distinct_cells(array, column)
-    table = np.full(len(values) + 1, np.nan)
-    for code, value in enumerate(values):
-        bare = value.strip()
-        if bare.lower() in _ABSENT:
-            continue
-        number = as_number(bare.replace(",", ".") if comma else bare)
-        if number is None:
-            row = first_true(codes == code) + 1
-            raise NotANumber(_NUMBER, got=repr(value[:60]), row=row, column=column, remedy=_REMEDY)
-        table[code] = number
-    out: Array = table[codes]
     return out
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import IO, Any
 
 import pyarrow as pa
@@ -27,8 +28,6 @@ META = b"oodometer.classes"
 _BUFFER = 1 << 20
 _TIMES = 100
 _FEWEST = 1024  # rows of a batch, however wide
-_MOST_FOOTERS = 16
-_footers: dict[tuple[str, Stamp], Any] = {}  # by the file as it was; a file that changed has another stamp
 
 
 @dataclass(frozen=True)
@@ -99,22 +98,22 @@ class ParquetReader(Reader):
         ]
 
 
+@lru_cache(maxsize=16)
+def _footer(path: str, _: Stamp) -> Any:
+    """Read once a process, since that of a large file takes as long as a part; one that changed has another stamp."""
+    import pyarrow.parquet as pq
+
+    return pq.read_metadata(open_remote(path) if is_remote(path) else path)
+
+
 def _opened(path: str) -> Any:
-    """The file, to read from; its footer is read once a process, since that of a large file takes as long as a part."""
     import pyarrow.parquet as pq  # with its file systems: other formats need none of it
 
     with translated(path, "parquet"):
-        now = Stamp.of(path)
-        footer = _footers.get((path, now))
+        footer = _footer(path, Stamp.of(path))
         if is_remote(path):  # few large requests in place of many small ones
-            file = pq.ParquetFile(open_remote(path), pre_buffer=True, metadata=footer)
-        else:
-            file = pq.ParquetFile(path, memory_map=False, pre_buffer=False, buffer_size=_BUFFER, metadata=footer)
-    if footer is None:
-        if len(_footers) >= _MOST_FOOTERS:
-            _footers.clear()
-        _footers[path, now] = file.metadata
-    return file
+            return pq.ParquetFile(open_remote(path), pre_buffer=True, metadata=footer)
+        return pq.ParquetFile(path, memory_map=False, pre_buffer=False, buffer_size=_BUFFER, metadata=footer)
 
 
 def _may_match(chunk: Any, kind: Any, condition: Condition) -> bool:
