@@ -14,7 +14,7 @@ from . import output
 from .commands import Written, command, group
 
 if TYPE_CHECKING:
-    from ..verbs.discriminate import JudgedOutputs
+    pass
 
 _GROUP = group(
     "discriminate",
@@ -68,7 +68,18 @@ def predict(given: dict[str, Any], to: Written) -> None:
         ]
         plain = [result.to_dict() for result in results]
         several = {name: plain[0][name] for name in ("command", "version", "argv")} | {"files": plain}
-        page = None if to.report is None else _page(results)
+        page = None
+        if to.report is not None:  # the page of `evaluate`, whose section on votes has bounds, trade-off and subsets
+            from ..verbs.evaluate import evaluate
+
+            if any(outputs.metric != "exact" or outputs.truth is None for outputs in results):
+                raise UsageError(
+                    "a page needs the truth of some rows (gold or correct); without any, write the votes with --out "
+                    "and give them to `oodometer estimate REFERENCE VOTES --report`"
+                )
+            named = [replace(outputs.record, source=Path(outputs.name).name) for outputs in results]
+            judged = evaluate(*named, level=results[0].level, seed=results[0].seed)
+            page = {**judged.to_dict(), "argv": output.command_line()}
         output.deliver(plain[0] if len(plain) == 1 else several, json=to.json, report=to.report, page=page)
     if to.json != "-":
         for result in results:
@@ -89,18 +100,3 @@ def _parted(paths: Sequence[str], others: bool) -> tuple[list[str] | None, list[
             f"expected FOLDER OUTPUTS..., got {' '.join(paths)} alone; name the judges' folder, then the rows to judge"
         )
     return list(paths[:folders]), list(paths[folders:])
-
-
-def _page(found: Sequence[JudgedOutputs]) -> dict[str, Any]:
-    """The page of `evaluate`, whose section on votes has bounds, trade-off and subsets."""
-    from ..verbs.evaluate import evaluate
-
-    judged = [outputs for outputs in found if outputs.metric == "exact" and outputs.truth is not None]
-    if len(judged) < len(found):
-        raise UsageError(
-            "a page needs the truth of some rows (gold or correct); without any, write the votes with --out and give "
-            "them to `oodometer estimate REFERENCE VOTES --report`"
-        )
-    named = [replace(outputs.record, source=Path(outputs.name).name) for outputs in judged]
-    result = evaluate(*named, level=found[0].level, seed=found[0].seed).to_dict()
-    return {**result, "argv": output.command_line()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -39,12 +38,28 @@ def history(given: dict[str, Any], to: Written) -> None:
     """Show past runs: how estimates changed, what came true, which alarms stand; or how far long commands came."""
     from ..histories import kept_result, open_store
     from ..verbs.history import history as read
+    from ..verbs.history import runs as list_runs
 
     stores, run = given.pop("store", None) or ["."], given.pop("run", None)
     if all(os.path.isdir(store) for store in stores):
         if given or run is not None or to.report is not None:
             raise UsageError("runs of long commands have no --job, --last, --run and --report; leave them out")
-        _list_runs(stores, to)
+        result = list_runs(stores)
+        if not to.deliver(result.to_dict()):
+            return
+        if not result.runs:
+            made = "estimate --run-folder FOLDER makes one, and so do reproduce, stress, predict and the like"
+            output.say(f"no run here; {made}")
+            return
+        rows = []
+        for listed in result.runs:
+            began = listed.began.replace("+00:00", "").replace("T", " ")
+            data = next(filter(None, map(listed.about.get, _DATA)), "")
+            row = [listed.folder, listed.verb, listed.status, f"{listed.done} of {listed.parts or '?'}"]
+            rows.append([*row, str(listed.read), began, os.path.basename(data.rstrip("/"))])
+        heads = ["folder", "command", "status", "parts done", "read", "began (UTC)", "target"]
+        output.print_table(heads, rows, "Runs")
+        output.say(*(f"{listed.folder}: {listed.why}" for listed in result.runs if listed.why))
         return
     if len(stores) > 1:
         raise UsageError(f"expected one store, or folders, got {' and '.join(stores)}")
@@ -61,26 +76,3 @@ def history(given: dict[str, Any], to: Written) -> None:
         output.say(f"{past.store} holds no run yet; estimate adds one with --store {past.store}")
     for job in past.jobs:
         output.show(job)
-
-
-def _list_runs(folders: Sequence[str], to: Written) -> None:
-    from ..verbs.history import runs
-
-    result = runs(folders)
-    if not to.deliver(result.to_dict()):
-        return
-    if not result.runs:
-        output.say(
-            "no run here; estimate --run-folder FOLDER makes one, and so do reproduce, stress, predict and the like"
-        )
-        return
-    rows = []
-    for run in result.runs:
-        began, done = run.began.replace("+00:00", "").replace("T", " "), f"{run.done} of {run.parts or '?'}"
-        data = next(filter(None, map(run.about.get, _DATA)), "")
-        row = [run.folder, run.verb, run.status, done, str(run.read), began]
-        rows.append([*row, os.path.basename(data.rstrip("/"))])
-    output.print_table(["folder", "command", "status", "parts done", "read", "began (UTC)", "target"], rows, "Runs")
-    for run in result.runs:
-        if run.why:
-            output.say(f"{run.folder}: {run.why}")

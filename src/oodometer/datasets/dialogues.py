@@ -90,12 +90,9 @@ def exchange(
     if response is not None and said(response) is None:
         raise _odd("a text", response, "response", place)
     if candidates is None and response is None:
-        raise InputError(
-            "a response, or candidates, beside the context",
-            got=f"the columns {', '.join(map(str, row))}"[:120],
-            remedy="a ranker needs replies to choose from: add one of these columns, or give whole dialogues (turns)",
-            **place,
-        )
+        expected = "a response, or candidates, beside the context"
+        remedy = "a ranker needs replies to choose from: add one of these columns, or give whole dialogues (turns)"
+        raise InputError(expected, got=f"the columns {', '.join(map(str, row))}"[:120], remedy=remedy, **place)
     offered: tuple[str, ...] | None = None
     position: int | None = None
     if candidates is not None:

@@ -356,13 +356,10 @@ class DialogueExamples(Examples):
                 bare = ({k: v for k, v in t.items() if v is not None} if isinstance(t, dict) else t for t in value)
                 texts = list(map(said, bare))
             if any(text is None for text in texts):
+                expected = "a list of turns, each a text or an object with a text in it"
+                remedy = "mend the row, or name another column with --input"
                 raise InputError(
-                    "a list of turns, each a text or an object with a text in it",
-                    got=f"{value!r}"[:60],
-                    remedy="mend the row, or name another column with --input",
-                    file=self.file,
-                    row=file_row,
-                    column=self.turns,
+                    expected, got=f"{value!r}"[:60], remedy=remedy, file=self.file, row=file_row, column=self.turns
                 )
             turns = tuple(map(str, texts))
             context = is_context(self.turns, row)

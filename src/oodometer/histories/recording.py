@@ -47,7 +47,8 @@ class Recorder:
         """
         estimation = replace(estimation, argv=estimation.argv or self.store.argv)
         named = isinstance(reference, (str, os.PathLike))
-        job = self.job or _job_of(reference if named else estimation.reference.get("name"))
+        path = os.path.basename(os.fspath((reference if named else estimation.reference.get("name")) or "").rstrip("/"))
+        job = self.job or visible(path.partition(".")[0] or path or "estimate")  # without folders and ending
         parts = list(_parts(estimation))
         names, ends = ("kind", "part", "name", "metric", "rows"), ("value", "lower", "upper", "truth")
         numbers = [
@@ -115,12 +116,6 @@ def _earlier(session: Session, job: str, answer: str) -> tuple[int | None, dict[
         2**62 if before is None else before,
     )
     return repeats, {tuple(row[:5]): str(moment(row[6])) for row in last}
-
-
-def _job_of(reference: Any) -> str:
-    """The name of the reference without folders and ending, which stays while targets come and go."""
-    name = os.path.basename(os.fspath(reference or "").rstrip("/"))
-    return visible(name.partition(".")[0] or name or "estimate")
 
 
 def part_key(part: Mapping[str, Any]) -> str:

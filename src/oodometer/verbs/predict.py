@@ -404,12 +404,9 @@ def predict(options: Asked) -> Prediction:
         read = sum(note["read"] for note in parts.notes)
         if len(skipped) == read:
             images = examples.modality == "image"
-            raise InputError(
-                "images" if images else "dialogues with a reply",
-                got=f"{read} files, of which none decodes" if images else f"{read} rows, none of which holds one",
-                remedy="check what wrote them",
-                file=examples.file,
-            )
+            expected = "images" if images else "dialogues with a reply"
+            got = f"{read} files, of which none decodes" if images else f"{read} rows, none of which holds one"
+            raise InputError(expected, got=got, remedy="check what wrote them", file=examples.file)
         record = Predictions.concat(list(parts.records()))
         if out is not None:
             write_predictions(record, out)

@@ -182,13 +182,10 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
         absent = [row_id for row_id in mine if row_id not in row_of]
         more = len(own) - (len(mine) - len(absent))
         if absent or more:
-            got = [f"{len(absent):,} of its ids are absent, such as {absent[0]!r}"] if absent else []
-            raise InputError(
-                f"the ids of {names[0]}",
-                got=" and ".join([*got, *([f"{more:,} ids more"] if more else [])]),
-                remedy="ask all models about the same rows, each as often, or name rows by another column with --id",
-                file=name,
-            )
+            faults = [f"{len(absent):,} of its ids are absent, such as {absent[0]!r}"] if absent else []
+            got = " and ".join([*faults, *([f"{more:,} ids more"] if more else [])])
+            remedy = "ask all models about the same rows, each as often, or name rows by another column with --id"
+            raise InputError(f"the ids of {names[0]}", got=got, remedy=remedy, file=name)
         records[i] = records[i].take(np.array([row_of[row_id] for row_id in mine], dtype=np.int64))
     chosen = np.zeros(len(mine), dtype=bool)
     for record in records:  # any of the files may say so
@@ -221,12 +218,8 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
     if options.cluster not in (None, key):
         cells = np.asarray(records[0].columns[str(options.cluster)]).tolist()
     if not len(labelled):
-        raise InputError(
-            "labelled rows",
-            got="none: no row has a label",
-            remedy="give labels with --examples FILE, by id, or in a column label",
-            file=names[0],
-        )
+        remedy = "give labels with --examples FILE, by id, or in a column label"
+        raise InputError("labelled rows", got="none: no row has a label", remedy=remedy, file=names[0])
     known_ground = []
     for reference in references:  # its rows need not be matched
         source = opener.open(reference, None, axes=Axes(records[0].classes))
@@ -267,12 +260,9 @@ def _read(
                 file=name,
             )
         if not {*_ANSWERS, "correct"} & set(source.fields):
-            raise InputError(
-                "probabilities, logits, scores of candidates, predicted classes or correctness",
-                got=f"{shown(source.fields, 12) or 'none of them'}",
-                remedy="write them with `oodometer predict`, or rename columns with --map theirs=ours",
-                file=name,
-            )
+            expected = "probabilities, logits, scores of candidates, predicted classes or correctness"
+            remedy = "write them with `oodometer predict`, or rename columns with --map theirs=ours"
+            raise InputError(expected, got=f"{shown(source.fields, 12) or 'none of them'}", remedy=remedy, file=name)
         if options.cluster is not None and not source.holds(options.cluster):
             there = [f"the columns {shown(source.columns, 12)}"]
             remedy = "name a column of the files with --cluster, or leave it out"
@@ -349,13 +339,10 @@ def _ids(records: Sequence[Predictions], key: str, files: Sequence[str]) -> list
     for names, file in zip(out, files, strict=True):
         if len(set(names)) < len(names):
             name, times = Counter(names).most_common(1)[0]
+            got = f"{name!r} {times} times, beside ids that repeat"
+            remedy = "mend them, or name another column with --id"
             raise InputError(
-                "ids that name one row each",
-                got=f"{name!r} {times} times, beside ids that repeat",
-                remedy="mend them, or name another column with --id",
-                file=file,
-                row=names.index(name) + 1,
-                column=key,
+                "ids that name one row each", got=got, remedy=remedy, file=file, row=names.index(name) + 1, column=key
             )
     return out
 
@@ -417,12 +404,9 @@ def _column(table: RawTable, name: str, options: Asked, remedy: str) -> str:
         return name
     renamed = [theirs for theirs, ours in (options.mapping or {}).items() if ours == name and theirs in table.columns]
     if not renamed:
-        raise InputError(
-            f"a column {name}: examples are matched to predictions by id",
-            got=f"the columns {shown(table.columns, 12)}",
-            remedy=remedy,
-            file=table.file or table.name,
-        )
+        expected = f"a column {name}: examples are matched to predictions by id"
+        got = f"the columns {shown(table.columns, 12)}"
+        raise InputError(expected, got=got, remedy=remedy, file=table.file or table.name)
     return renamed[0]
 
 
@@ -477,12 +461,9 @@ def _read_rows(
         examples = open_examples(data, opened[0].reads, replace(columns, keep=(*more, *((key,) if key else ()))))
     for model, source in zip(opened, sources, strict=True):
         if examples.modality not in model.reads:
-            raise InputError(
-                f"models that read {examples.modality}, as {sources[0]} does",
-                got=f"one that reads {' or '.join(model.reads)}",
-                remedy="name models of the same kind of input",
-                file=source,
-            )
+            expected = f"models that read {examples.modality}, as {sources[0]} does"
+            got = f"one that reads {' or '.join(model.reads)}"
+            raise InputError(expected, got=got, remedy="name models of the same kind of input", file=source)
         if model.by_position and examples.modality == "table" and not columns.inputs:
             raise UsageError(f"{source} {BY_POSITION}")
     batches: list[Batch] = list(examples.batches(_BATCH))
@@ -641,12 +622,8 @@ def _labels(rows: Rows, classes: Sequence[int | str], column: str | None) -> dic
     truth = matched(rows.targets, classes, file=rows.file, first_row=0, column=column) if rows.targets else []
     labelled = {row: name for row, name in enumerate(truth) if name is not None}
     if not labelled:
-        raise InputError(
-            "labelled rows",
-            got=f"no value in a column {column}",
-            remedy="name the column of the truth with --label, or label a few rows; ten already help",
-            file=rows.file,
-        )
+        remedy = "name the column of the truth with --label, or label a few rows; ten already help"
+        raise InputError("labelled rows", got=f"no value in a column {column}", remedy=remedy, file=rows.file)
     return labelled
 
 

@@ -247,12 +247,9 @@ def shift_examples(
         sets = [frozenset(draw) for condition in conditions for draw in condition.draws if draw]
         if not sets:
             why = sum((Counter(condition.dropped) for condition in conditions), Counter[str]())
-            raise InputError(
-                f"rows that {cls.name} can shift at {', '.join(levels)}",
-                got=f"none ({'; '.join(f'{many:,}: {reason}' for reason, many in why.items())})",
-                remedy="choose other severities, or other data",
-                file=examples.file,
-            )
+            expected = f"rows that {cls.name} can shift at {', '.join(levels)}"
+            got = f"none ({'; '.join(f'{many:,}: {reason}' for reason, many in why.items())})"
+            raise InputError(expected, got=got, remedy="choose other severities, or other data", file=examples.file)
         out.append((shift, conditions, frozenset.intersection(*sets)))
     return out
 
@@ -410,12 +407,9 @@ def _open_models(models: Any, data: Path, options: Mapping[str, Any], engine: An
         reads = run.classifier.reads
         modality = "image" if images else "text" if "text" in reads else "dialogue"
         if modality not in reads:
-            raise InputError(
-                "a model of images, as the data are" if images else "a model of texts or dialogues",
-                got=f"one that reads {' or '.join(reads)}",
-                remedy="name another model, or data that it reads; images are a folder or an NPZ file",
-                file=run.source,
-            )
+            expected = "a model of images, as the data are" if images else "a model of texts or dialogues"
+            remedy = "name another model, or data that it reads; images are a folder or an NPZ file"
+            raise InputError(expected, got=f"one that reads {' or '.join(reads)}", remedy=remedy, file=run.source)
         kinds[modality] = run.source
     if len(kinds) > 1:
         got, remedy = f"{kinds['dialogue']} reads dialogues", "stress classifiers and rankers apart"
@@ -560,12 +554,9 @@ def stress(options: StressOptions) -> StressTest:
         reference_rows = read_examples(reference, modality, options, where=where, label_needed=True)
     file = reference_rows.file
     if not any(row.label is not None for row in reference_rows.rows):
-        raise InputError(
-            "labelled rows, on which the estimates rest",
-            got="no subfolder" if os.path.isdir(file) else f"no value in a column {reference_rows.label}",
-            remedy="name the column of the truth with --label, or labelled rows of the same form with --reference",
-            file=file,
-        )
+        got = "no subfolder" if os.path.isdir(file) else f"no value in a column {reference_rows.label}"
+        remedy = "name the column of the truth with --label, or labelled rows of the same form with --reference"
+        raise InputError("labelled rows, on which the estimates rest", got=got, remedy=remedy, file=file)
     if modality != "dialogue":
         every = shifted.of(sorted((*reference_rows.rows, *shifted.rows), key=lambda row: row.number))
         for run in runs:

@@ -121,11 +121,9 @@ class ImportantWords(SynonymShift):
         positions = [(turn, at) for turn, some in enumerate(words) for at in range(len(some))]
         weights = np.asarray(self._importance(turns), dtype=np.float64)
         if weights.shape != (len(positions),) or not np.isfinite(weights).all():
-            raise InputError(
-                f"an importance for each of {len(positions)} words and punctuation marks",
-                got=f"shape {weights.shape}" if weights.shape != (len(positions),) else "numbers that are not finite",
-                remedy="mend the function that gives them",
-            )
+            expected = f"an importance for each of {len(positions)} words and punctuation marks"
+            got = f"shape {weights.shape}" if weights.shape != (len(positions),) else "numbers that are not finite"
+            raise InputError(expected, got=got, remedy="mend the function that gives them")
         able = [i for i, (turn, at) in enumerate(positions) if self.can_exchange(words[turn], at)]
         fifths = len(self.severities)
         if len(able) < fifths:

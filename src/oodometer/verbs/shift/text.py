@@ -284,7 +284,6 @@ class ShiftInputs:
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
-        """The words of the training texts."""
         given = self._options
         texts = Texts(Rows(Path(given.training)), given.training_column, filters_of(given.training_where), None)
         return Vocabulary.of(texts.texts())
@@ -294,16 +293,10 @@ class ShiftInputs:
 class _TextJob(FileJob):
     """Shifts the texts, or the contexts of the dialogues, of a file; copies are pairs of a kind and a severity."""
 
-    @cached_property
-    def texts(self) -> Texts:
-        """What is read."""
-        options, dialogues = self.options, self.command == "shift dialogue"
-        return Texts(Rows(self.source), options.column, filters_of(options.where), dialogues=dialogues)
-
-    @cached_property
-    def inputs(self) -> ShiftInputs:
-        """The shifts."""
-        return ShiftInputs(self.options)
+    def __post_init__(self) -> None:
+        dialogues, where = self.command == "shift dialogue", filters_of(self.options.where)
+        self.texts = Texts(Rows(self.source), self.options.column, where, dialogues=dialogues)
+        self.inputs = ShiftInputs(self.options)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -343,12 +336,9 @@ class _TextJob(FileJob):
         many = counts["rows"]
         if not many:
             why = "; ".join(f"{many:,}: {why}" for why, many in (*refused.items(), *dropped.items()))
-            raise InputError(
-                f"rows that {shift.name} can shift at the severity {severity}",
-                got=f"none ({why})",
-                remedy="choose another severity, or other data",
-                file=str(self.source),
-            )
+            expected = f"rows that {shift.name} can shift at the severity {severity}"
+            got = f"none ({why})"
+            raise InputError(expected, got=got, remedy="choose another severity, or other data", file=str(self.source))
         manifest = {
             "kind": shift.name,
             "severity": severity,
@@ -380,12 +370,9 @@ def shift_texts(options: ShiftOptions, names: Sequence[str], levels: Sequence[An
     job = _TextJob(command, options, ())
     ending = job.texts.rows.ending
     if dialogues and ending not in (".jsonl", ".ndjson"):
-        raise InputError(
-            "dialogues as JSON lines, each with a list of turns",
-            got=f"a file that ends in {ending}",
-            remedy="convert it; or shift single texts (--modality text)",
-            file=str(options.data),
-        )
+        expected = "dialogues as JSON lines, each with a list of turns"
+        remedy = "convert it; or shift single texts (--modality text)"
+        raise InputError(expected, got=f"a file that ends in {ending}", remedy=remedy, file=str(options.data))
     engine = task_engine(options.engine, options.workers)
     kinds = [find_text_shift(name, dialogues=dialogues) for name in names]
     for cls in kinds:
