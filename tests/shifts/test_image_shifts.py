@@ -39,38 +39,23 @@ def test_the_kinds_are_those_of_cifar_10_c() -> None:
 
 
 @EVERY
-def test_each_says_what_it_is(kind: str) -> None:
+def test_batches_do_not_matter(kind: str) -> None:
+    """To the last bit: one by one, in any parts, as a list and as an array; what else a kind is to do the contract
+    tests say.
+    """
     shift = find_image_shift(kind)
-    assert shift.name == kind
-    assert shift.about
-    assert not shift.about.endswith(".")
-    assert shift.severities == (1, 2, 3, 4, 5)
-    assert len(shift.constants) == 5
     assert "hendrycks2019" in cite(kind)
     assert bool(shift.deviation) == (kind == "frost")
-
-
-@EVERY
-def test_batches_do_not_matter(kind: str) -> None:
-    """To the last bit: one by one, in any parts, as a list and as an array."""
-    shift, images = find_image_shift(kind), natural_images(90, 32, 32)
-    for severity in (1, 3, 5):
-        whole = shift.apply(images, severity, seed=3, first_row=10)
-        cuts = [0, 1, 2, 9, 40, 90]
-        parts = [shift.apply(images[a:b], severity, seed=3, first_row=10 + a) for a, b in itertools.pairwise(cuts)]
-        np.testing.assert_array_equal(np.concatenate(parts), whole)
-        as_list = shift.apply(list(images), severity, seed=3, first_row=10)
-        assert isinstance(as_list, list)
-        np.testing.assert_array_equal(np.stack(as_list), whole)
-
-
-@pytest.mark.parametrize("size", [(70, 90), (128, 100)])
-@EVERY
-def test_batches_of_larger_images_do_not_matter(kind: str, size: tuple[int, int]) -> None:
-    shift, images = find_image_shift(kind), natural_images(5, *size)
-    whole = shift.apply(images, 4)
-    for row in range(5):
-        np.testing.assert_array_equal(shift.apply(images[row : row + 1], 4, first_row=row)[0], whole[row])
+    for rows, *size in ((60, 32, 32), (5, 70, 90), (5, 128, 100)):
+        images = natural_images(rows, *size)
+        for severity in (1, 3, 5) if rows > 5 else (4,):
+            whole = shift.apply(images, severity, seed=3, first_row=10)
+            cuts = [0, 1, 2, 9, 40, 60] if rows > 5 else range(6)
+            parts = [shift.apply(images[a:b], severity, seed=3, first_row=10 + a) for a, b in itertools.pairwise(cuts)]
+            np.testing.assert_array_equal(np.concatenate(parts), whole)
+            as_list = shift.apply(list(images), severity, seed=3, first_row=10)
+            assert isinstance(as_list, list)
+            np.testing.assert_array_equal(np.stack(as_list), whole)
 
 
 @EVERY
@@ -85,8 +70,7 @@ def test_a_list_of_several_sizes(kind: str) -> None:
 @EVERY
 def test_seeds(kind: str) -> None:
     shift, images = find_image_shift(kind), natural_images(4, 32, 32)
-    first, again, other = (shift.apply(images, 3, seed=seed) for seed in (0, 0, 1))
-    np.testing.assert_array_equal(first, again)
+    first, other = (shift.apply(images, 3, seed=seed) for seed in (0, 1))
     assert bool((first != other).any()) == (kind not in WITHOUT_CHANCE)
     same = np.repeat(images[:1], 2, axis=0)
     alike = shift.apply(same, 3)

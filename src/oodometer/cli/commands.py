@@ -80,9 +80,9 @@ class Written(Options):
 
             check_outputs(files, PAGES if pages else ENDINGS)
 
-    def deliver(self, result: Any, found: Any = None) -> bool:
+    def deliver(self, result: Any, record: Any = None) -> bool:
         """Write the answer; whether the terminal is free to show it as well."""
-        output.deliver(result, json=self.json, report=self.report, found=found, files=self.out or self.save)
+        output.deliver(result, json=self.json, report=self.report, record=record, files=self.out or self.save)
         return self.json != "-"
 
 
@@ -93,8 +93,8 @@ def command(
     gets what was typed, as arguments of the verb (without what was not), and where the answer goes; its docstring is
     the text of ``-h``; ``kept`` says that finished work is kept where a signal ends it.
     """
-    offered = [one for one in declared(record) if one[2].flag != ""]
-    offered += [one for one in declared(Written) if one[0] in written]
+    offered = [option for option in declared(record) if option[2].flag != ""]
+    offered += [option for option in declared(Written) if option[0] in written]
 
     def wrap(function: Callable[[dict[str, Any], Written], None]) -> Callable[..., None]:
         called = name or function.__name__

@@ -36,12 +36,10 @@ def train(given: dict[str, Any], to: Written) -> None:
 class _Judge(JudgeOptions):
     """The options of `discriminate predict`; judges and outputs are one list of paths."""
 
-    paths: Sequence[str] = argument(
-        kw_only=False, path="read", metavar="FOLDER OUTPUTS...", many=True,
+    paths: Sequence[str] = argument(kw_only=False, path="read", metavar="FOLDER OUTPUTS...", many=True,
         help="The folder of the judges, or several, whose judges vote together (may be left out with --judge, and for "
         "rows that hold p_correct_ columns), then rows of input and output, one file or several; gold or correct where "
-        "known.",
-    )  # fmt: skip
+        "known.")  # fmt: skip
 
 
 @command(_Judge, written=("json", "report"), to=_GROUP, kept=True)

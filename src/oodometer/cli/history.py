@@ -18,19 +18,11 @@ _DATA = ("target", "predictions", "data", "examples", "models", "outputs", "pair
 class _History(HistoryOptions):
     """The options of `history`, where a folder may stand in the place of a store, and another result."""
 
-    store: Any = argument(
-        kw_only=False,
-        default=None,
-        path="read",
-        metavar="STORE",
-        many=True,
+    store: Any = argument(kw_only=False, default=None, path="read", metavar="STORE", many=True,
         help="A store of past runs: a file, or postgresql://user@host/database; estimate --store fills it. Or folders "
-        "of runs of long commands, or that hold some; by default this one.",
-    )
-    run: int | None = option(
-        default=None, metavar="NUMBER",
-        help="Instead, the whole result of this run, as --json (by default) or --report.",
-    )  # fmt: skip
+        "of runs of long commands, or that hold some; by default this one.")  # fmt: skip
+    run: int | None = option(default=None, metavar="NUMBER",
+        help="Instead, the whole result of this run, as --json (by default) or --report.")  # fmt: skip
 
 
 @command(_History, written=("json", "report"))

@@ -33,13 +33,13 @@ def tell(*lines: str) -> None:
         say(*terminal.wrapped(visible(line), terminal.width()))
 
 
-def show(found: Any, *, seed: int | None = None, asked: Sequence[str] = ()) -> None:
+def show(result: Any, *, seed: int | None = None, asked: Sequence[str] = ()) -> None:
     """The view of a result on standard output, with -v all of it, details that begin with ``asked`` first; how much was
     left out.
     """
     if quiet():
         return
-    view = found.view() if seed is None else replace(found.view(), seed=seed)
+    view = result.view() if seed is None else replace(result.view(), seed=seed)
     notes = [detail for detail in view.details if detail.startswith(tuple(asked))]
     view = replace(
         view, notes=(*notes, *view.notes), details=tuple(detail for detail in view.details if detail not in notes)
@@ -108,22 +108,22 @@ def deliver(
     json: str | None = None,
     report: str | None = None,
     page: Mapping[str, Any] | None = None,
-    found: Any = None,
+    record: Any = None,
     files: Sequence[str] | None = None,
 ) -> None:
     """Write a result as JSON (to standard output for ``-``) and as a page, of ``page`` where that differs; with the
-    record ``found`` the endings of ``files`` and ``report`` say what is written.
+    record ``record`` the endings of ``files`` and ``report`` say what is written.
     """
     if json is None and report is None and not files:
         return
     from ..store import together, when_written, write_result
 
     with together():
-        if found is not None:
+        if record is not None:
             from ..outputs.files import save
 
             for path in (*(() if report is None else (report,)), *(files or ())):
-                save(found, path, mapping=result)
+                save(record, path, mapping=result)
         elif report is not None:
             from ..reports import write_report
 

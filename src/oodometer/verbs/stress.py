@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -424,60 +424,45 @@ _Judged = tuple[_Answers, dict[str, Interval], Estimation]
 """Answers of a run, their quality on all rows, and the estimate from its reference and the answers alone."""
 
 
-@final
-@dataclass(frozen=True)
-class _Judge:
-    """Judges the answers of all runs of a model, each beside its own labelled reference."""
+def _quality(record: Predictions, options: StressOptions) -> dict[str, Interval]:
+    """Accuracy, Brier and ECE with their intervals; empty where no truth is known."""
+    if not len(record) or not record.is_labelled or not len(record.known()):
+        return {}
+    return dict(evaluate(record, metrics=METRICS, level=options.level, seed=options.seed).metrics)
 
-    options: StressOptions
-    references: Sequence[Predictions]
 
-    def metrics(self, record: Predictions) -> dict[str, Interval]:
-        """Accuracy, Brier and ECE with their intervals; empty where no truth is known."""
-        if not len(record) or not record.is_labelled or not len(record.known()):
-            return {}
-        level, seed = self.options.level, self.options.seed
-        return dict(evaluate(record, metrics=METRICS, level=level, seed=seed).metrics)
+def _point(
+    options: StressOptions, judged: Sequence[_Judged], common: Collection[int], severity: str | None, **about: Any
+) -> StressPoint:
+    """A point of a curve from the answers of all runs, at least one unless no row could be shifted."""
+    about = {"severity": severity, "dropped": {}, "words": None, "targets": None} | about
+    if not judged:
+        return StressPoint(**about, predictions=(), truncated=0, metrics={}, common_rows=0, common={})
+    same = []
+    for answers, *_ in judged:
+        numbers = answers.record.columns[KEY].astype(np.int64)
+        same.append(answers.record.take(np.isin(numbers, np.fromiter(common, np.int64, len(common)))))
 
-    def judged(self, answers: Sequence[_Answers]) -> list[_Judged]:
-        """The answers of all runs to one question, judged."""
-        more: dict[str, Any] = {"level": self.options.level, "seed": self.options.seed}
-        return [
-            (answer, self.metrics(answer.record), estimate(reference, answer.record.without_labels(), **more))
-            for reference, answer in zip(self.references, answers, strict=True)
-        ]
+    def spread(runs: Sequence[Mapping[str, Interval]]) -> dict[str, Spread]:
+        names = [name for name in METRICS if len(judged) > 1 and all(name in metrics for metrics in runs)]
+        return {name: Spread.of([metrics[name].value for metrics in runs]) for name in names}
 
-    def point(
-        self, severity: str | None, rows: int, judged: Sequence[_Judged], common: Collection[int], **more: Any
-    ) -> StressPoint:
-        """A point of a curve from the answers of all runs, at least one unless no row could be shifted."""
-        about = {"severity": severity, "rows": rows, "dropped": {}, "words": None, "targets": None} | more
-        if not judged:
-            return StressPoint(**about, predictions=(), truncated=0, metrics={}, common_rows=0, common={})
-        same = []
-        for answers, *_ in judged:
-            numbers = answers.record.columns[KEY].astype(np.int64)
-            same.append(answers.record.take(np.isin(numbers, np.fromiter(common, np.int64, len(common)))))
-
-        def spread(runs: Sequence[Mapping[str, Interval]]) -> dict[str, Spread]:
-            names = [name for name in METRICS if len(judged) > 1 and all(name in metrics for metrics in runs)]
-            return {name: Spread.of([metrics[name].value for metrics in runs]) for name in names}
-
-        on_common = [self.metrics(record) for record in same]
-        first, metrics, estimation = judged[0]
-        estimates = [answers.headline.value for *_, answers in judged]
-        return StressPoint(
-            **about,
-            predictions=tuple(answers.path for answers, *_ in judged),
-            truncated=first.truncated,
-            metrics=metrics,
-            common_rows=len(same[0]),
-            common=on_common[0],
-            spread=spread([metrics for _, metrics, _ in judged])
-            | ({"estimate": Spread.of(estimates)} if len(judged) > 1 else {}),
-            common_spread=spread(on_common),
-            estimate=estimation.headline,
-        )
+    on_common = [_quality(record, options) for record in same]
+    first, metrics, estimation = judged[0]
+    spreads = spread([metrics for _, metrics, _ in judged])
+    if len(judged) > 1:
+        spreads["estimate"] = Spread.of([estimation.headline.value for *_, estimation in judged])
+    return StressPoint(
+        **about,
+        predictions=tuple(answers.path for answers, *_ in judged),
+        truncated=first.truncated,
+        metrics=metrics,
+        common_rows=len(same[0]),
+        common=on_common[0],
+        spread=spreads,
+        common_spread=spread(on_common),
+        estimate=estimation.headline,
+    )
 
 
 def _write_results(folder: Path, result: StressTest) -> None:
@@ -585,22 +570,28 @@ def stress(options: StressOptions) -> StressTest:
         for name in dict.fromkeys(run.name for run in runs):
             own = [run for run in runs if run.name == name]
 
-            def ask(stem: str, own: Sequence[_ModelRun] = own) -> list[_Answers]:
-                return [asker.ask(_Question(run, stem, *asked[stem])) for run in own]
+            known = [asker.ask(_Question(run, "reference", *asked["reference"])).record for run in own]
 
-            judge = _Judge(options, [answers.record for answers in ask("reference")])
-            plain = judge.judged(ask("source"))
+            def judge(stem: str, own: Sequence[_ModelRun] = own, known: Any = known) -> Iterator[_Judged]:
+                for run, reference in zip(own, known, strict=True):
+                    answers = asker.ask(_Question(run, stem, *asked[stem]))
+                    estimation = estimate(reference, answers.record.without_labels(), level=options.level, seed=seed)
+                    yield answers, _quality(answers.record, options), estimation
+
+            plain = list(judge("source"))
             warnings.update(dict.fromkeys(f"{name}: {warning}" for warning in plain[0][2].warnings))
             curves = []
             for shift, severities, common in kinds:
-                points = [judge.point(None, len(shifted), plain, common)]
-                for one in severities:
-                    judged = [pair for stem in one.different for pair in judge.judged(ask(stem))]
-                    means = {"dropped": dict(one.dropped), "words": one.words, "targets": one.targets}
-                    points.append(judge.point(one.severity, len(one.draws[0]), judged, common, **means))
+                points = [_point(options, plain, common, None, rows=len(shifted))]
+                for condition in severities:
+                    judged = [pair for stem in condition.different for pair in judge(stem)]
+                    means = {"dropped": dict(condition.dropped), "words": condition.words, "targets": condition.targets}
+                    points.append(
+                        _point(options, judged, common, condition.severity, rows=len(condition.draws[0]), **means)
+                    )
                 counts = getattr(shift, "counts", "images")
                 curves.append(StressCurve(shift.name, shift.about, counts, len(common), tuple(points)))
-            accuracy = judge.metrics(judge.references[0])["accuracy"].to_dict()
+            accuracy = _quality(known[0], options)["accuracy"].to_dict()
             sources = tuple(run.source for run in own)
             about_reference = {"rows": len(reference_rows), "accuracy": accuracy}
             models.append(StressedModel(name, sources, about_reference, tuple(curves)))

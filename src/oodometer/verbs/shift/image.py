@@ -38,13 +38,8 @@ Skipped = list[tuple[str, str]]
 
 def _fingerprint(job: Job, stamp: Any) -> str:
     """A short name of source and settings: the same job writes the same pixels."""
-    settings = {
-        "source": stamp,
-        "shifts": [[shift.name, severity] for shift, severity in job.copies],
-        "seed": job.options.seed,
-        "skip": job.options.on_error == "skip",
-        "version": __version__,
-    }
+    settings = {"source": stamp, "shifts": [[shift.name, severity] for shift, severity in job.copies]}
+    settings |= {"seed": job.options.seed, "skip": job.options.on_error == "skip", "version": __version__}
     return checksum(json.dumps(settings, sort_keys=True, default=str))
 
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import IO, Any, final
 
@@ -204,12 +205,12 @@ class Texts:
     def read(self, refused: Counter[str]) -> Iterator[tuple[tuple[str, ...], Again]]:
         """What is shifted, and what makes a row of it again; rows that hold nothing are counted in ``refused``."""
         for number, row, column, turns in self._turns():
-            if not self.dialogues or (turns and (column in CONTEXTS or "response" in row)):
-                yield tuple(map(said, turns)), Again(row, column, turns, number)
-            elif column in CONTEXTS or "response" in row:
+            texts, context = tuple(map(said, turns)), column in CONTEXTS or "response" in row
+            if not self.dialogues or (turns and context):
+                yield texts, Again(row, column, turns, number)
+            elif context:
                 refused["a context without turns"] += 1
             else:
-                texts = tuple(map(said, turns))
                 replies = list(with_replies(row, column, texts))
                 refused.update([] if replies else [why_no_reply(turns)])
                 for reply in replies:
@@ -375,9 +376,8 @@ def shift_texts(options: ShiftOptions, names: Sequence[str], levels: Sequence[An
         raise InputError(expected, got=f"a file that ends in {ending}", remedy=remedy, file=str(options.data))
     engine = task_engine(options.engine, options.workers)
     kinds = [find_text_shift(name, dialogues=dialogues) for name in names]
-    for cls in kinds:
-        for level in levels:
-            cls().check_severity(level)
+    for cls, level in product(kinds, levels):
+        cls().check_severity(level)
     job.inputs.check(kinds)
     job.copies = tuple((cls, label) for cls in kinds for label in dict.fromkeys(map(str, levels)))
     job.check_out("it is the file that is read" if job.out.resolve() == job.source.resolve() else None)
@@ -389,10 +389,10 @@ def shift_texts(options: ShiftOptions, names: Sequence[str], levels: Sequence[An
     shifts = [job.inputs.made(cls)[0] for cls in kinds]
     manifests = job.run(engine)
     same = ("kind", "severity", "rows", "dropped", "words", "targets", "counts")
-    copies = []
-    for number, manifest in enumerate(manifests):
-        out, path = map(str, job.paths(number))
-        copies.append(ShiftedTexts(out=out, manifest=path, **{name: manifest[name] for name in same}))
+    copies = tuple(
+        ShiftedTexts(**{name: manifest[name] for name in same}, out=str(out), manifest=str(beside))
+        for manifest, (out, beside) in zip(manifests, map(job.paths, range(len(manifests))), strict=True)
+    )
     last = manifests[-1]
-    about = (__version__, command, str(job.source), options.seed, last["read"], tuple(copies), last["refused"])
+    about = (__version__, command, str(job.source), options.seed, last["read"], copies, last["refused"])
     return Shifting(*about, notes=deviations(shifts))
