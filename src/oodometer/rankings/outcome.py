@@ -167,12 +167,12 @@ def outcome_of(
     if by == "combined":  # ties as the posterior has them
         scores = next(piece for piece in evidence if piece.name == "combined").values
         order.sort(key=lambda at: -(scores[suite.names[at]] or 0.0))
-    a, b = beliefs.leaders
-    p = float(beliefs.p_better[a, b])
-    settling = Settling(suite.names[a], suite.names[b], p, options.level, 0)
+    (a, b), called = beliefs.leaders, suite.names
+    better, apart, wins = beliefs.p_better, beliefs.disagreement, beliefs.wins
+    settling = Settling(called[a], called[b], float(better[a, b]), options.level, 0)
     if suite.chosen is None and suite.clusters is None:
         settling = labels_to_settle(beliefs, options.level, seed=options.seed)
-    elif p < options.level:
+    elif better[a, b] < options.level:
         unknown = "how many more labels would settle it is worked out for random, independent rows alone"
         settling = replace(settling, labels=None, why=unknown)
     suggested: list[int] = []  # rows of the pool on which likely best models disagree
@@ -188,25 +188,18 @@ def outcome_of(
         version=__version__,
         ranking=tuple(
             RankedModel(
-                model=suite.names[at],
-                source=suite.sources[at],
-                rank=index,
-                p_best=float(beliefs.p_best[at]),
-                right=int(right[at]),
-                accuracy=accuracy.get(suite.names[at]),
-                truncated=suite.truncated.get(suite.names[at], 0),
+                called[at],
+                suite.sources[at],
+                index,
+                float(beliefs.p_best[at]),
+                int(right[at]),
+                accuracy.get(called[at]),
+                suite.truncated.get(called[at], 0),
             )
             for index, at in enumerate(order, 1)
         ),
         pairs=tuple(
-            ModelPair(
-                suite.names[a],
-                suite.names[b],
-                float(beliefs.p_better[a, b]),
-                float(beliefs.disagreement[a, b]),
-                int(beliefs.wins[a, b]),
-                int(beliefs.wins[b, a]),
-            )
+            ModelPair(called[a], called[b], float(better[a, b]), float(apart[a, b]), int(wins[a, b]), int(wins[b, a]))
             for index, a in enumerate(order)
             for b in order[index + 1 :]
         ),

@@ -411,18 +411,8 @@ def predict(options: Asked) -> Prediction:
         if out is not None:
             write_predictions(record, out)
         accuracy, repeated = known_accuracy(record)
-        return Prediction(
-            __version__,
-            said_model(model),
-            examples.name,
-            None if out is None else str(out),
-            len(record),
-            tuple(record.classes or ()),
-            record.fields,
-            accuracy,
-            len(skipped),
-            tuple(skipped[:EXAMPLES]),
-            sum(note["truncated"] for note in parts.notes),
-            repeated,
-            record=record if out is None else None,
-        )
+        named = (__version__, said_model(model), examples.name, None if out is None else str(out), len(record))
+        classes, truncated = tuple(record.classes or ()), sum(note["truncated"] for note in parts.notes)
+        left_out = (len(skipped), tuple(skipped[:EXAMPLES]), truncated, repeated)
+        kept_record = record if out is None else None
+        return Prediction(*named, classes, record.fields, accuracy, *left_out, record=kept_record)

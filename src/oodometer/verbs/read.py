@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ..errors import InputError, OodometerError, UsageError
 from ..inference.clusters import Clusters, cluster_keys, clustered_share
@@ -51,22 +52,10 @@ def read_log(options: ReadOptions) -> Prediction:
     tasks = ", ".join(read.tasks[:3]) + (f" and {len(read.tasks) - 3} more" if len(read.tasks) > 3 else "")
     accuracy, repeated = known_accuracy(record)
     name = str(logs) if isinstance(logs, (str, os.PathLike)) else str(Path(str(logs[0])).parent)
-    return Prediction(
-        __version__,
-        read.model or name,
-        tasks,
-        None if out is None else str(out),
-        len(record),
-        (),
-        record.fields,
-        accuracy,
-        len(read.skipped),
-        read.skipped[:EXAMPLES],
-        warnings=(*read.warnings, *repeated),
-        log=name,
-        metrics=read.metrics,
-        record=record if out is None else None,
-    )
+    about = (__version__, read.model or name, tasks, None if out is None else str(out), len(record), (), record.fields)
+    more: dict[str, Any] = {"log": name, "metrics": read.metrics, "record": record if out is None else None}
+    left_out = (len(read.skipped), read.skipped[:EXAMPLES])
+    return Prediction(*about, accuracy, *left_out, warnings=(*read.warnings, *repeated), **more)
 
 
 def _no_log(file: str) -> InputError:

@@ -290,16 +290,10 @@ def shift_images(options: ShiftOptions, names: Sequence[str], levels: Sequence[A
         raise UsageError("input names an array of an NPZ file, and this is a folder of images; leave it out")
     else:
         manifest = job.run(engine)
-    return Shifting(
-        __version__,
-        "shift image",
-        str(job.source),
-        options.seed,
-        manifest["rows"],
-        tuple(
-            ShiftedCopy(shift.name, severity, *map(str, job.paths(number)))
-            for number, (shift, severity) in enumerate(copies)
-        ),
-        skipped=tuple((image["name"], image["why"]) for image in manifest["skipped"]),
-        notes=deviations(shift for shift, _ in copies),
+    copied = tuple(
+        ShiftedCopy(shift.name, severity, *map(str, job.paths(number)))
+        for number, (shift, severity) in enumerate(copies)
     )
+    about = (__version__, "shift image", str(job.source), options.seed, manifest["rows"], copied)
+    skipped = tuple((image["name"], image["why"]) for image in manifest["skipped"])
+    return Shifting(*about, skipped=skipped, notes=deviations(shift for shift, _ in copies))
