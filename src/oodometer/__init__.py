@@ -30,14 +30,13 @@ _HOMES = {
     "store": "read write",
     "verbs.audit": "audit",
     "verbs.backtest": "backtest",
-    "verbs.cite": "cite",
     "verbs.compare": "compare",
     "verbs.diagnose": "diagnose",
     "verbs.estimate": "estimate",
     "verbs.evaluate": "evaluate",
     "verbs.fit": "Oodometer fit",
     "verbs.history": "history",
-    "verbs.methods": "methods",
+    "verbs.methods": "cite methods",
     "verbs.predict": "predict",
     "verbs.rank": "rank",
     "verbs.read": "read_log",
@@ -72,14 +71,13 @@ if TYPE_CHECKING:
     from .store import write_predictions as write
     from .verbs.audit import Audit, audit
     from .verbs.backtest import Backtest, backtest
-    from .verbs.cite import cite
     from .verbs.compare import compare
     from .verbs.diagnose import diagnose
     from .verbs.estimate import estimate
     from .verbs.evaluate import Evaluation, evaluate
     from .verbs.fit import Oodometer, fit
     from .verbs.history import history
-    from .verbs.methods import methods
+    from .verbs.methods import cite, methods
     from .verbs.predict import predict
     from .verbs.rank import rank
     from .verbs.read import read_log

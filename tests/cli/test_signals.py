@@ -42,7 +42,7 @@ COMMANDS = {
     "reproduce": ("recipes", "reproduce", ["selective-answering", "--out", "run"]),
     "discriminate train": ("verbs.discriminate", "train_judges", ["-", "--out", "judges"]),
     "discriminate predict": ("verbs.discriminate", "judge_outputs", ["judges", "-"]),
-    "cite": ("verbs.cite", "cite", ["atc"]),
+    "cite": ("verbs.methods", "cite", ["atc"]),
     "methods": ("verbs.methods", "methods", []),
 }
 

@@ -207,6 +207,6 @@ def test_a_model_that_ends_the_program_is_an_error(
 def test_whatever_ends_the_program_within_a_command_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("oodometer.verbs.cite.cite", lambda *given, **named: sys.exit(0))
+    monkeypatch.setattr("oodometer.verbs.methods.cite", lambda *given, **named: sys.exit(0))
     assert main(["cite", "atc"]) == 1
     assert "ended the program (exit 0) before the command was done" in capsys.readouterr().err

@@ -19,7 +19,7 @@ from oodometer.errors import UsageError
 from oodometer.registry import names
 from oodometer.shifts import IMAGE_SHIFTS, ImageShift, find_image_shift
 from oodometer.shifts.base import Draws
-from oodometer.verbs.cite import cite
+from oodometer.verbs.methods import cite
 
 from .conftest import natural_images
 

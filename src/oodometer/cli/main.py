@@ -57,7 +57,7 @@ def _options(
     """How good is your model on data that has no labels?"""
 
 
-for name in ("accuracy", "models", "discriminate", "history", "showing"):  # each file registers its commands
+for name in ("accuracy", "models", "discriminate", "showing"):  # each file registers its commands
     import_module(f".{name}", __package__)
 app.registered_commands.sort(key=lambda one: COMMANDS.index(str(one.name)))  # as `oodometer -h` lists them
 
