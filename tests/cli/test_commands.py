@@ -173,54 +173,35 @@ def test_missing_file(files: Path) -> None:
     assert "nowhere.csv" in fails_with_one_line(run_apart("estimate", "nowhere.csv", files / "target.csv"))
 
 
-def test_wrong_usage() -> None:
-    assert "target" in fails_with_one_line(run("estimate", "only-one.csv")).lower()
-    fails_with_one_line(run("estimate", "a", "b", "--no-such-option"))
-    fails_with_one_line(run_apart("no-such-command"))
-
-
-def test_unknown_method_names_near_ones(files: Path) -> None:
-    text = fails_with_one_line(
-        run("estimate", files / "reference.csv", files / "target.csv", "--method", "atc-entropi")
-    )
-    assert "atc-entropy" in text
-
-
-def test_percent_level_is_refused(files: Path) -> None:
-    text = fails_with_one_line(run("estimate", files / "reference.csv", files / "target.csv", "--level", "95"))
-    assert "0.95" in text
-
-
-def test_percents_name_file_row_column_and_remedy(files: Path, tmp_path: Path) -> None:
-    rows = ["prob_0,prob_1,prob_2,prob_3"] + ["70,10,10,10"] * 5
-    (tmp_path / "percents.csv").write_text("\n".join(rows) + "\n")
-    text = fails_with_one_line(run("estimate", files / "reference.csv", tmp_path / "percents.csv"))
-    assert "percents.csv" in text
-    assert "row 1" in text
-    assert "prob" in text
-    assert "divide them by 100" in text
-
-
-def test_reference_and_target_swapped(files: Path) -> None:
-    text = fails_with_one_line(run("estimate", files / "target.csv", files / "reference.csv"))
-    assert "REFERENCE then TARGET" in text
-
-
-def test_a_pickle_is_never_read(files: Path, tmp_path: Path) -> None:
-    path = tmp_path / "predictions.pkl"
-    path.write_bytes(pickle.dumps({"label": [1]}))
-    assert "pickle" in fails_with_one_line(run("estimate", files / "reference.csv", path)).lower()
-
-
-def test_a_folder_is_no_file(files: Path, tmp_path: Path) -> None:
-    fails_with_one_line(run("estimate", files / "reference.csv", tmp_path))
-
-
-def test_truncated_parquet(files: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("only-one.csv", ["target"]),
+        ("a b --no-such-option", []),
+        ("R T --method atc-entropi", ["atc-entropy"]),
+        ("R T --level 95", ["0.95"]),
+        ("R percents.csv", ["percents.csv", "row 1", "prob", "divide them by 100"]),
+        ("T R", ["reference then target"]),
+        ("R predictions.pkl", ["pickle"]),
+        ("R folder", []),
+        ("R cut.parquet", ["cut.parquet"]),
+    ],
+)
+def test_wrong_input_is_one_line(arguments: str, words: list[str], files: Path, tmp_path: Path) -> None:
+    (tmp_path / "percents.csv").write_text("prob_0,prob_1,prob_2,prob_3\n" + "70,10,10,10\n" * 5)
+    (tmp_path / "predictions.pkl").write_bytes(pickle.dumps({"label": [1]}))
+    (tmp_path / "folder").mkdir()
     whole = (files / "target.parquet").read_bytes()
-    path = tmp_path / "cut.parquet"
-    path.write_bytes(whole[: len(whole) // 2])
-    assert "cut.parquet" in fails_with_one_line(run("estimate", files / "reference.parquet", path))
+    (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
+    paths = {one.name: one for one in tmp_path.iterdir()}
+    paths |= {"R": files / "reference.csv", "T": files / "target.csv"}
+    given = [paths.get(one, one) for one in arguments.split()]
+    text = fails_with_one_line(run("estimate", *given, "--backtest", "none")).lower()
+    assert all(word in text for word in words), text
+
+
+def test_an_unknown_command() -> None:
+    fails_with_one_line(run_apart("no-such-command"))
 
 
 def test_nothing_is_written_when_the_output_cannot_be(files: Path, tmp_path: Path) -> None:

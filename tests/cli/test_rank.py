@@ -138,18 +138,7 @@ def test_the_terminal_says_which_how_sure_and_by_what(
 
 
 def test_factors_are_computed_and_said_to_mislead(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = (
-        "a=" + STRONG,
-        "b=" + WEAK,
-        "--classes",
-        "0,1",
-        "--examples",
-        "pairs.jsonl",
-        "--input",
-        "a",
-        "--input",
-        "b",
-    )
+    words = f"a={STRONG} b={WEAK} --classes 0,1 --examples pairs.jsonl --input a --input b".split()
     factors = ("--factor", "max-diff", "--factor", "irreg", "--samples", 40)
     assert rank(*words, *factors, "--json", "out.json", "-v") == 0
     said = capsys.readouterr().out
@@ -307,7 +296,8 @@ def damaged() -> None:
     Path("unnamed.jsonl").write_text(lines({k: v for k, v in row.items() if k != "id"} for row in rows))
     Path("apart.jsonl").write_text(lines({**row, "label": 1 - row["id"] % 2} for row in rows))
     Path("strange.csv").write_text("id,label\n7,1\n999,0\n")
-    Path("one_class.jsonl").write_text(lines({"id": i, "prediction": 0} for i in range(5)))
+    for name in ("one_class.jsonl", "again.jsonl"):
+        Path(name).write_text(lines({"id": i, "prediction": 0} for i in range(5)))
     Path("someids.jsonl").write_text(lines([{"id": "x", "text": "film 1", "label": 1}, {"text": "film 2", "label": 0}]))
     Path("words.csv").write_text("id,prediction\n1,yes\n2,no\n")
     Path("codes.csv").write_text("id,prediction\n1,1\n2,0\n")
@@ -376,6 +366,7 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     "labels in other words": (("a.jsonl", "b.jsonl", "--examples", "words_label.csv"), "rename the columns with --map"),
     "examples of other ids": (("a.jsonl", "b.jsonl", "--examples", "doc.csv"), "--map theirs=id"),
     "a renaming of no file": (("a.jsonl", "b.jsonl", "--examples", "doc.csv", "--map", "dog=id"), "dog"),
+    "a single class": (("one_class.jsonl", "again.jsonl", "--examples", "one_label.csv"), "at least two classes"),
     "device of files": (("a.jsonl", "b.jsonl", "--device", "cpu"), "of live models"),
 }
 
@@ -390,13 +381,6 @@ def test_wrong_input_is_one_line(name: str, home: Path, capsys: pytest.CaptureFi
     assert len(said.err.splitlines()) == 1
     assert not said.out
     assert not Path("out.json").exists()
-
-
-def test_a_single_class_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    damaged()
-    Path("again.jsonl").write_text(Path("one_class.jsonl").read_text())
-    assert rank("one_class.jsonl", "again.jsonl", "--examples", "one_label.csv") == 2
-    assert "at least two classes" in capsys.readouterr().err
 
 
 def test_labels_that_no_model_predicts_are_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,12 +65,8 @@ def test_every_turn_but_the_first_is_a_reply(dialogues: Path, capsys: pytest.Cap
     assert "1 row without one: a dialogue without turns" in said
     assert "2 left out: so few turns that none is to be deleted" in said
     told = json.loads(out.with_suffix(".manifest.json").read_text())
-    assert (told["kind"], told["severity"], told["seed"], told["version"]) == (
-        "insufficient-context",
-        "1/2",
-        0,
-        oodometer.__version__,
-    )
+    expected = ("insufficient-context", "1/2", 0, oodometer.__version__)
+    assert (told["kind"], told["severity"], told["seed"], told["version"]) == expected
     assert (told["read"], told["rows"], told["words"], told["targets"]) == (4, 2, 2.5, 1.0)
 
 
@@ -97,12 +93,8 @@ def test_unknown_words_from_a_training_file_and_a_wordnet(dialogues: Path, tmp_p
     }
     out = words[-1] = tmp_path / "more"
     assert dialogue(dialogues, "--kind", "known-words", "--severity", 0.1, "--severity", 0.2, *words) == 0
-    assert sorted(one.name for one in out.iterdir()) == [
-        "known-words-0.1.jsonl",
-        "known-words-0.1.manifest.json",
-        "known-words-0.2.jsonl",
-        "known-words-0.2.manifest.json",
-    ]
+    names = {f"known-words-{share}.{ending}" for share in ("0.1", "0.2") for ending in ("jsonl", "manifest.json")}
+    assert {one.name for one in out.iterdir()} == names
     first = read(out / "known-words-0.2.jsonl")[0]
     assert first["context"] == ["Is the home big?"]
     told = json.loads((out / "known-words-0.2.manifest.json").read_text())

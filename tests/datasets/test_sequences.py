@@ -172,13 +172,7 @@ def test_wsj_brown_and_masc(here: Path) -> None:
     ]
     jsonl(here / "pos_wsj_brown_etc.jsonl.xz", rows)
     parts = {split: sequences.wsj_tags(split) for split in ("train", "dev", "test", "brown", "masc")}
-    assert {split: len(part) for split, part in parts.items()} == {
-        "train": 8,
-        "dev": 1,
-        "test": 2,
-        "brown": 1,
-        "masc": 1,
-    }
+    assert [len(part) for part in parts.values()] == [8, 1, 2, 1, 1]
     assert "PRON NOUN" in parts["train"].targets  # of CoNLL-2000
     assert parts["brown"].targets == ("PRON NOUN PRT DET",)
     assert parts["masc"].targets == ("X .",)
@@ -226,10 +220,8 @@ def test_trees_by_hand() -> None:
     assert linearise(tree) == "(TOP(S(NP(DT A)(NN cat))(VP(VBZ sits)(PP(IN on)(NP(PRP it))))(. .)))"
     assert linearise(tree, words=False) == "(TOP (S (NP 1 2 ) (VP 3 (PP 4 (NP 5 ) ) ) 6 ) )"
     assert [one.label for one in tree.constituents()] == ["TOP", "S", "NP", "VP", "PP", "NP"]
-    assert parse("((S (-LRB- -LRB-) (X y)))").tags == [
-        "-LRB-",
-        "X",
-    ]  # the release's nameless top, and brackets as words
+    # the release's nameless top, and brackets as words
+    assert parse("((S (-LRB- -LRB-) (X y)))").tags == ["-LRB-", "X"]
     for broken in ("", "(S", "(S (NN a)))", "(S (NN a)) (S (NN b))", "word", "(S (NN a b))", "(S (NP (-NONE- *)))"):
         with pytest.raises(InputError, match="a tree in balanced brackets"):
             parse(broken)

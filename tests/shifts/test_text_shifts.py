@@ -214,19 +214,10 @@ def test_contexts_that_are_too_short_are_dropped() -> None:
 @pytest.mark.parametrize(
     ("shift", "severity"),
     [
-        (Casing(), 0),
-        (Casing(), 1.1),
-        (Casing(), "-0.2"),
-        (Casing(), "half"),
-        (Casing(), "1/0"),
-        (Casing(), True),
-        (Casing(), float("nan")),
-        (InsufficientContext(), 1),
-        (InsufficientContext(), -0.1),
-        (ShortContext(), 0),
-        (ShortContext(), 1.5),
-        (ImportantWords(), 6),
-        (ImportantWords(), 0.2),
+        *((Casing(), severity) for severity in (0, 1.1, "-0.2", "half", "1/0", True, float("nan"))),
+        *((InsufficientContext(), severity) for severity in (1, -0.1)),
+        *((ShortContext(), severity) for severity in (0, 1.5)),
+        *((ImportantWords(), severity) for severity in (6, 0.2)),
     ],
 )
 def test_severities_that_are_none(shift: Any, severity: Any) -> None:
