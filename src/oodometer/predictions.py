@@ -286,7 +286,7 @@ class Predictions:
             raise NotApplicable("needs `candidate_scores`")
         return self.derived("candidate_probabilities", lambda: candidate_softmax(scores))
 
-    @cached_property
+    @property
     def noted(self) -> Mapping[str, int]:
         """How many labels were words for a missing one or classes that the model does not know, and how many
         predictions were null, by word and class (`classes.said_of_classes`).

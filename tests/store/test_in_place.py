@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -113,3 +114,15 @@ def test_a_reference_read_from_a_file_is_the_record(tmp_path: Any, suffix: str, 
     np.testing.assert_array_equal(found.record.probabilities, known.probabilities)
     assert found.record.verdicts.tolist() == known.verdicts.tolist()
     assert found.correct == known.verdicts.sum()
+
+
+@pytest.mark.parametrize("rows", [2, 3, 6])
+def test_what_was_noted_of_batches_adds_up(rows: int, tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("label,prob_ant,prob_bee\n" + "NA,0.9,0.1\nant,0.4,0.6\n" * 3)
+    together = InPlace(6)
+    pieces = [together.put(batch) for batch in as_source(path).batches(rows=rows)]
+    whole = together.whole()
+    assert whole is not None
+    assert len(pieces) == 6 // rows
+    assert whole.noted == {"missing 'NA'": 3}

@@ -85,8 +85,8 @@ class InPlace:
         with self._lock:
             self._filled += len(batch)
             if batch.noted:
-                piece._cache["noted"] = batch.noted
-                whole._cache["noted"] = dict(Counter(whole.noted) + Counter(batch.noted))
+                noted = dict(Counter(whole.noted) + Counter(batch.noted))  # first: the piece may be the whole
+                piece._cache["noted"], whole._cache["noted"] = batch.noted, noted
         return piece
 
     def whole(self) -> Predictions | None:
