@@ -183,17 +183,41 @@ def test_methods_that_are_asked_for_come_in_that_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "message"),
+    ("options", "message"),
     [
-        ("atcc", r"unknown estimator 'atcc'; did you mean atc"),
-        ("threshold:margn", r"unknown score 'margn'; did you mean margin"),
-        ("ac:energy", r"the score 'energy' does not read as a probability; use threshold:energy instead"),
-        ("doc:margin", r"the estimator 'doc' takes no argument, got 'doc:margin'; write 'doc'"),
+        ({"methods": ["source", "atcc"]}, r"unknown estimator 'atcc'; did you mean atc"),
+        ({"methods": ["source", "threshold:margn"]}, r"unknown score 'margn'; did you mean margin"),
+        (
+            {"methods": ["ac:energy"]},
+            r"the score 'energy' does not read as a probability; use threshold:energy instead",
+        ),
+        ({"methods": ["doc:margin"]}, r"the estimator 'doc' takes no argument, got 'doc:margin'; write 'doc'"),
+        *(({"level": level}, r"expected a level between 0 and 1 such as 0.95") for level in (0, 1, 95, -1)),
+        ({"by": "group", "every": "1d"}, r"give by= or every=, not both"),
+        ({"every": "daily"}, r"expected chunks such as .* 7d, 2w or 1000rows, got 'daily'"),
+        ({"every": "1d"}, r"every needs the column `time`"),
+        ({"target_accuracies": [95]}, r"expected an accuracy between 0 and 1 such as 0.95, got 95"),
+        ({"calibrator": "temprature"}, r"unknown calibrator 'temprature'; did you mean temperature"),
+        ({"workers": 0}, r"at least one worker.* got 0"),
+        ({"engine": "cloud"}, r"unknown engine 'cloud'; `oodometer methods` lists them"),
     ],
 )
-def test_unknown_methods(method: str, message: str) -> None:
+def test_calls_that_make_no_sense(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        estimate(REFERENCE, UNLABELLED, methods=["source", method])
+        estimate(REFERENCE, UNLABELLED, **options)
+
+
+@pytest.mark.parametrize(
+    ("reference", "target", "message"),
+    [
+        (UNLABELLED, REFERENCE, r"expected a labelled reference: .*REFERENCE then TARGET"),
+        (REFERENCE, UNLABELLED.slice(0, 0), r"expected at least one row, got none"),
+        (REFERENCE, UNLABELLED, r"none applies \(gde: needs `members`; .*votes: needs `votes`.*methods` says"),
+    ],
+)
+def test_data_that_cannot_be_used(reference: Predictions, target: Predictions, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        estimate(slim(reference), slim(target), methods=["gde", "votes"])
 
 
 def test_methods_that_do_not_apply_are_skipped_with_a_reason() -> None:
@@ -240,11 +264,6 @@ def test_a_reference_with_probabilities_and_a_target_with_confidence() -> None:
     assert found.headline.trust in ("low", "none")
 
 
-def test_no_method_applies() -> None:
-    with pytest.raises(InputError, match=r"none applies \(gde: needs `members`; .*votes: needs `votes`.*methods` says"):
-        estimate(slim(REFERENCE), slim(UNLABELLED), methods=["gde", "votes"])
-
-
 def test_slow_methods_wait_to_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oodometer.verbs.estimate._SLOW", {"threshold-distance": 399})
     found = estimate(REFERENCE, UNLABELLED)
@@ -259,18 +278,13 @@ def test_slow_methods_wait_to_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_slices_are_small_targets() -> None:
-    target = fields_of(
-        TARGET, "probabilities", columns={"where": np.where(np.arange(400) < 300, "at home", "away").astype(object)}
-    )
-    found = estimate(slim(REFERENCE), target, by="where", methods=["source", "atc", "doc", "cbpe"])
-    assert [(p.place["by"], p.place["value"], p.rows) for p in found.slices] == [
-        ("where", "at home", 300),
-        ("where", "away", 100),
-    ]
-    for part, rows in zip(found.slices, (slice(0, 300), slice(300, 400)), strict=True):
-        alone = estimate(
-            slim(REFERENCE), slim(UNLABELLED).slice(rows.start, rows.stop), methods=["source", "atc", "doc", "cbpe"]
-        )
+    where, methods = np.where(np.arange(400) < 300, "at home", "away").astype(object), ["source", "atc", "doc", "cbpe"]
+    target = fields_of(TARGET, "probabilities", columns={"where": where})
+    found = estimate(slim(REFERENCE), target, by="where", methods=methods)
+    places = [(p.place["by"], p.place["value"], p.rows) for p in found.slices]
+    assert places == [("where", "at home", 300), ("where", "away", 100)]
+    for part, rows in zip(found.slices, ((0, 300), (300, 400)), strict=True):
+        alone = estimate(slim(REFERENCE), slim(UNLABELLED).slice(*rows), methods=methods)
         for e in part.estimates:
             want = alone[e.method]
             assert (e.value, e.lower, e.upper) == pytest.approx((want.value, want.lower, want.upper))
@@ -283,14 +297,9 @@ def test_slices_are_small_targets() -> None:
 def test_slices_of_a_file_by_a_column_that_is_no_field(tmp_path: Path) -> None:
     import pandas as pd
 
-    frame = pd.DataFrame(
-        {
-            "prob_0": [0.9, 0.2, 0.7, 0.6],
-            "prob_1": [0.1, 0.8, 0.3, 0.4],
-            "shop": ["b", None, "a", "b"],
-            "day": pd.to_datetime(["2026-01-02", "2026-01-02", "2026-01-03", None]),
-        }
-    )
+    columns = {"prob_0": [0.9, 0.2, 0.7, 0.6], "prob_1": [0.1, 0.8, 0.3, 0.4], "shop": ["b", None, "a", "b"]}
+    days_of = pd.to_datetime(["2026-01-02", "2026-01-02", "2026-01-03", None])
+    frame = pd.DataFrame({**columns, "day": days_of})
     reference = {"probabilities": [[0.9, 0.1], [0.4, 0.6]] * 40, "label": [0, 0] * 40}
     for ending in ("parquet", "csv"):
         path = tmp_path / f"t.{ending}"
@@ -340,11 +349,8 @@ def test_chunks_follow_each_other_in_time() -> None:
     order = np.random.default_rng(0).permutation(150)
     for record in (target, target.take(order)):
         found = estimate(slim(REFERENCE), record, every="1d", methods=["source", "doc"])
-        assert [(c.place["start"], c.place["end"], c.rows) for c in found.chunks] == [
-            ("2026-01-05", "2026-01-06", 60),
-            ("2026-01-06", "2026-01-07", 50),
-            ("2026-01-07", "2026-01-08", 40),
-        ]
+        places = [(c.place["start"][-2:], c.place["end"], c.rows) for c in found.chunks]
+        assert places == [("05", "2026-01-06", 60), ("06", "2026-01-07", 50), ("07", "2026-01-08", 40)]
         assert found.slices == ()
         middle = estimate(slim(REFERENCE), slim(UNLABELLED).slice(60, 110), methods=["doc"])
         assert found.chunks[1].estimates[1].value == pytest.approx(middle["doc"].value)
@@ -380,15 +386,6 @@ def test_hours_weeks_and_gaps() -> None:
     week = estimate(slim(REFERENCE), timed([20] * 9), every="1w", methods=["source"])
     assert [c.rows for c in week.chunks] == [140, 40]
     assert as_json(week)["chunks"][1]["end"] == "2026-01-19"
-
-
-def test_wrong_cuts() -> None:
-    with pytest.raises(UsageError, match=r"give by= or every=, not both"):
-        estimate(REFERENCE, UNLABELLED, by="group", every="1d")
-    with pytest.raises(UsageError, match=r"expected chunks such as .* 7d, 2w or 1000rows, got 'daily'"):
-        estimate(REFERENCE, UNLABELLED, every="daily")
-    with pytest.raises(UsageError, match=r"every needs the column `time`"):
-        estimate(REFERENCE, UNLABELLED, every="1d")
 
 
 # ------------------------------------------------------------------------------------------ truth beside the estimate
@@ -476,9 +473,7 @@ def test_a_calibrator_by_name(name: str) -> None:
     as_json(found)
 
 
-def test_wrong_calibrators() -> None:
-    with pytest.raises(UsageError, match=r"unknown calibrator 'temprature'; did you mean temperature"):
-        estimate(REFERENCE, UNLABELLED, calibrator="temprature")
+def test_a_calibrator_that_the_reference_cannot_feed() -> None:
     confident = Predictions.from_confidence([0.5, 0.9], correct=[0, 1])
     with pytest.raises(NotApplicable, match=r"needs `probabilities` \(or `logits`\) and `label` on the reference"):
         estimate(confident, confident, calibrator="temperature")
@@ -560,45 +555,24 @@ def test_a_large_reference_is_sampled_and_said_so(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(module, "read_reference", lambda source, **more: read_reference(source, most_rows=250))
     found = estimate(slim(REFERENCE), slim(UNLABELLED))
-    assert any(
-        "the reference has 600 labelled rows; methods were fitted on a seeded sample of 250" in w
-        for w in found.warnings
-    )
+    line = "the reference has 600 labelled rows; methods were fitted on a seeded sample of 250"
+    assert any(line in warning for warning in found.warnings)
     assert found.reference["rows"] == 600
     assert found.reference["accuracy"] == REFERENCE.accuracy
-    exact = estimate(slim(REFERENCE), slim(UNLABELLED), methods=["source"])["source"]
-    assert (found["source"].value, found["source"].lower, found["source"].upper) == (
-        exact.value,
-        exact.lower,
-        exact.upper,
-    )
+    exact = estimate(slim(REFERENCE), slim(UNLABELLED), methods=["source"])
+    assert numbers(found)["source"] == numbers(exact)["source"]
 
 
-def test_the_same_file_twice(tmp_path: Path) -> None:
-    path = tmp_path / "r.parquet"
-    write_predictions(slim(REFERENCE), path)
+def test_the_same_file_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, other, line = tmp_path / "r.parquet", tmp_path / "t.parquet", "reference and target are the same file"
+    for place in (path, other):
+        write_predictions(slim(REFERENCE), place)
     found = estimate(path, path, workers=1, methods=["atc", "doc"])
-    assert "reference and target are the same file" in found.warnings
+    assert line in found.warnings
     assert found["atc"].value == pytest.approx(REFERENCE.accuracy)
-    other = tmp_path / "t.parquet"
-    write_predictions(slim(REFERENCE), other)
-    assert "reference and target are the same file" not in estimate(path, other, workers=1, methods=["atc"]).warnings
-
-
-def test_a_reference_without_labels_is_refused() -> None:
-    with pytest.raises(InputError, match=r"expected a labelled reference: .*REFERENCE then TARGET"):
-        estimate(slim(UNLABELLED), slim(REFERENCE))
-
-
-def test_an_empty_target_is_refused() -> None:
-    with pytest.raises(InputError, match=r"expected at least one row, got none"):
-        estimate(slim(REFERENCE), slim(UNLABELLED).slice(0, 0))
-
-
-@pytest.mark.parametrize("level", [0, 1, 95, -1])
-def test_levels(level: float) -> None:
-    with pytest.raises(UsageError, match=r"expected a level between 0 and 1 such as 0.95"):
-        estimate(REFERENCE, UNLABELLED, level=level)
+    assert line not in estimate(path, other, workers=1, methods=["atc"]).warnings
+    monkeypatch.chdir(tmp_path)
+    assert line in estimate("r.parquet", str(path), methods=["source"]).warnings, "by two paths"
 
 
 def test_a_higher_level_is_wider_everywhere() -> None:
@@ -626,10 +600,8 @@ def test_the_order_of_target_rows_does_not_matter() -> None:
 
 def test_slices_of_one_size_are_ordered_by_name() -> None:
     group = np.array(["b", "a", "c", "d"] * 100, dtype=object)
-    for record in (
-        fields_of(TARGET, "probabilities", group=group),
-        fields_of(TARGET, "probabilities", group=group[::-1]),
-    ):
+    for groups in (group, group[::-1]):
+        record = fields_of(TARGET, "probabilities", group=groups)
         found = estimate(slim(REFERENCE), record, by="group", methods=["ac"])
         assert [p.place["value"] for p in found.slices] == ["a", "b", "c", "d"]
 
@@ -651,10 +623,6 @@ def test_one_worker_and_two_give_the_same() -> None:
     assert done == [(1, 4), (2, 4), (3, 4), (4, 4)]
     for workers in (2, 4):
         assert as_json(estimate(REFERENCE, UNLABELLED, workers=workers, by="group")) == as_json(one)
-    with pytest.raises(UsageError, match=r"at least one worker.* got 0"):
-        estimate(REFERENCE, UNLABELLED, workers=0)
-    with pytest.raises(UsageError, match=r"unknown engine 'cloud'; `oodometer methods` lists them"):
-        estimate(REFERENCE, UNLABELLED, engine="cloud")
 
 
 def test_separate_processes_give_the_same(tmp_path: Path) -> None:
@@ -743,18 +711,8 @@ def test_the_result_is_strict_json(make: Callable[[], Estimation]) -> None:
         "calibration",
     }
     assert found["command"] == "estimate"
-    assert set(found["headline"]) == {
-        "value",
-        "lower",
-        "upper",
-        "level",
-        "kind",
-        "method",
-        "assumes",
-        "trust",
-        "why",
-        "bands",
-    }
+    ends = {"value", "lower", "upper", "level", "kind"}
+    assert set(found["headline"]) == ends | {"method", "assumes", "trust", "why", "bands"}
     for e in found["estimates"]:
         assert set(e) >= {"method", "score", "value", "lower", "upper", "level", "kind", "assumes", "citation"}
         assert e["kind"] in ("exact", "asymptotic", "conditional", "empirical")
@@ -772,11 +730,6 @@ def test_inputs_stay_as_they_are() -> None:
 # ------------------------------------------------------------------------------------------ calls that make no sense
 
 
-def test_a_target_accuracy_in_percent_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"expected an accuracy between 0 and 1 such as 0.95, got 95"):
-        estimate(REFERENCE, UNLABELLED, target_accuracies=[95])
-
-
 def test_chunks_of_seconds_over_hours_are_refused() -> None:
     times = np.datetime64("2026-01-01T00:00:00") + np.arange(len(UNLABELLED)) * np.timedelta64(60, "s")
     target = {"probabilities": UNLABELLED.probabilities, "time": times}
@@ -784,13 +737,6 @@ def test_chunks_of_seconds_over_hours_are_refused() -> None:
     many["time"] = np.datetime64("2026-01-01T00:00:00") + np.arange(len(many["time"])) * np.timedelta64(60, "s")
     with pytest.raises(UsageError, match=r"every makes more than 1000 chunks"):
         estimate(REFERENCE, many, every="1m")
-
-
-def test_the_same_file_by_two_paths_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_predictions(slim(REFERENCE), tmp_path / "a.parquet")
-    monkeypatch.chdir(tmp_path)
-    found = estimate("a.parquet", str(tmp_path / "a.parquet"), methods=["source"])
-    assert "reference and target are the same file" in found.warnings
 
 
 def test_a_file_is_no_place_for_backtests(tmp_path: Path) -> None:

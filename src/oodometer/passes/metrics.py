@@ -87,10 +87,8 @@ class MetricPlan:
         at = metric.about(len(predicted), self.positive)
         taken = np.flatnonzero(predicted)
         if at is None and metric.base in ("mcc", "cohen_kappa") and len(taken) == 1:
-            return (
-                0.0,
-                f"every row is predicted as {self.classes[taken[0]]!r}: no better than chance, which counts as 0",
-            )
+            only = repr(self.classes[taken[0]])
+            return 0.0, f"every row is predicted as {only}: no better than chance, which counts as 0"
         if at is None or metric.needs_scores or not len(taken):
             return None
         name = repr(self.classes[at])
@@ -135,14 +133,24 @@ class MetricPlan:
         expected: dict[str, Expectation] = {}  # by method
         skipped: list[Skipped] = []
         counts, predicted = unless_failed(states[COUNTS]), predicted_of(states)
+
+        def as_predicted(expected: ExpectedClasses) -> ExpectedClasses:
+            """What is expected, with what the predicted classes settle: a class that none is taken for has no hit."""
+            hits, support, guessed = expected.margins
+            if np.count_nonzero(predicted) == 1:
+                total = support.sum(axis=-1, keepdims=True)
+                hits, guessed = np.where(predicted > 0, support, 0.0), np.where(predicted > 0, total, 0.0)
+            elif not predicted.all():
+                hits, guessed = np.where(predicted > 0, hits, 0.0), np.where(predicted > 0, guessed, 0.0)
+            return expected._replace(margins=Margins(hits, support, guessed))
+
         for name, method in self.methods.items():
             state = states.get(f"metrics:{name}", states.get(name))
             if state is None:
                 continue  # it was left out
             try:
                 made = method.expect(unless_failed(state), counts, _DRAWS)
-                value, drawn = (_as_predicted(counts_, predicted) for counts_ in (made.expected, made.drawn))
-                expected[name] = made._replace(expected=value, drawn=drawn)
+                expected[name] = made._replace(expected=as_predicted(made.expected), drawn=as_predicted(made.drawn))
             except FAILURES as error:
                 skipped.append(Skipped(name, why_failed(name, method, error)))
         out: dict[str, list[Estimate]] = {metric.name: [] for metric in self.metrics}
@@ -205,17 +213,6 @@ def predicted_of(states: Mapping[str, Any]) -> Array:
     return rows
 
 
-def _as_predicted(expected: ExpectedClasses, predicted: Array) -> ExpectedClasses:
-    """What is expected, with what the target's predicted classes settle: a class that none is taken for has no hit."""
-    hits, support, guessed = expected.margins
-    total = support.sum(axis=-1, keepdims=True)
-    if np.count_nonzero(predicted) == 1:
-        hits, guessed = np.where(predicted > 0, support, 0.0), np.where(predicted > 0, total, 0.0)
-    elif not predicted.all():
-        hits, guessed = np.where(predicted > 0, hits, 0.0), np.where(predicted > 0, guessed, 0.0)
-    return expected._replace(margins=Margins(hits, support, guessed))
-
-
 def measured_metrics(
     metrics: Sequence[ClassMetric], counts: Any, positive: int, level: float, seed: int
 ) -> dict[str, Interval]:
@@ -226,23 +223,21 @@ def measured_metrics(
     out = {}
     for metric in metrics:
         if metric.zero_over_zero:
-            try:
-                pairs = counts["pairs"]
-                from ..metrics.confusion import Confusion
+            from ..metrics.confusion import Confusion
 
-                at = metric.about(len(pairs), positive)
-                if at is not None:
-                    hits, support, predicted = pairs[at, at], pairs[at].sum(), pairs[:, at].sum()
-                    pairs = np.array(
-                        [[pairs.sum() - support - predicted + hits, predicted - hits], [support - hits, hits]]
-                    )
-                cells = np.flatnonzero(pairs)
-                made = create("metric", metric.base).finish(
-                    Confusion(tuple(range(len(pairs))), cells, pairs.reshape(-1)[cells]), level
-                )
-                out[metric.name] = Interval(made.value, made.lower, made.upper, level, made.kind)
+            pairs = counts["pairs"]
+            at = metric.about(len(pairs), positive)
+            if at is not None:
+                hits, support, predicted = pairs[at, at], pairs[at].sum(), pairs[:, at].sum()
+                rest = pairs.sum() - support - predicted + hits
+                pairs = np.array([[rest, predicted - hits], [support - hits, hits]])
+            cells = np.flatnonzero(pairs)
+            confusion = Confusion(tuple(range(len(pairs))), cells, pairs.reshape(-1)[cells])
+            try:
+                made = create("metric", metric.base).finish(confusion, level)
             except NotApplicable:
                 continue
+            out[metric.name] = Interval(made.value, made.lower, made.upper, level, made.kind)
         value = values_of([metric], expected, positive).get(metric.name)
         if metric.name in out or value is None or not np.isfinite(value):
             continue

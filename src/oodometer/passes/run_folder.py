@@ -79,9 +79,9 @@ class RunFolder(Kept):
         if before is not None and kept and before["about"] != self.about:
             was, now = before["about"], self.about
             other = next(name for name in {**was, **now} if was.get(name) != now.get(name))
+            remedy = "give each job a folder of its own with --run-folder"
             raise UsageError(
-                f"{self.path} is of a run with the {other} {was.get(other)}, not {now.get(other)}; give each job a "
-                "folder of its own with --run-folder"
+                f"{self.path} is of a run with the {other} {was.get(other)}, not {now.get(other)}; {remedy}"
             )
         if (self.path / PARTS).is_symlink():  # what is not used is removed from it
             raise UsageError(f"{self.path / PARTS} is a link, which is not followed; remove it")
@@ -206,9 +206,8 @@ def run_folder(path: str | os.PathLike[str] | None, about: Mapping[str, str]) ->
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(
-            f"--run-folder needs a folder that can be written, {folder}: {error.strerror or error}"
-        ) from None
+        why = error.strerror or error
+        raise UsageError(f"--run-folder needs a folder that can be written, {folder}: {why}") from None
     if not (folder / MANIFEST).exists() and any(_foreign(folder)):
         raise UsageError(f"{folder} holds other files and no {MANIFEST}; give --run-folder an empty or a new folder")
     with running(RunFolder(folder, about)) as run, knowing(folder / FACTS) as run.facts:
@@ -235,11 +234,8 @@ def _files_of(work: Any, parts: Sequence[Any]) -> Iterator[str | None]:
         return
     base = checksum(__version__, type(work).__qualname__, json.dumps(tree, sort_keys=True), *encoder.arrays)
     for part in parts:
-        identity = part.identity() if hasattr(part, "identity") else None
-        truth = ""
-        if (
-            identity is not None and labels is not None
-        ):  # of the part's rows; of all where it is not known which these are
+        identity, truth = part.identity() if hasattr(part, "identity") else None, ""
+        if identity is not None and labels is not None:  # of the part's rows; of all where nobody knows which these are
             rows = part.span()
             some = labels if rows is None else labels.slice(rows[0] - work.first_row, rows[1] - work.first_row)
             truth = checksum_of_truth(some)
@@ -248,7 +244,5 @@ def _files_of(work: Any, parts: Sequence[Any]) -> Iterator[str | None]:
 
 def _that_serves(name: str | None, scale: int, scales: Sequence[int]) -> str | None:
     """The file of a state: one that is there and holds enough rows, which is of no larger data set; else a new one."""
-    if name is None:
-        return None
     serving = max((made for made in scales if made <= scale), default=scale)
-    return f"{name}-{serving}{_ENDING}" if serving else f"{name}{_ENDING}"
+    return None if name is None else f"{name}-{serving}{_ENDING}" if serving else f"{name}{_ENDING}"

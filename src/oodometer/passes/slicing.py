@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -66,11 +67,9 @@ def in_natural_order(keys: Collection[Key]) -> list[Key]:
     """Slices as people list them: numbers by size, texts by the alphabet and the numbers in them, empty cells last."""
 
     def number(name: Any) -> float | None:
-        try:
-            read = float(name)
-        except ValueError:
-            return None
-        return None if math.isnan(read) else read
+        with suppress(ValueError):
+            return None if math.isnan(read := float(name)) else read
+        return None
 
     numeric = all(number(name) is not None for _, name in keys if name != MISSING)
 
@@ -89,9 +88,8 @@ def in_natural_order(keys: Collection[Key]) -> list[Key]:
 def check_slices(keys: Collection[Key], by: str) -> None:
     """At most `MOST_SLICES` slices: a column of identifiers is no slice."""
     if len(keys) > MOST_SLICES:
-        raise UsageError(
-            f"the column {by!r} has more than {MOST_SLICES} distinct values; slice by one with fewer, or bin it first"
-        )
+        remedy = "slice by one with fewer, or bin it first"
+        raise UsageError(f"the column {by!r} has more than {MOST_SLICES} distinct values; {remedy}")
 
 
 CALENDAR = ("day", "week", "month", "quarter", "year")
@@ -142,11 +140,8 @@ class TimeChunks:
         """The number of the chunk at each time: days, months or years since 1970, or so many seconds from a Monday."""
         if self.unit in _STEPS:
             code, many = _STEPS[self.unit]
-            counted: Array = time.astype(f"datetime64[{code}]").astype(np.int64) // many
-            return counted
-        seconds = self.seconds or _SECONDS["w"]
-        out: Array = (time - _FIRST_MONDAY).astype(np.int64) // (seconds * 1_000_000)
-        return out
+            return np.asarray(time.astype(f"datetime64[{code}]").astype(np.int64) // many)
+        return np.asarray((time - _FIRST_MONDAY).astype(np.int64) // ((self.seconds or _SECONDS["w"]) * 1_000_000))
 
     def begins(self, number: int) -> np.datetime64:
         """Where the chunk of this number begins."""
@@ -179,9 +174,7 @@ class RowChunks:
 
     def numbers(self, batch: Predictions, first_row: int) -> Array:
         """The number of the chunk of each row; ``first_row`` is the target's own first row."""
-        start = batch.first_row - first_row
-        out: Array = np.arange(start, start + len(batch), dtype=np.int64) // self.count
-        return out
+        return np.asarray((np.arange(len(batch), dtype=np.int64) + batch.first_row - first_row) // self.count)
 
     def place(
         self, number: int, rows: int, earliest: np.datetime64 | None, unfinished: bool = False
@@ -207,10 +200,8 @@ def parse_chunks(text: str) -> Chunks:
             return RowChunks(count)
         if unit in _SECONDS and 0 < count * _SECONDS[unit] <= _LONGEST:
             return TimeChunks(seconds=count * _SECONDS[unit])
-    raise UsageError(
-        f"expected chunks such as {', '.join(CALENDAR)}, 30m, 12h, 7d, 2w or 1000rows, got {text!r} "
-        "(m is a minute; month is a month of the calendar)"
-    )
+    some = f"expected chunks such as {', '.join(CALENDAR)}, 30m, 12h, 7d, 2w or 1000rows"
+    raise UsageError(f"{some}, got {text!r} (m is a minute; month is a month of the calendar)")
 
 
 def iso(time: np.datetime64, days: bool) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import Array
 from ..audits.betting import SampledRows
 from ..audits.joining import KEY, target_key
-from ..audits.judge import Believed, judge, refutes
+from ..audits.judge import Believed, Judgement, judge, refutes
 from ..audits.labels import LabelledRows, collect, open_labels, read_labels, unlike
 from ..audits.proxy import Proxy, choose_proxy
 from ..audits.result import Audit, noticeable, strata
@@ -145,7 +145,7 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
     believed = with_labels(estimation, None, score, margin=options.margin)
     today, biased = headline.interval, None
     if sampled is not None:
-        biased = _selected(sampled, parts, score, predicted)
+        biased = _biased(sampled, parts, score, predicted)
         fitted = getattr(sources[0], "fitted", None)
         cluster = options.cluster or (None if fitted is None else fitted.options.get("cluster"))
         clustered = clustered_labels(sampled, target, cluster, level)
@@ -158,17 +158,14 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
         if clustered is not None:
             worth, audited, line = clustered
             warnings.append(line)
-            judgement = replace(judgement, estimate=audited, label_only=audited, intervals=(audited,))
-            judgement = replace(judgement, effective_labels=float(len(worth)))
+            judgement = Judgement(audited, audited, (audited,), float(len(worth)), judgement.warnings)
         believed = with_labels(estimation, counted, score, margin=options.margin)
         if biased is not None:
-            warnings.append(
-                f"the labelled rows are no random sample (tests at the level 0.1 %), so no interval is exact: {biased}"
-            )
+            why = "the labelled rows are no random sample (tests at the level 0.1 %), so no interval is exact"
+            warnings.append(f"{why}: {biased}")
             judgement = judgement.conditional("the labelled rows stand for all rows, which a test speaks against")
             believed = Believed(None, why="the labelled rows are no random sample of the target")
-        names = ("estimate", "label_only", "intervals", "effective_labels")
-        about |= {name: getattr(judgement, name) for name in names}
+        about |= {name: value for name, value in vars(judgement).items() if name != "warnings"}
         today = judgement.estimate.interval
         warnings += judgement.warnings
         labels = [part for part in parts if part.label is not None]
@@ -200,6 +197,7 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
     mean = float(score.mean())
     second = float(np.mean(score * np.square(1 - slope * score) + (1 - score) * np.square(slope * score)))
     whole = mean * (1 - mean)
+    explained = 1 - (second - (mean * (1 - slope)) ** 2) / whole if whole > 0 else 0.0
     return Audit(
         **about,
         rows=len(score),
@@ -213,7 +211,7 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
         target={"name": target.name},
         slope=slope,
         proxy=proxy.name,
-        explained=1 - (second - (mean * (1 - slope)) ** 2) / whole if whole > 0 else 0.0,
+        explained=explained,
         strata=strata(score, row, right, None if suggestion is None else suggestion.row),
         expected_widths=expected,
         not_random=biased,
@@ -221,26 +219,24 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
     )
 
 
-def _selected(sampled: SampledRows, parts: Sequence[LabelledRows], score: Array, predicted: Array | None) -> str | None:
+def _biased(sampled: SampledRows, parts: Sequence[LabelledRows], score: Array, predicted: Array | None) -> str | None:
     """Why the labelled rows can hardly be a random sample; None where nothing says so, or all rows are labelled."""
-    chosen = sampled.row[sampled.share >= 1]
-    chosen_rows = np.zeros(len(score), dtype=bool)
-    chosen_rows[chosen] = True
-    others = ~chosen_rows
-    others[sampled.row] = False
+    drawn, others = np.zeros(len(score), dtype=bool), np.ones(len(score), dtype=bool)
+    even = sampled.row[sampled.share >= 1]
+    drawn[even], others[even], others[sampled.row] = True, False, False
     if not others.any():
         return None
     cell = np.unique(score, return_inverse=True)[1]
-    classes_said = cell * 0 if predicted is None else predicted
-    labels = [part.label[np.isin(part.row, chosen)] for part in parts if part.label is not None]
+    labels = [part.label[np.isin(part.row, even)] for part in parts if part.label is not None]
     label = np.concatenate(labels) if labels and predicted is not None else np.zeros(0, dtype=np.int64)
-    counts = [
-        np.stack([np.bincount(codes[rows], minlength=int(codes.max()) + 1) for rows in (chosen_rows, others)])
-        for codes in (cell, np.maximum(classes_said, 0))
-    ]
-    classes = max(int(label.max(initial=0)) + 1, counts[1].shape[1])
-    said_of = np.pad(counts[1], ((0, 0), (0, classes - counts[1].shape[1])))
-    return unlike(counts[0], said_of, np.bincount(label[label >= 0], minlength=classes))
+    codes = cell * 0 if predicted is None else np.maximum(predicted, 0)
+    classes = max(int(label.max(initial=0)), int(codes.max())) + 1
+
+    def counts(codes: Array, least: int) -> Array:
+        return np.stack([np.bincount(codes[rows], minlength=least) for rows in (drawn, others)])
+
+    by_cell, by_class = counts(cell, int(cell.max()) + 1), counts(codes, classes)
+    return unlike(by_cell, by_class, np.bincount(label[label >= 0], minlength=classes))
 
 
 def flat(given: Any) -> list[Any]:

@@ -181,9 +181,9 @@ def _fitted(options: EstimateJob, where: str | Sequence[str] | None, execution: 
     shifts = None if options.prior is None else options.natural_shifts
     fitted = learn(sources, options, execution)
     fitted.warnings.extend(opener.notes)
-    values = {name: getattr(options, name) for name in FITTED}  # as plain ones, which a file can hold
-    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-    plain |= {name: dict(value) for name, value in values.items() if isinstance(value, Mapping)}
+    plain = {name: getattr(options, name) for name in FITTED}  # values that a file can hold
+    plain |= {name: list(value) for name, value in plain.items() if isinstance(value, tuple)}
+    plain |= {name: dict(value) for name, value in plain.items() if isinstance(value, Mapping)}
     how: dict[str, Any] = {"figures": reference_figures(fitted, options.level), "options": plain}
     how |= {"mapping": opener.mapping or None, "threshold": options.threshold, "encoding": sources[0].encoding}
     return replace(fitted, axes=opener.axes, prior=shifts, **how)
