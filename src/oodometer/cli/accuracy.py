@@ -15,15 +15,7 @@ from ..errors import UsageError
 from ..options import argument, option
 from ..results import percent
 from ..results.values import counted
-from ..verbs.options import (
-    AuditOptions,
-    BacktestOptions,
-    CompareOptions,
-    DiagnoseOptions,
-    EstimateOptions,
-    EvaluateOptions,
-    FitOptions,
-)
+from ..verbs import options
 from . import output
 from .commands import Written, command, going_on
 
@@ -39,7 +31,7 @@ def _deliver(result: Any, to: Written, details: Sequence[str] = ()) -> bool:
     return free
 
 
-@command(EstimateOptions, written=("json", "report", "out"))
+@command(options.EstimateOptions, written=("json", "report", "out"))
 def estimate(given: dict[str, Any], to: Written) -> None:
     """Estimate a model's accuracy on data without labels."""
     from ..verbs.estimate import estimate as run
@@ -60,7 +52,7 @@ def estimate(given: dict[str, Any], to: Written) -> None:
         raise typer.Exit(ALARM)
 
 
-@command(FitOptions)
+@command(options.FitOptions)
 def fit(given: dict[str, Any], to: Written) -> None:
     """Learn from a reference once, for `estimate FILE.oodo TARGET` to ask every night."""
     from ..verbs.fit import fit as run
@@ -80,7 +72,7 @@ def fit(given: dict[str, Any], to: Written) -> None:
     output.left_out({"skipped_method": len(fitted.skipped)})
 
 
-@command(DiagnoseOptions, written=("json", "out"))
+@command(options.DiagnoseOptions, written=("json", "out"))
 def diagnose(given: dict[str, Any], to: Written) -> None:
     """Say what kind of shift lies between a reference and a target."""
     from ..verbs.diagnose import diagnose as run
@@ -94,7 +86,7 @@ def diagnose(given: dict[str, Any], to: Written) -> None:
         output.show(result, seed=given["seed"])
 
 
-class _Backtest(BacktestOptions):
+class _Backtest(options.BacktestOptions):
     """The options of `backtest`, and what a shell has for None."""
 
     no_cache: bool = option(default=False, help="Keep nothing, reuse nothing.", rare=True)
@@ -135,7 +127,7 @@ class _Count:
         return f"{kept}; run the same command again and it goes on from there"
 
 
-@command(AuditOptions, written=("json", "report", "save"))
+@command(options.AuditOptions, written=("json", "report", "save"))
 def audit(given: dict[str, Any], to: Written) -> None:
     """Check a model on the target by a few labels."""
     from ..verbs.audit import audit as run
@@ -160,7 +152,7 @@ def audit(given: dict[str, Any], to: Written) -> None:
                 output.tell("Open it in a browser, label, save the CSV there, and give that with --labels")
 
 
-class _Evaluate(EvaluateOptions):
+class _Evaluate(options.EvaluateOptions):
     """The options of `evaluate`, and the files."""
 
     predictions: Sequence[Any] = argument(
@@ -178,7 +170,7 @@ def evaluate(given: dict[str, Any], to: Written) -> None:
     _deliver(result, to)
 
 
-@command(CompareOptions, written=("json", "report", "out"))
+@command(options.CompareOptions, written=("json", "report", "out"))
 def compare(given: dict[str, Any], to: Written) -> None:
     """Compare models that may abstain: which one answers best, and where the metrics disagree."""
     from ..verbs.compare import compare as run

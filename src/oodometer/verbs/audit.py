@@ -28,7 +28,7 @@ from ..store import refuse_clashes
 from ..store.where import parse_where
 from .clusters import clustered_labels
 from .estimate import EstimateJob, estimated
-from .opening import executing, opener_for, renamings, with_classes_of_all, with_features
+from .opening import executing, opener_for, with_classes_of_all, with_features
 from .options import AuditOptions
 
 __all__ = ["Audit", "audit"]
@@ -41,7 +41,7 @@ class AuditJob(AuditOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "mapping", renamings(self.mapping, self.positive))
+
         check_margin(self.margin)
         parse_where(self.where)  # refused before the work
         if self.suggest < 0:

@@ -41,7 +41,7 @@ from ..results.comparison import Comparison, ModelRecord
 from ..results.diagnosis import ColumnChange
 from ..results.evaluation import Evaluation
 from ..store import Source
-from .opening import executing, in_name_order, listed, opener_for, renamings, with_classes_of_all, with_features
+from .opening import executing, in_name_order, listed, opener_for, with_classes_of_all, with_features
 from .options import CompareOptions
 
 __all__ = ["Comparison", "compare"]
@@ -437,7 +437,7 @@ class CompareJob(CompareOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "mapping", renamings(self.mapping, self.positive))
+
         self.shares()
         check_weights("p and q", self.didma_weights)
         check_weights("u and v", self.nidma_weights)
