@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import functools
+import importlib.util
 import inspect
 import json
 import lzma
@@ -15,7 +16,7 @@ import signal
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any, get_type_hints
@@ -255,6 +256,18 @@ def chromium() -> str:
     if path is None:
         pytest.skip("needs chromium on PATH")
     return path
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Iterator[Any]:
+    """A chromium for all tests: `open` a page, `run` an expression on it."""
+    spec = importlib.util.spec_from_file_location("browser_of_tests", ROOT / "tests/reports/browser.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with module.Browser(chromium) as one:
+        yield one
 
 
 GOOD, BAD = ("good", "great", "fine", "lovely"), ("bad", "awful", "poor", "dull")

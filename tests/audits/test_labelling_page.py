@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +17,6 @@ from oodometer.predictions import Predictions
 from oodometer.store import as_source
 from oodometer.store.write import guarded, same_cell, unguarded
 from oodometer.testing import example_record
-
-_spec = importlib.util.spec_from_file_location(
-    "report_browser", Path(__file__).parent.with_name("reports") / "browser.py"
-)
-assert _spec is not None
-assert _spec.loader is not None
-_module = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_module)
 
 REFERENCE, TARGET = example_record(300, seed=1), example_record(60, seed=2, difficulty=1.5)
 SOURCE = Predictions.from_arrays(probabilities=REFERENCE.probabilities, label=REFERENCE.label)
@@ -84,12 +74,6 @@ def test_without_texts_the_columns_are_open_and_without_classes_one_judges(tmp_p
     assert [data["columns"][i] for i in data["open"]] == ["age"]
     assert [data["columns"][i] for i in data["folded"]] == ["time"]
     assert (data["answer"], data["classes"], data["words"]) == ("correct", ["true", "false"], ["right", "wrong"])
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Any]:
-    with _module.Browser(chromium) as found:
-        yield found
 
 
 def press(browser: Any, key: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import html
-import importlib.util
 import json
 import re
 import sys
@@ -288,17 +287,6 @@ def test_an_audit_of_real_calls_has_its_page() -> None:
 
 
 # ---------------------------------------------------------------------------------------------- in a browser
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Any]:
-    spec = importlib.util.spec_from_file_location("report_browser_3", Path(__file__).with_name("browser.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    with module.Browser(chromium) as one:
-        yield one
 
 
 @pytest.mark.browser

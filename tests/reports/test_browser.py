@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +10,9 @@ import pytest
 
 from oodometer.reports import write_report
 
-_spec = importlib.util.spec_from_file_location("report_browser", Path(__file__).with_name("browser.py"))
-assert _spec is not None
-assert _spec.loader is not None
-_module = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_module)
-
 pytestmark = pytest.mark.browser
 CHARTS = {"estimate": 6, "evaluate": 3, "demo": 7, "ten": 20, "history": 7}
 EVIL = "</script><script>window.hit=1</script><img src=x onerror=window.hit=1>" + "w" * 400
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Any]:
-    with _module.Browser(chromium) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import copy
 import html
-import importlib.util
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -220,17 +218,6 @@ def test_less_than_everything_is_an_ordinary_sentence(estimate: dict[str, Any], 
 
 
 # ---------------------------------------------------------------------------------------------- in a browser
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Any]:
-    spec = importlib.util.spec_from_file_location("report_browser_2", Path(__file__).with_name("browser.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    with module.Browser(chromium) as found:
-        yield found
 
 
 @pytest.mark.browser

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import sys
@@ -62,28 +61,22 @@ def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [375, 1280])
-def test_the_recipes_figures_are_drawn_and_fit(chromium: str, tmp_path: Path, width: int) -> None:
+def test_the_recipes_figures_are_drawn_and_fit(browser: Any, tmp_path: Path, width: int) -> None:
     """The committed result of a recipe: every figure of both sets, at the width of a phone and of a desk."""
     from oodometer.recipes import find_recipe
     from oodometer.recipes.selective_answering.findings import FIGURES
     from oodometer.reports.drawings import render_drawings
 
-    found = importlib.util.spec_from_file_location("figures_browser", Path(__file__).with_name("browser.py"))
-    assert found is not None
-    assert found.loader is not None
-    module: Any = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
     results = find_recipe("selective-answering").home / "results"
     result = json.loads((results / "small.json").read_text(encoding="utf-8"))
     path = tmp_path / "figures.html"
     page = render_drawings("Figures", FIGURES.drawings(result), lead="Of a recipe.")
     path.write_text(page, encoding="utf-8")
-    with module.Browser(chromium) as browser:
-        browser.open(path, width=width)
-        assert browser.run("document.querySelectorAll('.chart svg.marks').length") == 18
-        assert browser.run("document.querySelectorAll('.chart.failed').length") == 0
-        assert browser.run("document.documentElement.scrollWidth") == width
-        wide = "[...document.querySelectorAll('.chart')].filter(c => c.scrollWidth > c.clientWidth + 1).length"
-        assert browser.run(wide) == 0
-        assert browser.complaints() == []
-        assert browser.addresses() == [path.as_uri()]
+    browser.open(path, width=width)
+    assert browser.run("document.querySelectorAll('.chart svg.marks').length") == 18
+    assert browser.run("document.querySelectorAll('.chart.failed').length") == 0
+    assert browser.run("document.documentElement.scrollWidth") == width
+    wide = "[...document.querySelectorAll('.chart')].filter(c => c.scrollWidth > c.clientWidth + 1).length"
+    assert browser.run(wide) == 0
+    assert browser.complaints() == []
+    assert browser.addresses() == [path.as_uri()]

@@ -148,20 +148,12 @@ def test_the_audit_says_that_votes_stood_for_labels() -> None:
 
 
 @pytest.mark.browser
-def test_the_charts_are_drawn_and_fit(chromium: str, tmp_path: Path) -> None:
-    import importlib.util
-
-    spec = importlib.util.spec_from_file_location("browser", Path(__file__).with_name("browser.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+def test_the_charts_are_drawn_and_fit(browser: Any, tmp_path: Path) -> None:
     for name, result in (("evaluate", JUDGED), ("estimate", ESTIMATED)):
         path = tmp_path / f"{name}.html"
         path.write_text(render(result), encoding="utf-8")
-        with module.Browser(chromium) as browser:
-            for width in (500, 1280):
-                browser.open(path, width=width)
-                assert browser.run("document.querySelectorAll('.chart.failed').length") == 0
-                assert browser.run("document.documentElement.scrollWidth") == width
-                assert browser.complaints() == []
+        for width in (500, 1280):
+            browser.open(path, width=width)
+            assert browser.run("document.querySelectorAll('.chart.failed').length") == 0
+            assert browser.run("document.documentElement.scrollWidth") == width
+            assert browser.complaints() == []
