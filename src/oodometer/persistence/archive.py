@@ -89,7 +89,7 @@ class _Decoder:
             "map": lambda tree: {self.of(key): self.of(entry) for key, entry in tree["v"]},
             "scalar": lambda tree: self._array(tree)[()],
             "named": self._named,
-            "same": lambda tree: self._seen[_place(tree["v"])],
+            "same": lambda tree: self._seen[_index(tree["v"])],
             "array": lambda tree: self._noted(self._array(tree)),
             "objects": self._objects,
             "object": self._object,
@@ -115,14 +115,14 @@ class _Decoder:
         return value
 
     def _array(self, tree: dict[str, Any]) -> Array:
-        index = _place(tree["v"])
+        index = _index(tree["v"])
         self._left -= len(self._arrays[index])
         if self._left < 0:  # one array that is named a thousand times would fill the memory
             raise Damaged(f"array {index} too often")
         return read_array(self._arrays[index])
 
     def _objects(self, tree: dict[str, Any]) -> Any:
-        size = math.prod(map(_place, tree["s"]))
+        size = math.prod(map(_index, tree["s"]))
         if type(tree["v"]) is not list or len(tree["v"]) != size:
             raise Damaged(f"{size} objects, of which there are others")
         out = np.empty(size, dtype=object)
@@ -159,9 +159,9 @@ class _Decoder:
         return made
 
 
-def _place(value: Any) -> int:
+def _index(value: Any) -> int:
     if type(value) is not int or value < 0:
-        raise Damaged(f"no place: {value!r}")
+        raise Damaged(f"no index: {value!r}")
     return value
 
 
@@ -228,15 +228,19 @@ class Archive:
             raise self.damaged()
         try:
             with zipfile.ZipFile(BytesIO(content)) as archive:
-                for one in archive.infolist():
-                    start = one.header_offset
+                for member in archive.infolist():
+                    start = member.header_offset
                     head = self._content[start : start + 30]
-                    if one.compress_type != zipfile.ZIP_STORED or one.file_size != one.compress_size or len(head) < 30:
-                        raise Damaged(f"{one.filename} is packed")
+                    if (
+                        member.compress_type != zipfile.ZIP_STORED
+                        or member.file_size != member.compress_size
+                        or len(head) < 30
+                    ):
+                        raise Damaged(f"{member.filename} is packed")
                     start += 30 + int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little")
-                    if start + one.file_size > len(self._content):
-                        raise Damaged(f"{one.filename} is cut off")
-                    self._entries[one.filename] = start, start + one.file_size
+                    if start + member.file_size > len(self._content):
+                        raise Damaged(f"{member.filename} is cut off")
+                    self._entries[member.filename] = start, start + member.file_size
         except (zipfile.BadZipFile, ValueError, LookupError, NotImplementedError, EOFError, OSError) as error:
             raise self.damaged(error) from None
         header = self.section(_HEADER.removesuffix(".json"))
@@ -297,7 +301,7 @@ class Encoder:
 
     def __init__(self) -> None:
         self.arrays: list[bytes] = []
-        self._places: dict[bytes, int] = {}  # content of an array -> its place in the file
+        self._indices: dict[bytes, int] = {}  # content of an array -> its place in the file
         self._seen: dict[int, tuple[Any, int]] = {}  # holds what it has seen, so that no id is given twice
         self._way: list[str] = []
 
@@ -321,11 +325,11 @@ class Encoder:
         if kind is tuple:
             return {TAG: "tuple", "v": self._entries(value)}
         if kind in (set, frozenset):
-            return {TAG: kind.__name__, "v": self._entries(sorted(value, key=lambda one: (str(type(one)), one)))}
+            return {TAG: kind.__name__, "v": self._entries(sorted(value, key=lambda entry: (str(type(entry)), entry)))}
         if kind is dict:
             if all(type(key) is str for key in value) and TAG not in value:
-                return {key: self._under(key, one) for key, one in value.items()}
-            return {TAG: "map", "v": [[self._of(key), self._under(str(key), one)] for key, one in value.items()]}
+                return {key: self._under(key, entry) for key, entry in value.items()}
+            return {TAG: "map", "v": [[self._of(key), self._under(str(key), entry)] for key, entry in value.items()]}
         if isinstance(value, np.generic):
             return {TAG: "scalar", "v": self._array(np.asarray(value))}
         if is_named_tuple(kind):
@@ -347,7 +351,7 @@ class Encoder:
             own = tuple(n for n in value.__dict__ if not isinstance(getattr(cls, n, None), cached_property))
         out["v"] = {name: self._under(name, getattr(value, name)) for name in own}
         if isinstance(value, dict):
-            out["d"] = [[self._of(key), self._under(str(key), one)] for key, one in value.items()]
+            out["d"] = [[self._of(key), self._under(str(key), entry)] for key, entry in value.items()]
         elif isinstance(value, (list, tuple, set, str, int, float)):
             raise NotKept(f"a {cls.__qualname__}, which is a {cls.__mro__[-2].__name__} at the same time")
         return out
@@ -368,7 +372,7 @@ class Encoder:
         file = BytesIO()
         np.lib.format.write_array(file, value, version=(1, 0), allow_pickle=False)
         content = file.getvalue()
-        at = self._places.setdefault(content, len(self.arrays))
+        at = self._indices.setdefault(content, len(self.arrays))
         if at == len(self.arrays):
             self.arrays.append(content)
         return at
@@ -378,25 +382,10 @@ _PACKAGE = __name__.partition(".")[0]
 
 # Floors of values and of arithmetic: no class there opens a file, a process or a connection.
 FLOORS = (
-    "arrays",
-    "audits.proxy",
-    "calibrators",
-    "diagnoses",
-    "estimators",
-    "headline.natural_shifts",
-    "inference",
-    "metrics",
-    "passes.evaluating",
-    "passes.metrics",
-    "passes.plan",
-    "passes.slicing",
-    "predictions",
-    "registry",
-    "results",
-    "scores",
-    "store.base",
-    "store.encoding",
-)
+    "arrays", "audits.proxy", "calibrators", "diagnoses", "estimators", "headline.natural_shifts", "inference",
+    "metrics", "passes.evaluating", "passes.metrics", "passes.plan", "passes.slicing", "predictions", "registry",
+    "results", "scores", "store.base", "store.encoding",
+)  # fmt: skip
 _OWN = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*")
 _PLUGIN = "plugin"  # plugin:<kind>:<name>, found in the registry
 

@@ -61,8 +61,8 @@ class Lock:
         except OSError as error:
             if error.errno == errno.ELOOP:  # truncated, it would be another's file
                 raise UsageError(f"{self.path} is a link or a pipe, which is not followed; remove it") from None
-            said = error.strerror or error
-            raise UsageError(f"{self.folder} cannot be written: {said}; choose another folder") from None
+            reason = error.strerror or error
+            raise UsageError(f"{self.folder} cannot be written: {reason}; choose another folder") from None
         self._file.truncate(0)
         self._file.write(f"{os.getpid()}\n".encode())
         self._file.flush()
@@ -303,8 +303,8 @@ def places_said(**data: Any) -> dict[str, str]:
     def reason(path: Any) -> str:
         if not isinstance(path, (str, os.PathLike)):
             return str(getattr(path, "__name__", f"a {type(path).__name__}"))
-        place = os.fspath(path)
-        return os.path.abspath(place) if os.path.exists(place) else place  # else a name of a hub, or a URL
+        name = os.fspath(path)
+        return os.path.abspath(name) if os.path.exists(name) else name  # else a name of a hub, or a URL
 
     several = {
         name: path if isinstance(path, (list, tuple)) else [path] for name, path in data.items() if path is not None
