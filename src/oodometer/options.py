@@ -426,9 +426,9 @@ _OF_TYPES: dict[str, Check] = {
         "the name of a ranker, or a ranker", lambda value: isinstance(value, str) or _is_called(value, "score")
     ),
     "str | Sequence[str]": texts_or_one,
-    **dict.fromkeys(("str | Path", "str | os.PathLike[str]", "PathLike"), _place),
+    **dict.fromkeys(("str | Path", "str | os.PathLike[str]"), _place),
     **dict.fromkeys(("Sequence[str]", "Iterable[str]"), texts),
-    **dict.fromkeys(("Callable[[int, int], None]", "Progress", "Report"), _function),
+    **dict.fromkeys(("Callable[[int, int], None]", "Report"), _function),
 }
 
 

@@ -64,13 +64,13 @@ class InPlace:
 
     def put(self, batch: Predictions) -> Predictions:
         """The same rows as a view of the whole record, or the batch itself where it has no place there."""
-        start, stop = batch.first_row, batch.first_row + len(batch)
+        start, stop = batch.first_row, batch.first_row + batch.rows
         with self._lock:
             if self._whole is None and self._rows is not None:
                 self._whole = self._made_for(batch, self._rows)
                 self._rows = None if self._whole is None else self._rows
             whole = self._whole
-        if whole is None or start < 0 or stop > len(whole):
+        if whole is None or start < 0 or stop > whole.rows:
             return batch
         piece = whole.slice(start, stop)
         if "verdicts" in whole._cache and "verdicts" in batch._cache:
@@ -83,7 +83,7 @@ class InPlace:
         for name, own in values.items():
             np.copyto(targets[name], own)
         with self._lock:
-            self._filled += len(batch)
+            self._filled += batch.rows
             if batch.noted:
                 noted = dict(Counter(whole.noted) + Counter(batch.noted))  # first: the piece may be the whole
                 piece._cache["noted"], whole._cache["noted"] = batch.noted, noted
@@ -91,7 +91,7 @@ class InPlace:
 
     def whole(self) -> Predictions | None:
         """The whole record; None where not every row has come to its place."""
-        return self._whole if self._whole is not None and self._filled == len(self._whole) else None
+        return self._whole if self._whole is not None and self._filled == self._whole.rows else None
 
     def _made_for(self, batch: Predictions, rows: int) -> Predictions | None:
         if self._wanted is not None and not self._wanted(batch):
