@@ -28,23 +28,15 @@ NOT_ARGMAX = "does not apply: `prediction` is a decision, not the class of highe
 class Traits:
     """What kind of method it is, for those who choose among methods; all of it may be left out, as most plugins do.
 
-    Parameters
-    ----------
-    family : methods of a family differ in a detail, and have one voice where all are counted.
-    order : place in tables.
-    cost : "quick" ones are tried on a hundred simulated targets, "slow" ones run once.
-    reads : "confidence" or "models", what it looks at: an alarm about that speaks against it.
-    stable : "P(x | y)" or "P(y | x)", what it asks to be unchanged under the shift.
-    voice : place in its family where no trials are there to choose: the first speaks; 0: none does.
-    in_panel : heard where the reference is too small to say which method is best.
+    family, order : methods of a family differ in a detail and have one voice where all are counted; place in tables.
+    cost, heavy : "quick" ones are tried on a hundred simulated targets, "slow" ones run once; left out for slices.
+    reads, stable : "confidence" or "models", what it looks at; "P(x | y)" or "P(y | x)", what must be unchanged.
+    voice, in_panel, in_middle : place in its family where no trials choose (0: none); heard where the reference is too
+        small to say which method is best; one of the plain methods whose middle stands beside what trials weigh.
     favour : weight between methods that trials cannot tell apart, from natural shifts.
-    runs_as : names under which it runs by default; None: its own.
-    in_middle : one of the plain methods whose middle stands beside what trials weigh.
-    beyond_overlap : asks for no overlap of target and reference.
-    heavy : takes long enough to be left out for slices and chunks.
-    argmax_only : speaks of the class of highest probability, not of other decisions.
-    needs_labels : learns from labelled reference rows.
-    also_reads : fields that it looks at, too, where they are there.
+    runs_as, also_reads : names under which it runs by default (None: its own); fields that it looks at, too.
+    beyond_overlap, argmax_only, needs_labels : asks for no overlap of target and reference; speaks of the class of
+        highest probability alone; learns from labelled reference rows.
     """
 
     family: str = "other"

@@ -40,11 +40,9 @@ def max_prob_oracle(
 ) -> OracleBounds:
     """Bounds from two thresholds on confidence that find as much as a panel of judges does, given the truth.
 
-    upper = mean [c >= g_u], g_u such that the share ``correct_recall`` of the right answers lies at or above it: what
-    the judges' upper bound recalls of Correct. lower = mean [c > g_l], g_l such that the share ``incorrect_recall`` of
-    the wrong answers lies at or below it: what the judges' lower bound recalls of Incorrect. Of all thresholds that do
-    so, those with the tightest bounds are taken, in favour of the oracle; among ties a share counts, so that both
-    recalls are met exactly. It needs the very labels that an estimate has to do without: a yardstick, no method.
+    upper = mean [c >= g_u], g_u such that the share ``correct_recall`` of the right answers lies at or above it; lower
+    = mean [c > g_l], g_l such that the share ``incorrect_recall`` of the wrong answers lies at or below it. Of such
+    thresholds the tightest bounds are taken; among ties a share counts. It needs labels: a yardstick, no method.
 
     confidence and correct have shape (sample,), both recalls lie in [0, 1]. `InputError` for arrays that do not fit,
     `UsageError` for recalls outside, `NotApplicable` where all answers are right, or all wrong. Source: Yao and Koller
@@ -90,12 +88,9 @@ class SourceAccuracy(Estimator):
     """acc_S = (1/n_S) sum_i [h(x_i) = y_i], with an interval for the share of these target rows that is correct.
 
     The interval joins the chance of both samples (MOVER): on each side the root of the summed squared distances to the
-    Clopper-Pearson end for n_S rows and to the Wilson end of the same share for n_T rows. It so holds the accuracy of
-    the population as well, and with very many target rows it is the Clopper-Pearson interval of the reference.
-
-    Any shift breaks it, yet it often beats bad methods, so it is always printed. Needs labels on the
-    reference and nothing of the target but its rows. Raises `NotApplicable` without labelled rows. Source:
-    Clopper and Pearson (1934); Newcombe (1998) for the join.
+    Clopper-Pearson end for n_S rows and to the Wilson end of the same share for n_T rows. Any shift breaks it, yet it
+    often beats bad methods, so it is always printed. `NotApplicable` without labelled reference rows. Source: Clopper
+    and Pearson (1934); Newcombe (1998) for the join.
 
     >>> reference = Predictions.from_classes([0, 1, 1, 0], label=[0, 1, 1, 1])
     >>> SourceAccuracy().fit(reference).estimate(Predictions.from_classes([1, 0])).value

@@ -210,14 +210,11 @@ class DisagreementDiscrepancy(Estimator):
     """``dis2``: acc_S - (agr_S - agr_T), agr = how often a critic h' says what the model h says.
 
     h' is linear in `logits` (else log-probabilities, else `features`; 50 principal components of more), trained on one
-    half of both samples to agree with h on the reference and to disagree on the target (`fit_critics`: the paper's
-    loss for several trades and from random starts, the best of each path, then the discrepancy itself, smoothed). The
-    critic with the largest discrepancy on that half, or h itself (discrepancy 0), is evaluated on the other half.
-    ``details``: the discrepancy; eps = sqrt((n_S + 4 n_T) ln(1/delta) / (2 n_S n_T)) of the halves, delta = 1 -
-    level; bound = value - eps, which is also ``lower``: acc_T lies above it with probability ``level`` if the
-    assumption holds. ``upper`` is the sampling error of the value alone: acc_T may be higher. Of many classes the
-    49 most predicted are kept and the others joined: a critic of those is a critic of all. The search may miss a better
-    critic, the more so the fewer rows there are for each class. The order of rows and of classes changes nothing.
+    half of both samples to agree with h on the reference and to disagree on the target; the critic with the largest
+    discrepancy on that half, or h itself, is evaluated on the other half. ``details``: the discrepancy; eps = sqrt((n_S
+    + 4 n_T) ln(1/delta) / (2 n_S n_T)), delta = 1 - level; bound = value - eps, which is also ``lower``: acc_T lies
+    above it with probability ``level`` if the assumption holds. ``upper`` is the sampling error of the value alone. Of
+    many classes the 49 most predicted are kept and the others joined.
 
     Parameters
     ----------

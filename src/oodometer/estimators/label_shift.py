@@ -476,9 +476,8 @@ class LEAP(ContingencyEstimator):
     """``leap``: sum_y C[y, y] of the table with both margins of the target that is nearest to S-LEAP's.
 
     The margins are sum_y C[j, y] = P_T(h = j) and sum_j C[j, y] = q_y; with the equations C[j, y] = P_S(h = j | y) q_y
-    they are more than the unknowns. The paper solves as many of them as there are unknowns; what does not fit then
-    falls on the one class whose equations are left out, and averaged over the choice of that class the accuracy is
-    S-LEAP's. Here both margins hold exactly and the table is the nearest in Kullback-Leibler divergence (to S-LEAP's
+    they are more than the unknowns. The paper solves as many of them as there are unknowns, and what does not fit falls
+    on one class; here both margins hold and the table is the nearest in Kullback-Leibler divergence (to S-LEAP's
     smoothed by one pseudo-row a class): no class is special, no entry negative, and odds ratios are kept.
 
     Parameters

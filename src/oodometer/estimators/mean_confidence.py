@@ -153,11 +153,9 @@ class HistogramImportance(Estimator):
 class DifferenceOfConfidence(Estimator):
     """acc_S + mean_T s - mean_S s, s = max probability (or the record's natural confidence).
 
-    Variance: Var_S(correct - s)/n_S + max(m(1-m), Var_S(correct - s))/n_T with m = mean_T s: the accuracy of these very
-    rows differs from the estimate by their own gaps, which may vary more than confidence does. The value is cut to
-    [0, 1], with a warning.
-    `NotApplicable` without confidences. Confidence that does not move with the errors breaks it.
-    Source: Guillory et al. (2021).
+    Variance: Var_S(correct - s)/n_S + max(m(1-m), Var_S(correct - s))/n_T with m = mean_T s, wide enough for the
+    population and for these very rows. The value is cut to [0, 1], with a warning. `NotApplicable` without confidences.
+    Confidence that does not move with the errors breaks it. Source: Guillory et al. (2021).
 
     >>> reference = Predictions.from_probabilities([[0.9, 0.1], [0.7, 0.3]], label=[0, 1])
     >>> target = Predictions.from_probabilities([[0.7, 0.3], [0.5, 0.5]])
@@ -251,20 +249,17 @@ class CBPE(Estimator):
     """accuracy = mean_T P(correct | predicted class, its probability), and any metric of the expected confusion matrix.
 
     On the reference a map is learnt from counts over log-odds bins: the rate of being correct given the predicted class
-    and its probability. It is the probability itself, isotonic for all classes together, or isotonic for each class:
-    whichever has the lowest five-fold Brier score, so that calibration is used only where it helps. On the
-    target its mean is the accuracy. The expected confusion matrix has the expected correct samples of each
-    predicted class on its diagonal and spreads the expected errors over the other classes in proportion to
-    their probabilities; precision, recall, F1 and one-against-rest AUC of each class and their macro means
-    follow, all in ``details`` with intervals. With `confidence` alone there is only the accuracy.
+    and its probability. It is the probability itself, isotonic for all classes together, or for each class: whichever
+    has the lowest five-fold Brier score. The expected confusion matrix has the expected correct samples of each class
+    on its diagonal and spreads the expected errors in proportion to the other classes' probabilities; precision,
+    recall, F1 and AUC of each class and their macro means follow, in ``details``. `confidence` gives the accuracy.
 
     Parameters
     ----------
     extended : the other metrics besides accuracy (False saves most of the time).
 
-    Variance of the accuracy: sum over isotonic blocks of w^2 r(1-r)/n_S, plus v(1-v)/n_T (wide enough both for the
-    population and for these very rows). `NotApplicable` without confidences. Source: NannyML (2022); isotonic
-    maps after Zadrozny and Elkan (2002).
+    Variance of the accuracy: sum over isotonic blocks of w^2 r(1-r)/n_S, plus v(1-v)/n_T. `NotApplicable` without
+    confidences. Source: NannyML (2022); isotonic maps after Zadrozny and Elkan (2002).
 
     >>> p = [[0.9, 0.1]] * 300 + [[0.2, 0.8]] * 100
     >>> reference = Predictions.from_probabilities(p, label=[0] * 240 + [1] * 60 + [1] * 100)
@@ -371,11 +366,9 @@ _POINTS = 100
 class RiskCoverage(Method[Sums, Curve]):
     """Estimated accuracy among the target's rows of highest confidence, at each coverage, with a band.
 
-    accuracy(c) = mean of r(s) over the share c of the target with the highest s, where r(s) is the rate of
-    being correct at confidence s on the reference (isotonic over log-odds bins, or s itself where
-    cross-validation prefers it). The band redraws the reference's rates and the target's counts 200 times. It
-    rests on the same assumption as CBPE: the rate of being correct at a given confidence carries over. Ties
-    in a bin are spread evenly.
+    accuracy(c) = mean of r(s) over the share c of the target with the highest s, where r(s) is the rate of being
+    correct at confidence s on the reference (isotonic over log-odds bins, or s itself). The band redraws the
+    reference's rates and the target's counts 200 times. Ties in a bin are spread evenly.
 
     Parameters
     ----------
@@ -388,10 +381,8 @@ class RiskCoverage(Method[Sums, Curve]):
 
     >>> reference = Predictions.from_confidence([0.9] * 50 + [0.6] * 50, correct=[1] * 50 + [0, 1] * 25)
     >>> curve = RiskCoverage(target_accuracies=(0.9,)).fit(reference).estimate(reference)
-    >>> [round(float(curve.y[i]), 2) for i in (0, 49, 99)]
-    [1.0, 1.0, 0.75]
-    >>> curve.extra["answers"][0]["coverage"] > 0.5
-    True
+    >>> [round(float(curve.y[i]), 2) for i in (0, 49, 99)], curve.extra["answers"][0]["coverage"] > 0.5
+    ([1.0, 1.0, 0.75], True)
     """
 
     name = "risk_coverage"

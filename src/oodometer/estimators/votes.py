@@ -33,18 +33,15 @@ class CorrectedVotes(Estimator):
 
     P(v | right) and P(v | wrong) are learnt from the labelled reference: of one judge they are its sensitivity s and
     its rate of false alarms f, and a = (share accepted - f) / (s - f) is Rogan and Gladen's estimate. Up to four
-    judges are read jointly (2^n patterns of votes) where 10 right and 10 wrong reference rows a pattern are there, else
-    by the number that say Correct. The interval holds every a that the likelihood of reference and target together does
-    not refute (its profile lies within t^2 / 2 of the highest, t Student's quantile for as many rows as the rarer kind
-    has), so it knows of the chance in the judges' error rates, too, and lies in [0, 1]; the value is the median of the
-    profile, taken as a density, with the target's shares as of ten rows for each of the reference.
+    judges are read jointly where 10 right and 10 wrong reference rows a pattern are there, else by the number that say
+    Correct. The interval holds every a whose profile likelihood lies within t^2 / 2 of the highest, t Student's
+    quantile for as many rows as the rarer kind has; the value is the median of the profile, taken as a density.
 
-    What must carry over is the judges' error rates, on right and on wrong outputs apart; the accuracy may change.
-    Where the votes on the target fit no mixture (p < 0.01) they did not, and where the judges tell right from wrong no
-    better than chance on the reference (p > 0.05) nothing follows from them: the interval is then all of [0, 1], and a
-    warning says why. Discriminators that were trained on one distribution err otherwise outside of it, which one judge
-    alone cannot show. Needs `votes` of the same judges in both, and labelled reference rows of either kind;
-    `NotApplicable` without. Source: Rogan and Gladen (1978); Gart and Buck (1966).
+    What must carry over is the judges' error rates, on right and on wrong outputs apart; the accuracy may change. Where
+    the votes on the target fit no mixture (p < 0.01) they did not, and where the judges tell right from wrong no better
+    than chance (p > 0.05) nothing follows: the interval is then all of [0, 1], and a warning says why. Needs `votes` of
+    the same judges in both, and labelled reference rows of either kind; `NotApplicable` without. Source: Rogan and
+    Gladen (1978); Gart and Buck (1966).
 
     >>> right = np.repeat([True, False], 500)
     >>> seen = np.concatenate([np.arange(500) < 450, np.arange(500) < 235])  # s = 0.90, f = 0.47
@@ -181,16 +178,13 @@ class VotingBounds(Estimator):
 
     Parameters
     ----------
-    agree : k; by default all n judges, so that one Incorrect suffices below and one Correct above (the paper's two
-        votes). `UsageError` for a k that is no majority of the judges; ``votes:<k>`` by name.
+    agree : k; by default all n judges (the paper's two votes); ``votes:<k>`` by name. `UsageError` for no majority.
 
-    The printed interval runs from Wilson's lower end of the one share to the upper end of the other, so that sampling
-    error is on top of the votes' own width; the bare shares are in ``details``, with the ``ladder`` (share that at
-    least j judges accept, exact intervals), the bounds for every k, and the share that each judge accepts (``single``
-    the first). Empirical: judges that fail alike put the truth outside. Nothing is learnt from the reference; where it
-    holds votes and truths, ``details["reference"]`` says whether its own accuracy lies between its own bounds, and a
-    warning where it does not, by more than chance. Needs `votes`; `NotApplicable` without. Source: Yao and Koller
-    (2024).
+    The interval runs from Wilson's lower end of the one share to the upper end of the other; in ``details`` the bare
+    shares, the ``ladder`` (share that at least j judges accept, exact), the bounds for every k and each judge's share.
+    Empirical: judges that fail alike put the truth outside. Nothing is learnt from the reference; where it holds votes
+    and truths, ``details["reference"]`` says whether its accuracy lies between its bounds, and a warning where it does
+    not, by more than chance. Needs `votes`; `NotApplicable` without. Source: Yao and Koller (2024).
 
     >>> p = Predictions.from_arrays(votes=[[1, 1, 0, 0], [1, 0, 0, 0]])
     >>> e = VotingBounds().fit(p).estimate(p)

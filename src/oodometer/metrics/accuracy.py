@@ -95,12 +95,10 @@ class Places:
 @final
 @register("metric")
 class RecallAtK(_AtK[Places]):
-    """R@k, with the interval of Clopper and Pearson (1934); ``recall_at_k:5`` asks for k = 5.
+    """R@k, with the interval of Clopper and Pearson (1934); ``recall_at_k:5`` asks for k = 5, not 1.
 
-    ``by_k`` has it for other k, ``mean_reciprocal_rank`` the mean of 1 / place. By default k is 1; of R@k/n, n is the
-    number of candidates, ``most_candidates``. Only of records with `candidate_scores`.
-
-    Source: Lowe et al. (2015).
+    ``by_k`` has it for other k, ``mean_reciprocal_rank`` the mean of 1 / place; of R@k/n, n is ``most_candidates``.
+    Only of records with `candidate_scores`. Source: Lowe et al. (2015).
 
     >>> p = Predictions.from_candidates([[0.1, 0.9, 0.5], [2.0, 1.0, 3.0]], label=[2, 2])
     >>> found = RecallAtK(k=2).compute(p)
@@ -137,9 +135,7 @@ class RecallAtK(_AtK[Places]):
 
 
 def accuracy(correct: Any) -> float:
-    """Share of samples that are correct, a fraction; ``correct`` of shape (sample,).
-
-    Raises `InputError` for no sample, or for verdicts that are not true or false.
+    """Share of samples that are correct, a fraction, of ``correct`` (sample,); `InputError` for none or odd ones.
 
     >>> accuracy([True, True, False, True])
     0.75
@@ -154,9 +150,7 @@ def accuracy(correct: Any) -> float:
 @final
 @register("metric")
 class Accuracy(Metric[Sums, Measure]):
-    """Accuracy, hits / n, with the interval of Clopper and Pearson (1934), which holds for every n.
-
-    Source: Clopper and Pearson (1934).
+    """Accuracy, hits / n, with the exact interval. Source: Clopper and Pearson (1934).
 
     >>> Accuracy().compute(Predictions.from_classes([0, 1, 1, 1], label=[0, 1, 1, 0])).value
     0.75

@@ -56,16 +56,11 @@ def measure(value: float, ends: tuple[float, float], level: float, kind: Kind, *
 class Metric(Method[S, R]):
     """What is known of predictions whose truth is known: one number (``R`` an `Interval`), curve or table.
 
-    Class attributes
-    ----------------
-    name : registered name.
-    needs : alternatives, each a tuple of fields that must all be present, for example
-        ``(("correct",), ("label", "prediction"))``; `logits` give `probabilities`; ``"class"`` among them is no field
-        but says that labels must be classes, not positions among candidates.
+    name, citation : registered name, BibTeX key in ``citations.bib``.
+    needs : alternatives, each a tuple of fields that must all be present, such as ``(("correct",), ("label",
+        "prediction"))``; `logits` give `probabilities`; ``"class"`` says that labels must be classes.
+    gives, bounds : "number", "curve" or "table", what `finish` returns; lowest and highest possible value of a number.
     bigger_is_better : orientation; None where more is neither good nor bad.
-    citation : BibTeX key in ``citations.bib``.
-    gives : "number", "curve" or "table": what `finish` returns.
-    bounds : lowest and highest possible value of a number.
     quiet : whether it is left out without a word where its fields are absent and nobody asked for it by name.
     state : name of the kind of state where several metrics share one.
 
@@ -86,9 +81,7 @@ class Metric(Method[S, R]):
         return self.state or self.name
 
     def finish(self, state: S, level: float = 0.95, seed: int = 0) -> R:
-        """The number with its interval at ``level`` (or the curve, or the table) from a state. Raises `NotApplicable`
-        for a state without rows; a subclass defines ``_finish``, which is then not called.
-        """
+        """The number with its interval (or curve, or table), by ``_finish``; `NotApplicable` of no rows."""
         if not getattr(state, "rows", 1):
             raise NotApplicable("needs at least one labelled row")
         return self._finish(state, level, seed)
@@ -97,9 +90,7 @@ class Metric(Method[S, R]):
         raise NotImplementedError(f"{self.name} defines neither `finish` nor `_finish`")
 
     def compute(self, record: Predictions, level: float = 0.95, seed: int = 0) -> R:
-        """`summarize`, `merge` and `finish` over a record in memory; rows of unknown truth are left out. Raises
-        `NotApplicable` where fields are missing or no row is labelled.
-        """
+        """`summarize`, `merge` and `finish` over a record in memory; `NotApplicable` of no fields or labelled rows."""
         check_level(level)
         why = self.why_not(record)
         if why is not None:
@@ -128,10 +119,8 @@ class Metric(Method[S, R]):
 def confidence_and_verdict(batch: Predictions) -> tuple[Array, Array]:
     """Confidence in the prediction and its correctness, for the rows of known truth; both of shape (sample,).
 
-    The confidence is the probability of the predicted class where there are probabilities, else `confidence`, else the
-    probability of the whole sequence (exp of the sum of `token_logprobs`), as `natural_confidence` has it,
-    cut to [0, 1] (a float32 softmax may pass 1 by a rounding) and kept in its dtype, since ranks near 1 live
-    in the last bits.
+    The probability of the predicted class where there are probabilities, else `confidence`, else that of the whole
+    sequence, as `natural_confidence` has it, cut to [0, 1] in its dtype, since ranks near 1 live in the last bits.
 
     >>> p = Predictions.from_probabilities([[0.9, 0.1], [0.4, 0.6]], label=[0, 0])
     >>> confidence_and_verdict(p)

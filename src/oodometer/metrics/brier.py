@@ -218,12 +218,10 @@ class Brier(Metric[BrierState, Measure]):
     """Brier score: (p - y)^2 of one of two classes; the sum of squares over more classes, or over the candidates of
     each sample (softmax of their scores); (confidence - correct)^2 where only those two are known.
 
-    As in scikit-learn (``brier_score_loss``); of two classes ``sum_over_classes`` is twice the value.
-
-    The extra ``decomposition`` is Murphy's, class by class over 15 bins of equal width, with the two terms
-    for what varies inside a bin (Stephenson, Coelho and Jolliffe 2008), so that it adds up exactly:
-    reliability - resolution + uncertainty + within_bin_variance - within_bin_covariance. ``form`` says which
-    score it is. The interval is the large-sample one of a mean.
+    As in scikit-learn (``brier_score_loss``); of two classes ``sum_over_classes`` is twice the value. The extra
+    ``decomposition`` is Murphy's over 15 bins of equal width, with what varies inside a bin (Stephenson, Coelho and
+    Jolliffe 2008): reliability - resolution + uncertainty + within_bin_variance - within_bin_covariance. ``form`` says
+    which score it is. The interval is the large-sample one of a mean.
 
     >>> b = Brier().compute(Predictions.from_probabilities([[0.8, 0.2], [0.4, 0.6]], label=[0, 0]))
     >>> round(b.value, 3), round(b.extras["decomposition"]["uncertainty"], 3), b.extras["form"]

@@ -268,9 +268,7 @@ class ClassMean(ConfusionMetric[Measure]):
 
 
 def place_of_class(classes: ClassNames, positive: int | str | None) -> int:
-    """Position of the positive class, found by its name; by default the second.
-
-    Raises `InputError` for a class that there is not.
+    """Position of the positive class, found by its name, by default the second; `InputError` where there is none such.
 
     >>> place_of_class(("no", "yes"), None), place_of_class((0, 1), "0")
     (1, 0)
@@ -337,8 +335,8 @@ class PositiveClassMetric(AboutClass, ConfusionMetric[Measure]):
 class MacroPrecision(ClassMean):
     """Mean precision over the classes that occur as truth or prediction; a class never predicted counts as 0.
 
-    The interval spans the linearised one and that of the classes' Jeffreys posteriors; as for the other macro
-    averages. A class that was never predicted so adds all the doubt there is. Source: Sokolova and Lapalme (2009).
+    The interval spans the linearised one and that of the classes' Jeffreys posteriors, as for the other macro averages.
+    Source: Sokolova and Lapalme (2009).
 
     >>> MacroPrecision().compute(Predictions.from_classes([0, 1, 1], label=[0, 0, 1])).value  # (1 + 1/2) / 2
     0.75
@@ -351,9 +349,7 @@ class MacroPrecision(ClassMean):
 @final
 @register("metric")
 class MacroRecall(ClassMean):
-    """Mean recall over the classes that occur as truth, also called balanced accuracy.
-
-    Source: Sokolova and Lapalme (2009).
+    """Mean recall over the classes that occur as truth (balanced accuracy). Source: Sokolova and Lapalme (2009).
 
     >>> MacroRecall().compute(Predictions.from_classes([0, 1, 1], label=[0, 0, 1])).value  # (1/2 + 1) / 2
     0.75
@@ -367,9 +363,7 @@ class MacroRecall(ClassMean):
 @final
 @register("metric")
 class MacroF1(ClassMean):
-    """Mean F1 over the classes that occur as truth or prediction.
-
-    Source: Sokolova and Lapalme (2009).
+    """Mean F1 over the classes that occur as truth or prediction. Source: Sokolova and Lapalme (2009).
 
     >>> round(MacroF1().compute(Predictions.from_classes([0, 1, 1], label=[0, 0, 1])).value, 4)  # (2/3 + 2/3) / 2
     0.6667

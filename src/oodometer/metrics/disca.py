@@ -133,13 +133,11 @@ def disca(
 
     The most confident samples are answered first. a is the confidence at which the accuracy of the answered first
     drops below 1, b that at which it first drops below ``tolerance`` (1.00 to 0.50); each is the lowest confidence
-    of all where that never happens, so a model that is never wrong has a = b = its lowest confidence. The sum runs
-    over the n places, in order of coverage, where accuracy rises from d1 to d2 between neighbouring points of the
-    grid whose confidences are c1 >= c2; for n = 0 it is 0. ``weights`` are x, y, z and sum to 1.
-
-    ``grid``: "coverage", ``steps`` (100) equal steps of coverage; "samples", every distinct confidence;
-    "thresholds", equal steps of confidence from 1 down to 0. The paper does not state its grid, and the score
-    depends on it. Ties count in expectation over their order.
+    where that never happens. The sum runs over the n places, in order of coverage, where accuracy rises from d1 to d2
+    between neighbouring points of the grid whose confidences are c1 >= c2. ``weights`` are x, y, z and sum to 1.
+    ``grid``: "coverage", ``steps`` (100) equal steps of coverage; "samples", every distinct confidence; "thresholds",
+    equal steps of confidence from 1 down to 0; the paper does not state its grid, and the score depends on it. Ties
+    count in expectation over their order.
 
     ``confidence`` of shape (sample,), in (0, 1]; ``correct``, booleans or 0/1, of the same shape. Raises
     `InputError` for values that are no confidences, `UsageError` for options out of range, `NotApplicable` where a
@@ -252,12 +250,9 @@ _WORK = 4_000_000  # cells times replicates where every sample is a point of the
 class DiscaScore(RankMetric[Measure]):
     """DiSCA (see `disca`) with its parts as extras, at tolerances 1.00, 0.95, ..., 0.50 and on the other grids.
 
-    The interval comes from a seeded bootstrap and is empirical: the score jumps where a single error moves a or b,
-    so no theorem stands behind it. It speaks of samples of the same size, since a first error is met sooner in a
-    larger sample. Larger is better, but only among models on one scale of confidence: 1 / a and 1 / b grow as
-    confidences shrink, so that a bad model which is never sure may beat a good one which always is.
-
-    Source: Mishra, Arunkumar and Baral (2022).
+    The interval comes from a seeded bootstrap and is empirical, of samples of the same size, since a first error is met
+    sooner in a larger sample. Larger is better, but only among models on one scale of confidence: 1 / a and 1 / b grow
+    as confidences shrink. Source: Mishra, Arunkumar and Baral (2022).
 
     >>> from oodometer import Predictions
     >>> r = Predictions.from_confidence([0.9, 0.8, 0.7, 0.6], correct=[1, 0, 1, 0])

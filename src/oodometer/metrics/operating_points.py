@@ -99,20 +99,18 @@ def operating_point(confidence: Any, correct: Any, accuracy: float = 0.95, level
     """The largest coverage at which the selective accuracy is, at the ``level``, proved to be at least ``accuracy``.
 
     Learn then Test by fixed sequences. n / 25 rows (5 to 100), drawn at random with a fixed seed, give their
-    confidences and the middles between them as thresholds, and one more answers all; the other rows test them. From
-    strict to lenient, with m answered and h of them correct, "the accuracy is below the required one" is rejected where
+    confidences and the middles between them as thresholds; the other rows test them. From strict to lenient, with m
+    answered and h of them correct, "the accuracy is below the required one" is rejected where
 
         P(X >= h) <= the part of 1 - level that rests here, X ~ Binomial(m, accuracy).
 
-    That level starts in equal parts at five thresholds, and a part goes on to the next threshold where it rejects.
-    All rejections hold together with probability ``level``, so the most lenient of them, which is the answer, is valid
-    although it was looked for. Nothing is assumed of how accuracy and confidence belong together.
+    That level starts in equal parts at five thresholds, and a part goes on to the next threshold where it rejects. All
+    rejections hold together with probability ``level``, so the answer is valid although it was looked for.
 
     Returns ``accuracy`` (required), ``coverage`` (an interval), ``threshold`` (answer what is at least as confident),
-    ``selective_accuracy`` (observed; its lower end is what is proved, the required accuracy, its upper end is 1),
-    ``answered``, ``tests`` (thresholds tested), ``set_aside`` (rows that gave them); ``coverage`` and what follows are
-    None, and ``why`` is given, where nothing is proved. ``observed`` is the largest coverage that reached the accuracy
-    here, without proof. The kind is exact, for data drawn like these.
+    ``selective_accuracy`` (observed; its lower end is what is proved), ``answered``, ``tests``, ``set_aside`` (rows
+    that gave thresholds); ``coverage`` and what follows are None, and ``why`` is given, where nothing is proved;
+    ``observed`` is the largest coverage that reached the accuracy here, without proof. The kind is exact.
 
     Arguments and errors as in `area_under_accuracy_coverage`; `UsageError` for an accuracy outside (0, 1). Source:
     Angelopoulos et al. (2025); Bauer (1991).
@@ -189,9 +187,8 @@ def _points(
 class OperatingPoints(RankMetric[list[dict[str, Any]]]):
     """A table, one row for each ``required`` accuracy (0.9, 0.95, 0.99), with the columns of `operating_point`.
 
-    All rows hold together at the level, which the accuracies share: each starts with an equal part, an accuracy that
-    is proved for all rows gives its part on to the next higher one, and a threshold proved for a higher accuracy is
-    proved for a lower one.
+    All rows hold together at the level, which the accuracies share in equal parts; an accuracy that is proved for all
+    rows gives its part on to the next higher one.
 
     >>> from oodometer import Predictions
     >>> r = Predictions.from_confidence([0.9] * 50, correct=[1] * 50)

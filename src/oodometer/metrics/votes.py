@@ -302,18 +302,15 @@ class Votes(Metric[VoteCounts, dict[str, Any]]):
     """A table of tables about the column `votes`, against the truth; Correct is what a judge says of an output.
 
     judges, rows, accuracy : their number, the labelled rows, the exact share that is right.
-    rules : recall and precision of Correct and Incorrect (`discrimination`: correct_recall = TC/(TC + FI), ...) and the
-        share ``accepted`` under four rules: any-incorrect (all must accept: the lower bound), any-correct (the upper
-        one), majority, single (the first judge).
-    ladder : the same for "at least j judges accept", j = 1 ... n; by_judge : the same for each judge alone.
-    bounds : k-of-n voting for every k (`bounds_by_agreement`): lower, upper, mean, width, whether the truth is inside.
-    by_number : the bounds to expect of fewer judges (`bounds_by_judges`).
-    subsets : truth, bounds and reliability in smaller draws of the rows (`vote_subsets`).
+    rules : recall and precision of Correct and Incorrect and the share ``accepted`` under four rules: any-incorrect
+        (all must accept: the lower bound), any-correct (the upper one), majority, single (the first judge).
+    ladder, by_judge : the same for "at least j judges accept", j = 1 ... n, and for each judge alone.
+    bounds, by_number : k-of-n voting for every k beside the truth; the bounds to expect of fewer judges.
+    subsets : truth, bounds and reliability in smaller draws of the rows.
 
     Parameters
     ----------
-    sizes : numbers of rows to draw; by default 20, 50, 100, ... and all of them.
-    draws : draws of each size; they are counts of cells and cost next to nothing.
+    sizes, draws : numbers of rows to draw, by default 20, 50, 100, ... and all of them; draws of each size.
     agree : how many judges must agree on the bounds of the subsets; None for all.
 
     Left out without a word where there are no votes and nobody asked. Source: Yao and Koller (2024), section 4.3.
