@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, final, get_args
 
 from .errors import NotApplicable, OodometerError, UsageError, WorkError
 
@@ -37,7 +37,7 @@ _broken: dict[str, dict[str, str]] = {kind: {} for kind in METHOD_KINDS}
 
 
 def register(kind: MethodKind) -> Callable[[C], C]:
-    """Class decorator: put a class with a ``name`` attribute into the table.
+    """Class decorator: put a class with a ``name`` attribute into the table; from then on it is final.
 
     Raises `UsageError` when another class holds the name already, and for a name with a colon, which is where an
     argument begins.
@@ -58,7 +58,7 @@ def register(kind: MethodKind) -> Callable[[C], C]:
         if present is not None and present.__qualname__ != cls.__qualname__:
             raise UsageError(f"two classes want the {kind} name {name!r}: {present!r} and {cls!r}; rename one")
         _table[kind][name] = cls
-        return cls
+        return final(cls)
 
     return add
 

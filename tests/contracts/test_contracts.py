@@ -41,6 +41,13 @@ def test_metric(name: str) -> None:
     testing.check_metric(ASKED.get(name) or registry.find("metric", name))
 
 
+@pytest.mark.parametrize("kind", ["score", "estimator", "metric", "calibrator", "ranker", "simulation"])
+def test_what_is_registered_is_final(kind: Any) -> None:
+    for cls in map(partial(registry.find, kind), registry.names(kind)):
+        assert cls.__final__
+        assert not any(registry.holds(kind, base) for base in cls.__mro__[1:]), cls.name
+
+
 def broken(kind: Any, name: str, **changes: Any) -> Any:
     """A registered class with something spoilt."""
     cls = registry.find(kind, name)

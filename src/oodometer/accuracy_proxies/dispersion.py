@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import final
-
 import numpy as np
 
 from ..arrays import Array, present
@@ -14,7 +12,6 @@ from ..scores import energy
 from .base import Ranker, State
 
 
-@final
 @register("ranker")
 class MetaDistributionEnergy(Ranker):
     """log mean_i exp(E_i) - mean_i E_i, E_i = -T logsumexp(z_i/T), at least 0, 0 where all energies are equal.
@@ -24,8 +21,6 @@ class MetaDistributionEnergy(Ranker):
     logits, so that it orders data sets of one model, not models. `NotApplicable` without `logits`, or when
     they are log-probabilities, whose energy is constant. Source: Peng et al. (2024).
 
-    Parameters
-    ----------
     temperature : T.
 
     >>> round(MetaDistributionEnergy().score(Predictions.from_logits([[9.0, 0.0], [1.0, 0.0]])), 3)
@@ -79,7 +74,6 @@ def dispersion(counts: Array, sums: Array) -> float:
     return float(np.log(max(between, np.finfo(np.float64).tiny)))
 
 
-@final
 @register("ranker")
 class Dispersion(Ranker):
     """log of the between-class scatter of `features`, classes as predicted: log(sum_j (n_j/N) |mu_j - mu|^2 / (K - 1)).

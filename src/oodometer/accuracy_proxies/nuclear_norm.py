@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Literal, Self, final
+from typing import Literal, Self
 
 import numpy as np
 
@@ -31,7 +31,6 @@ def taylor_softmax(logits: Array) -> Array:
     return np.asarray(v / v.sum(axis=1, keepdims=True))
 
 
-@final
 @register("ranker")
 class MaNo(Ranker):
     """(sum_ik s_ik^4 / (N K))^(1/4) of normalised logits s, in [0, 1]: the sum is over all rows, never batch by batch.
@@ -43,8 +42,6 @@ class MaNo(Ranker):
     not indifferent to a constant added to the logits. `NotApplicable` without `logits` or `probabilities`; with
     probabilities alone they are taken as they are. Source: Xie et al. (2024).
 
-    Parameters
-    ----------
     normalization : "auto" (the criterion), "softmax" or "taylor" (needs logits).
 
     >>> record = Predictions.from_logits([[0.0, 2.0], [2.0, 0.0]])
@@ -140,7 +137,6 @@ class GramRanker(Ranker):
 
 def nuclear_norm(gram: Array, rows: int) -> float:
     """||P||_* / sqrt(min(N, K) N) in [0, 1], from P^T P of shape (class, class): singular values are square roots.
-
     Source: Deng et al. (2023).
 
     >>> nuclear_norm(np.array([[2.0, 0.0], [0.0, 2.0]]), 4)
@@ -152,7 +148,6 @@ def nuclear_norm(gram: Array, rows: int) -> float:
     return float(np.sqrt(np.maximum(squares, 0.0)).sum() / np.sqrt(rank * rows))
 
 
-@final
 @register("ranker")
 class NuclearNorm(GramRanker):
     """||P||_* / sqrt(min(N, K) N): 1 where every row is certain and all classes are predicted equally often.
@@ -174,9 +169,8 @@ class NuclearNorm(GramRanker):
 
 
 def softmax_correlation(gram: Array, prior: Array) -> float:
-    """cos(C, R), C = P^T P / N, R = diag(prior): sum_k C_kk R_kk / (||C|| ||R||), in [0, 1]; N cancels.
-
-    Source: Tu et al. (2024).
+    """cos(C, R), C = P^T P / N, R = diag(prior): sum_k C_kk R_kk / (||C|| ||R||), in [0, 1]; N cancels. Source: Tu et
+    al. (2024).
 
     >>> softmax_correlation(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([0.5, 0.5])).__round__(4)
     0.7071
@@ -185,7 +179,6 @@ def softmax_correlation(gram: Array, prior: Array) -> float:
     return float(np.diagonal(gram) @ prior) / norm
 
 
-@final
 @register("ranker")
 class SoftmaxCorrelation(GramRanker):
     """cos(P^T P / N, diag(prior)): 1 where every row is certain and the predicted classes come as often as expected.

@@ -66,8 +66,6 @@ def deal_into_folds(counts: Array, *seed: int) -> Array:
 class BinnedMap:
     """A map (class, bin) -> rate, with what is needed for its sampling error.
 
-    Parameters
-    ----------
     rate : shape (class, bin).
     block : shape (class, bin), number of the isotonic block that a cell belongs to.
     block_rows : shape (block,), reference rows in each block.

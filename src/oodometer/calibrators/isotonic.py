@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import final
-
 import numpy as np
 
 from ..arrays import Array, present
@@ -13,13 +11,10 @@ from .base import Calibrator
 from .binned_map import bin_numbers, bins_for, count_bins, fit_map
 
 
-@final
 @register("calibrator")
 class Histogram(Calibrator):
     """p_k -> rate of class k among reference rows whose p_k is in the same bin, then rows sum to 1 again.
 
-    Parameters
-    ----------
     bins : number of equal-mass bins a class (fewer where quantiles coincide).
 
     `NotApplicable` without probabilities and labels. Source: Zadrozny and Elkan (2001).
@@ -83,7 +78,6 @@ def class_counts(probabilities: Array, label: Array) -> tuple[Array, Array]:
     return rows, hits
 
 
-@final
 @register("calibrator")
 class Isotonic(Calibrator):
     """p_k -> g_k(p_k) / sum_j g_j(p_j), g_k isotonic in p_k, fitted by pool-adjacent-violators on 960 log-odds bins.

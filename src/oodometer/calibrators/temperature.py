@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import final
 
 import numpy as np
 
@@ -60,7 +59,6 @@ def fit_temperature(logits: Array, label: Array) -> float:
     return 1 / scale
 
 
-@final
 @register("calibrator")
 class Temperature(Calibrator):
     """p_k = exp(z_k / t) / sum_j exp(z_j / t); z = logits, or log-probabilities where there are none.

@@ -181,12 +181,11 @@ _LEAST_SHARE = 0.08  # of the reference's rows that the re-weighted reference is
 class Diagnostician(Method[Sums, Diagnosis]):
     """Which kind of shift explains the target? ``fit(reference).diagnose(target)``.
 
-    The tests are: are cells of (predicted class, confidence) filled as on the reference; did mean confidence, did
-    the agreement of members move; does some class prior explain the cells; can a classifier tell the rows apart, and
-    what is a re-weighted reference worth; does confidence see what others see; are columns odd. p-values of the tests
-    of change are adjusted after Holm. State: counts, sums and a bounded sample of rows, so it merges.
-
-    Source: the kinds after Moreno-Torres et al. (2012).
+    The tests are: are cells of (predicted class, confidence) filled as on the reference; did mean confidence, did the
+    agreement of members move; does some class prior explain the cells; can a classifier tell the rows apart, and what
+    is a re-weighted reference worth; does confidence see what others see; are columns odd. p-values of the tests of
+    change are adjusted after Holm. State: counts, sums and a bounded sample of rows, so it merges. Source: the kinds
+    after Moreno-Torres et al. (2012).
 
     >>> from oodometer.testing import example_record
     >>> Diagnostician().fit(example_record()).diagnose(example_record(seed=3)).kind

@@ -83,8 +83,6 @@ class Estimator(Method[Sums, Estimate]):
     holds only what it learnt from the reference, and a state holds only what it saw of the target
     (`oodometer.inference.method.Method`).
 
-    Parameters
-    ----------
     level : nominal coverage of the interval, such as 0.95.
     seed : seed of whatever is random in the interval.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from typing import Any, Self
 
 import numpy as np
 
@@ -82,7 +82,6 @@ def _reaching(scores: Any, recall: float) -> ScoreThreshold:
     return find_threshold(np.sort(scores), round(count) if abs(count - round(count)) < 1e-9 * len(scores) else count)
 
 
-@final
 @register("estimator")
 class SourceAccuracy(Estimator):
     """acc_S = (1/n_S) sum_i [h(x_i) = y_i], with an interval for the share of these target rows that is correct.
@@ -134,13 +133,10 @@ class SourceAccuracy(Estimator):
         return self._estimate(state, value, lower, upper, details={"reference_rows": self._rows})
 
 
-@final
 @register("estimator")
 class MaxProb(Estimator):
     """mean_T [s > gamma], s = max probability (or `confidence`, or the sequence probability).
 
-    Parameters
-    ----------
     gamma : the level; 0.5, as nothing is known of the target. ``max-prob:<gamma>`` by name.
 
     The interval is Wilson's of that share. A baseline to compare with, run only where it is asked for: a fixed level is

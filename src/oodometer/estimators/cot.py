@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -193,7 +193,6 @@ class TransportEstimator(PriorEstimator):
         return fit, probabilities, plan, {"details": details, "warnings": tuple(notes)}
 
 
-@final
 @register("estimator")
 class COT(TransportEstimator):
     """accuracy = 1 - W_1({p_i}, q on one-hots); to carry p_i to class y costs 0.5 ||p_i - e_y||_1 = 1 - p_iy.
@@ -203,8 +202,6 @@ class COT(TransportEstimator):
     rows are kept (fewer with many classes), a seeded sample. The probabilities should be calibrated by temperature
     first.
 
-    Parameters
-    ----------
     prior : ``"mle"`` (default), ``"sld"``, ``"bbse"``, or ``"source"`` (published; only without label shift).
 
     Variance from the potentials f of the dual, which are derivatives: (sd_T(cost - f)/sqrt(n_T) + sd(f . q*))^2 with
@@ -238,7 +235,6 @@ class COT(TransportEstimator):
         return self._from_variance(state, 1 - plan.cost, variance, min(used, self._label_counts.total), **more)
 
 
-@final
 @register("estimator")
 class COTT(TransportEstimator):
     """accuracy = share of the target whose own transport cost is low: mean_T[1 - cost >= t].
@@ -247,8 +243,6 @@ class COTT(TransportEstimator):
     on the reference, carried to its own class shares, so that mean_S[score >= t] = acc_S (ties and references without
     errors as in `threshold`).
 
-    Parameters
-    ----------
     prior : as in `COT`.
 
     Interval: that of `threshold`, joined with the spread over redrawn priors. `NotApplicable` without probabilities or

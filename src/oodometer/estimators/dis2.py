@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -204,7 +204,6 @@ _MOST_CLASSES = 50
 _MOST_PRODUCTS = 5_000_000  # rows x classes x columns of a fit: bounds its time
 
 
-@final
 @register("estimator")
 class DisagreementDiscrepancy(Estimator):
     """``dis2``: acc_S - (agr_S - agr_T), agr = how often a critic h' says what the model h says.
@@ -216,8 +215,6 @@ class DisagreementDiscrepancy(Estimator):
     above it with probability ``level`` if the assumption holds. ``upper`` is the sampling error of the value alone. Of
     many classes the 49 most predicted are kept and the others joined.
 
-    Parameters
-    ----------
     critic : "logits", or "features": a stronger critic, that is, a lower value whose assumption holds more often.
 
     `NotApplicable` below 40 rows on either side or without two classes. Source: Rosenfeld and Garg (2023).

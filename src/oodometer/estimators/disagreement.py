@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, NamedTuple, Self, final
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -182,7 +182,6 @@ def _density(probits: Array) -> Array:
     return np.asarray(np.exp(-np.square(probits) / 2) / np.sqrt(2 * np.pi))
 
 
-@final
 @register("estimator")
 class ALineS(_AgreementLine):
     """``aline-s``: acc_T = Phi(a Phi^-1(acc_S) + b), with Phi^-1(agr_T) = a Phi^-1(agr_S) + b fitted over model pairs.
@@ -211,7 +210,6 @@ class ALineS(_AgreementLine):
         return line.slope * self._u + line.intercept, pull, float(off @ off) / (models - 2)
 
 
-@final
 @register("estimator")
 class ALineD(_AgreementLine):
     """``aline-d``: acc_T,i = Phi(w_i), (w_i + w_j)/2 = y_ij + a ((u_i + u_j)/2 - x_ij) over all pairs i < j.
@@ -264,7 +262,6 @@ class _Agreement(Estimator):
         return Sums(rows=len(batch), total=float(self._score(batch).sum()))
 
 
-@final
 @register("estimator")
 class GeneralizationDisagreement(_Agreement):
     """``gde``: mean over the other models i of P_T[h_0 = h_i], read as the accuracy of h_0.
@@ -287,15 +284,13 @@ class GeneralizationDisagreement(_Agreement):
         return self._from_variance(state, state["total"] / state["rows"], 0.0, math.inf, score="model_agreement")
 
 
-@final
 @register("estimator")
 class DisagreementDifference(_Agreement):
     """``gde-difference``: acc_S + agr_T - agr_S, so that what the models share on the reference cancels.
 
-    agr = mean over the other models of [h_0 = h_i]. Variance: Var_S(correct - agr)/n_S +
-    max(a(1-a), Var_S(correct - agr))/n_T, a = agr_T: wide enough for the population and for these very rows. Needs
-    `members` and labels on the reference; `NotApplicable` without. Source: Jiang et al. (2022), with the
-    correction of DoC.
+    agr = mean over the other models of [h_0 = h_i]. Variance: Var_S(correct - agr)/n_S + max(a(1-a), Var_S(correct -
+    agr))/n_T, a = agr_T: wide enough for the population and for these very rows. Needs `members` and labels on the
+    reference; `NotApplicable` without. Source: Jiang et al. (2022), with the correction of DoC.
 
     >>> p = Predictions.from_arrays(prediction=[0, 1, 1, 0], members=[[0, 1, 0, 0], [0, 1, 1, 1]], label=[0, 1, 0, 1])
     >>> DisagreementDifference().fit(p).estimate(p).value
@@ -346,7 +341,6 @@ class DisagreementDifference(_Agreement):
         return self._from_variance(state, mean + self._gap, self._gap_variance, self._rows, own=own, **more)
 
 
-@final
 @register("estimator")
 class SoftDisagreement(Estimator):
     """``gde-soft``: E_T sum_k pbar_k^2, pbar = mean over models of their class probabilities.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, final
+from typing import Any, Self
 
 import numpy as np
 
@@ -44,7 +44,6 @@ _FEW_SLICES = 60  # up to so many the exact curvature is cheap
 _LARGEST_MISMATCH = 0.02
 
 
-@final
 @register("estimator")
 class Mandoline(Estimator):
     """``mandoline``: sum_i w_i correct_i / sum_i w_i, w = exp(theta . g(x)), g = one-hot slices of `group` and of every
@@ -206,7 +205,6 @@ class _DensityRatio(Estimator):
         return comparison, check_overlap(comparison.effective_rows, comparison.auc, comparison.covered), details
 
 
-@final
 @register("estimator")
 class PAPE(_DensityRatio):
     """``pape``: mean_T c(confidence), c = isotonic regression of correctness on confidence over reference rows of
@@ -306,7 +304,6 @@ def weighted_isotonic(bins: Array, verdicts: Array, weights: Array) -> tuple[Arr
     return np.interp(every, full, (right / weight)[owner]), block
 
 
-@final
 @register("estimator")
 class ImportanceWeighting(_DensityRatio):
     """``importance``: sum_i w_i correct_i / sum_i w_i over reference rows, w = p_T(x) / p_S(x).

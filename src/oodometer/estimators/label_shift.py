@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -69,7 +69,6 @@ def invert_confusion(joint: Array, correct: Array, predicted: Array) -> Inverted
     return InvertedConfusion(weights / total, raw, sensitivity, condition)
 
 
-@final
 @register("estimator")
 class BBSE(LabelCountEstimator):
     """accuracy = sum_y w_y P_S(correct, y), w = C^-1 mu_T, C[j, y] = P_S(h = j, y), mu_T[j] = P_T(h = j).
@@ -182,7 +181,6 @@ def adjusted_prior(probabilities: Array, predicted: Array, source_rows: Array, *
     return AdjustedPrior(prior[0], accuracy, np.clip(priors, 0.0, 1.0), accuracies)
 
 
-@final
 @register("estimator")
 class SLD(Estimator):
     """accuracy = mean_T of p'(h(x)), p'_y = p_y q_y / pi_y rescaled, q the fixed point of q_y = mean_T p'_y.
@@ -255,7 +253,6 @@ def fit_notes(fit: LabelShiftFit, label_counts: LabelCounts) -> tuple[str, ...]:
     return *label_counts.notes, f"no class prior explains the target: {misfit}; do not rely on this"
 
 
-@final
 @register("estimator")
 class LabelShift(LabelCountEstimator):
     """accuracy = sum_y q_y P_S(correct | y), q the class prior that best explains the target's cells.
@@ -443,13 +440,10 @@ class ContingencyEstimator(PriorEstimator):
         """The target's table (predicted, true class), more details, and a doubt to be squared."""
 
 
-@final
 @register("estimator")
 class SLEAP(ContingencyEstimator):
     """``s-leap``: the table C[j, y] = P_S(h = j | y) q_y; accuracy = sum_y C[y, y] = sum_y q_y P_S(h = y | y).
 
-    Parameters
-    ----------
     prior : how q is estimated: ``"mle"`` (that of `label-shift`, whose answer this then is), ``"sld"``, ``"bbse"``, or
         ``"source"`` (no shift, for comparison).
 
@@ -470,7 +464,6 @@ class SLEAP(ContingencyEstimator):
         return scaled_table(self._rows, prior), {}, 0.0
 
 
-@final
 @register("estimator")
 class LEAP(ContingencyEstimator):
     """``leap``: sum_y C[y, y] of the table with both margins of the target that is nearest to S-LEAP's.
@@ -480,8 +473,6 @@ class LEAP(ContingencyEstimator):
     on one class; here both margins hold and the table is the nearest in Kullback-Leibler divergence (to S-LEAP's
     smoothed by one pseudo-row a class): no class is special, no entry negative, and odds ratios are kept.
 
-    Parameters
-    ----------
     prior : as in `SLEAP`.
 
     Variance: that of S-LEAP, plus the squared distance to it. `NotApplicable` without true classes. Source: Volpi et

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import sys
-from typing import Any, Self, final
+from typing import Any, Self
 
 import numpy as np
 
@@ -83,7 +83,6 @@ def confidence_gap(record: Predictions, score: Score) -> tuple[float, float]:
     return record.derived(f"gap:{score.name}", make)
 
 
-@final
 @register("estimator")
 class HistogramImportance(Estimator):
     """sum_b w_b acc_{S,b}, w_b = share of the target in bin b of 10 equal bins of confidence over [0, 1].
@@ -92,8 +91,6 @@ class HistogramImportance(Estimator):
     reference leaves empty takes the accuracy of its neighbours (linear between them); the share of such rows
     is given and warned about. Variance: sum_b w_b^2 acc_b(1-acc_b)/n_{S,b} + v(1-v)/n_T.
 
-    Parameters
-    ----------
     bins : number of bins.
 
     `NotApplicable` without confidences. Source: Chen et al. (2021), as the baseline "IM" of Garg et al. (2022).
@@ -148,7 +145,6 @@ class HistogramImportance(Estimator):
         return self._from_variance(state, value, variance, self._rows, warnings=warnings, **more)
 
 
-@final
 @register("estimator")
 class DifferenceOfConfidence(Estimator):
     """acc_S + mean_T s - mean_S s, s = max probability (or the record's natural confidence).
@@ -186,13 +182,10 @@ class DifferenceOfConfidence(Estimator):
         return self._from_variance(state, mean + self._gap, self._gap_variance, self._rows, own=own, **more)
 
 
-@final
 @register("estimator")
 class AverageConfidence(Estimator):
     """mean_T s(x), s = max probability (or `confidence`, or any score that reads as a probability).
 
-    Parameters
-    ----------
     score : name of a score with ``is_probability``; by default the record's natural confidence.
 
     The interval adds the binomial variance v(1-v)/n_T (wide enough for the accuracy of the population and for
@@ -243,7 +236,6 @@ class AverageConfidence(Estimator):
         return self._from_variance(state, value, variance, self._rows, score=self._score.name)
 
 
-@final
 @register("estimator")
 class CBPE(Estimator):
     """accuracy = mean_T P(correct | predicted class, its probability), and any metric of the expected confusion matrix.
@@ -254,8 +246,6 @@ class CBPE(Estimator):
     on its diagonal and spreads the expected errors in proportion to the other classes' probabilities; precision,
     recall, F1 and AUC of each class and their macro means follow, in ``details``. `confidence` gives the accuracy.
 
-    Parameters
-    ----------
     extended : the other metrics besides accuracy (False saves most of the time).
 
     Variance of the accuracy: sum over isotonic blocks of w^2 r(1-r)/n_S, plus v(1-v)/n_T. `NotApplicable` without
@@ -370,8 +360,6 @@ class RiskCoverage(Method[Sums, Curve]):
     correct at confidence s on the reference (isotonic over log-odds bins, or s itself). The band redraws the
     reference's rates and the target's counts 200 times. Ties in a bin are spread evenly.
 
-    Parameters
-    ----------
     level : nominal coverage of the band, point by point.
     target_accuracies : accuracies for which the operating threshold is read off.
     seed : seed of the band.

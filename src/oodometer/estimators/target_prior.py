@@ -529,9 +529,8 @@ class ShiftStatistics:
     their sums: ``moved`` = sqrt((G_0 - df)+ / h), G_0 the G statistic of homogeneity, h = n m / (n + m);
     ``unexplained`` = sqrt((G_1 - df (1 + m/n))+ / m), G_1 that of the best class prior (`fit_prior`), whose null mean
     is inflated by the reference's own error; ``label_shift`` = sum_y q_y P_S(correct | y). Both distances are free of
-    the sample sizes. Records without true classes have ``moved`` alone or nothing.
-
-    Source: the likelihood-ratio tests are those of this file.
+    the sample sizes. Records without true classes have ``moved`` alone or nothing. Source: the likelihood-ratio tests
+    are those of this file.
 
     >>> p = Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100)
     >>> statistics = ShiftStatistics().fit(p)

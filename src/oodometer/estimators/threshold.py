@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -135,13 +135,10 @@ class Thresholded(Estimator):
         return self._estimate(state, *ends, score=self._score.name, details=details)
 
 
-@final
 @register("estimator")
 class Threshold(Thresholded):
     """``threshold:<score>``: the same mechanism over any registered score (the "simple GEP").
 
-    Parameters
-    ----------
     score : name of a score, such as ``"margin"``, ``"energy"``, ``"vote_share"``.
     grid : None for the exact threshold; a number for the best of so many even steps between 0 and 1 (the extremes of
         the reference's scores where those are no probabilities), as in the published code (``threshold:margin:100``).
@@ -184,16 +181,14 @@ class Threshold(Thresholded):
             self._thresholds = (cut, *self._thresholds[1:])
 
 
-@final
 @register("estimator")
 class AverageThresholdedConfidence(Thresholded):
     """Choose t with mean_S [s >= t] = acc_S, answer mean_T [s >= t]; s = max probability (natural confidence).
 
-    The threshold is exact (a sort of the reference, not a grid); ties share their credit so that the
-    reference is matched; a reference without errors puts t at its lowest score, one without successes above
-    its highest. The interval joins the binomial variance of the target with the rank uncertainty of the
-    threshold (Woodruff). `NotApplicable` without confidences. Over-estimates when the true drop is 10-20
-    points. Source: Garg et al. (2022).
+    The threshold is exact (a sort of the reference, not a grid); ties share their credit so that the reference is
+    matched; a reference without errors puts t at its lowest score, one without successes above its highest. The
+    interval joins the binomial variance of the target with the rank uncertainty of the threshold (Woodruff).
+    `NotApplicable` without confidences. Over-estimates when the true drop is 10-20 points. Source: Garg et al. (2022).
 
     >>> p = [[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.7, 0.3]]
     >>> reference = Predictions.from_probabilities(p, label=[0, 0, 1, 1])
@@ -207,7 +202,6 @@ class AverageThresholdedConfidence(Thresholded):
     needs = ("probabilities|confidence|token_logprobs",)
 
 
-@final
 @register("estimator")
 class AverageThresholdedEntropy(Thresholded):
     """ATC with the negative entropy sum_k p_k log p_k (<= 0) as score; see `AverageThresholdedConfidence`.
@@ -226,7 +220,6 @@ class AverageThresholdedEntropy(Thresholded):
     score_name = "negative_entropy"
 
 
-@final
 @register("estimator")
 class Agreement(Thresholded):
     """``agreement``: threshold over model agreement, mean_i [h_0 = h_i]; the same as ``threshold:model_agreement``.
@@ -246,7 +239,6 @@ class Agreement(Thresholded):
     score_name = "model_agreement"
 
 
-@final
 @register("estimator")
 class Smoothness(Thresholded):
     """``smoothness``: threshold over view agreement (LMS); the same as ``threshold:view_agreement``.
@@ -283,7 +275,6 @@ class _WithScore(Estimator):
         return cls(score=argument, **options)
 
 
-@final
 @register("estimator")
 class ClasswiseThreshold(_WithScore):
     """``threshold-classwise:<score>``: for each predicted class k choose t_k with mean_{S,k} [s >= t_k] = acc_{S,k}.
@@ -291,8 +282,6 @@ class ClasswiseThreshold(_WithScore):
     Answers mean_T [s >= t_h(x)]. A class predicted fewer than 20 times on the reference gets the global threshold. The
     interval joins the binomial variance of the target with the rank uncertainty of every class's threshold.
 
-    Parameters
-    ----------
     score : name of a score; max probability by default.
 
     Needs a predicted class and the score's fields, else `NotApplicable`. Source: Li et al. (2022).
@@ -348,17 +337,15 @@ _MOST_GATE_ROWS = 10_000  # of the reference, to fit the gate and the threshold 
 _QUANTILE = 0.01  # of the score, that is, the 0.99 quantile of the distance
 
 
-@final
 @register("estimator")
 class DistanceThreshold(_WithScore):
     """``threshold-distance:<score>``: mean_T [s >= t and d <= q_h(x)].
 
     d is the mean distance to the nearest reference features (`neighbor_distance`), q_k the 0.99 quantile of d among
     reference rows predicted as k (the global one below 20 rows); gate and threshold are fitted on a seeded sample of
-    10,000 rows of a larger reference. Samples beyond it count as errors; t is fitted on the
-    reference with the gate closed in the same way, so that the reference is matched (the paper fits t first).
-    Needs `features`, a predicted class and the score's fields, else `NotApplicable`. Source: Roschewitz and
-    Glocker (2023).
+    10,000 rows of a larger reference. Samples beyond it count as errors; t is fitted on the reference with the gate
+    closed in the same way, so that the reference is matched (the paper fits t first). Needs `features`, a predicted
+    class and the score's fields, else `NotApplicable`. Source: Roschewitz and Glocker (2023).
 
     >>> p = Predictions.from_arrays(probabilities=[[0.9, 0.1], [0.6, 0.4]], label=[0, 1], features=[[0.0], [0.1]])
     >>> DistanceThreshold().fit(p).estimate(p).value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, final
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,7 +26,6 @@ _REFUTED = 0.01  # p-value of the fit below which the error rates did not carry 
 _CHANCE = 0.05  # p-value above which judges tell right from wrong no better than chance
 
 
-@final
 @register("estimator")
 class CorrectedVotes(Estimator):
     """The accuracy a that explains the votes v on the target: P(v) = a P(v | right) + (1 - a) P(v | wrong).
@@ -171,13 +170,10 @@ def profile(table: Array, cells: Array) -> tuple[Array, Array, float]:
     return shares[:, 0], logs, best
 
 
-@final
 @register("estimator")
 class VotingBounds(Estimator):
     """lower = mean_T [at least k judges say Correct], upper = mean_T [at least n - k + 1 do], value = their mean.
 
-    Parameters
-    ----------
     agree : k; by default all n judges (the paper's two votes); ``votes:<k>`` by name. `UsageError` for no majority.
 
     The interval runs from Wilson's lower end of the one share to the upper end of the other; in ``details`` the bare

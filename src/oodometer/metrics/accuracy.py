@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -92,7 +92,6 @@ class Places:
         return Places(rows, counts, max(self.most, other.most), min(self.fewest, other.fewest))
 
 
-@final
 @register("metric")
 class RecallAtK(_AtK[Places]):
     """R@k, with the interval of Clopper and Pearson (1934); ``recall_at_k:5`` asks for k = 5, not 1.
@@ -147,7 +146,6 @@ def accuracy(correct: Any) -> float:
     return float(verdict.mean())
 
 
-@final
 @register("metric")
 class Accuracy(Metric[Sums, Measure]):
     """Accuracy, hits / n, with the exact interval. Source: Clopper and Pearson (1934).
@@ -193,7 +191,6 @@ def _classes_before(probabilities: Array, label: Array) -> Array:
     return np.asarray(np.count_nonzero(before | tied, axis=1))
 
 
-@final
 @register("metric")
 class TopKAccuracy(_AtK[Sums]):
     """Top-k accuracy with the interval of Clopper and Pearson (1934); ``top_k_accuracy:3`` asks for k = 3, not 5.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +56,6 @@ def _losses(batch: Predictions) -> Array:
     return losses
 
 
-@final
 @register("metric")
 class NegativeLogLikelihood(Metric[Sums, Measure]):
     """Log loss, mean_i -ln p_i(y_i), in nats, with the large-sample interval of a mean.
@@ -212,7 +211,6 @@ class BrierState:
         }
 
 
-@final
 @register("metric")
 class Brier(Metric[BrierState, Measure]):
     """Brier score: (p - y)^2 of one of two classes; the sum of squares over more classes, or over the candidates of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -190,7 +190,6 @@ class _EqualWidthError(BinnedMetric[Measure]):
         return population_error(value, replicates, plug_in, null, sizes, level, debiased=debiased, bins=self.bins)
 
 
-@final
 @register("metric")
 class ExpectedCalibrationError(_EqualWidthError):
     """ECE over ``bins`` (15) bins of equal width; the state is a sum by bin, no sample is stored.
@@ -237,7 +236,6 @@ def _debiased(bins: CalibrationBins) -> float:
     return max(0.0, binned_error(bins) - bias)
 
 
-@final
 @register("metric")
 class DebiasedCalibrationError(_EqualWidthError):
     """ECE less its expected bias (Kumar et al. 2019); the one to compare data sets of different sizes by.
@@ -281,7 +279,6 @@ def _equal_mass_bins(groups: Groups, bins: int) -> tuple[Array, Array, Array]:
     return np.diff(edges), np.diff(forecasts) - np.diff(hits), np.diff(hits)
 
 
-@final
 @register("metric")
 class EqualMassCalibrationError(RankMetric[Measure]):
     """ECE over ``bins`` (15) bins of equal mass, with an interval for the error of the population, as that of `ece`.
@@ -354,7 +351,6 @@ def _largest_gap(groups: Groups) -> float:
     return float(np.abs(np.cumsum(gaps)).max()) / groups.rows
 
 
-@final
 @register("metric")
 class KolmogorovSmirnovError(RankMetric[Measure]):
     """KS calibration error (Gupta et al. 2021), with an interval for the error of the population.
@@ -463,7 +459,6 @@ def _smooth(bins: CalibrationBins) -> float:
     return float(_fixed_point(masses[None], _HALVINGS)[0])
 
 
-@final
 @register("metric")
 class SmoothCalibrationError(BinnedMetric[Measure]):
     """Smooth calibration error (Blasiok and Nakkiran 2024): no bins, and it moves little when a confidence does.
@@ -509,7 +504,6 @@ class SmoothCalibrationError(BinnedMetric[Measure]):
         return population_error(value, replicates, observed, null, (state.rows, state.rarer), level)
 
 
-@final
 @register("metric")
 class ReliabilityDiagram(BinnedMetric[Curve]):
     """A curve over the ``bins`` (15) bins of equal width that are not empty: x = mean confidence, y = accuracy.

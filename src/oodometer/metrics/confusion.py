@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -131,7 +131,6 @@ class ConfusionMetric(Metric[Confusion, R]):
         return batch.derived("confusion", lambda: Confusion.of(batch))
 
 
-@final
 @register("metric")
 class ConfusionTable(ConfusionMetric[dict[str, Any]]):
     """The confusion matrix as a table: ``classes`` and ``counts`` (row = true class, column = predicted class).
@@ -151,7 +150,6 @@ class ConfusionTable(ConfusionMetric[dict[str, Any]]):
         return {"classes": list(state.classes), "counts": state.matrix().tolist()}
 
 
-@final
 @register("metric")
 class CohenKappa(ConfusionMetric[Measure]):
     """Kappa = (p_o - p_e) / (1 - p_e): p_o the accuracy, p_e = sum_k t_k p_k / n^2 that of chance with the same counts.
@@ -184,7 +182,6 @@ class CohenKappa(ConfusionMetric[Measure]):
         return _correlation(state, value, moved, level)
 
 
-@final
 @register("metric")
 class MatthewsCorrelation(ConfusionMetric[Measure]):
     """Matthews' correlation coefficient, of many classes R_K: 1 = all right, 0 = as good as chance, -1 = all wrong.
@@ -330,7 +327,6 @@ class PositiveClassMetric(AboutClass, ConfusionMetric[Measure]):
         return replace(self.binary(state, at, level), extras={"positive": state.classes[at]})
 
 
-@final
 @register("metric")
 class MacroPrecision(ClassMean):
     """Mean precision over the classes that occur as truth or prediction; a class never predicted counts as 0.
@@ -346,7 +342,6 @@ class MacroPrecision(ClassMean):
     weights = (1.0, 0.0, 1.0)
 
 
-@final
 @register("metric")
 class MacroRecall(ClassMean):
     """Mean recall over the classes that occur as truth (balanced accuracy). Source: Sokolova and Lapalme (2009).
@@ -360,7 +355,6 @@ class MacroRecall(ClassMean):
     of_truths = True
 
 
-@final
 @register("metric")
 class MacroF1(ClassMean):
     """Mean F1 over the classes that occur as truth or prediction. Source: Sokolova and Lapalme (2009).
@@ -373,7 +367,6 @@ class MacroF1(ClassMean):
     weights = (2.0, 1.0, 1.0)
 
 
-@final
 @register("metric")
 class BalancedAccuracy(ClassMean):
     """Mean recall over the classes that occur as truth; of two classes (sensitivity + specificity) / 2.
@@ -391,7 +384,6 @@ class BalancedAccuracy(ClassMean):
     of_truths = True
 
 
-@final
 @register("metric")
 class F1(PositiveClassMetric):
     """F1 = 2 TP / (2 TP + FP + FN) of the positive class; of more than two classes it is `macro_f1`.
@@ -416,7 +408,6 @@ class F1(PositiveClassMetric):
         return measure(value, (2 * low / (1 + low), 2 * high / (1 + high)), level, "exact")
 
 
-@final
 @register("metric")
 class Precision(PositiveClassMetric):
     """Precision, true positives / predicted positives, with the interval of Clopper and Pearson (1934).
@@ -434,7 +425,6 @@ class Precision(PositiveClassMetric):
     among = "predicted"
 
 
-@final
 @register("metric")
 class Recall(PositiveClassMetric):
     """Recall, true positives / positives, with the interval of Clopper and Pearson (1934); also called sensitivity.
@@ -452,7 +442,6 @@ class Recall(PositiveClassMetric):
     among = "support"
 
 
-@final
 @register("metric")
 class Specificity(PositiveClassMetric):
     """Specificity, true negatives / negatives, with the interval of Clopper and Pearson (1934).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -245,7 +245,6 @@ _SHOWN = (1.0, *TOLERANCES, 0.5)
 _WORK = 4_000_000  # cells times replicates where every sample is a point of the grid
 
 
-@final
 @register("metric")
 class DiscaScore(RankMetric[Measure]):
     """DiSCA (see `disca`) with its parts as extras, at tolerances 1.00, 0.95, ..., 0.50 and on the other grids.

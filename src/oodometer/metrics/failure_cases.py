@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +35,6 @@ LEAST = {**_RISE, "strong": _STRONG, "often": _OFTEN - 1}
 _WIDE, _FLAT, _HIGH, _ALIKE, _GAP = 0.3, 0.02, 0.9, 0.05, 0.02
 
 
-@final
 @register("metric")
 class FailureCases(RankMetric[list[dict[str, Any]]]):
     """A table of six cases, each with ``seen``, the numbers that show it, ``share`` and a sentence.
@@ -55,11 +54,9 @@ class FailureCases(RankMetric[list[dict[str, Any]]]):
 
     A climb is the largest rise from one point of the curve to a later one. Numbers and borders are this library's
     reading: the source draws its cases without defining them. Its case 1, the tail, needs two models and is found by
-    `compare`. Chance alone makes curves climb, so cases 2 to 6 must also go beyond every one of 200 curves
-    whose errors are redrawn from the nearest accuracy that only falls (isotonic regression over ranks). ``share``
-    is how often the same is found in bootstrap replicates, whose own noise adds climbs.
-
-    Source: Mishra, Arunkumar and Baral (2022).
+    `compare`. Chance alone makes curves climb, so cases 2 to 6 must also go beyond every one of 200 curves whose errors
+    are redrawn from the nearest accuracy that only falls (isotonic regression over ranks). ``share`` is how often the
+    same is found in bootstrap replicates, whose own noise adds climbs. Source: Mishra, Arunkumar and Baral (2022).
 
     >>> from oodometer import Predictions
     >>> sure, unsure = [0.99] * 100 + [0.98] * 100, [0.6] * 300

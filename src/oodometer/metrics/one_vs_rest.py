@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -262,7 +262,6 @@ def auc_of(counts: ScoreCounts) -> Uncertain | None:
     return Uncertain(area, (below - area) / own, (above - area) / theirs)
 
 
-@final
 @register("metric")
 class RocAuc(OneVsRestMetric[Measure]):
     """Area under the ROC curve of the positive class's probability: P(positive above negative) + P(tied) / 2.
@@ -314,7 +313,6 @@ def precision_of(counts: ScoreCounts, *, tied: bool = True) -> Uncertain | None:
     return Uncertain(value, by_positive[::-1], by_negative[::-1])
 
 
-@final
 @register("metric")
 class AveragePrecision(OneVsRestMetric[Measure]):
     """Average precision of the positive class's probability: sum over thresholds of (recall gained) * precision.
@@ -371,7 +369,6 @@ def _rate_of(counts: ScoreCounts, level: float) -> tuple[float, float, float] | 
     return value, max(0.0, value - down), min(1.0, value + up)
 
 
-@final
 @register("metric")
 class FprAt95Tpr(OneVsRestMetric[Measure]):
     """False positive rate where 95 % of the positives are found, by the positive class's probability.
@@ -406,7 +403,6 @@ class FprAt95Tpr(OneVsRestMetric[Measure]):
         return measure(value, (low, high), level, "asymptotic", average="macro, one versus rest", classes=len(there))
 
 
-@final
 @register("metric")
 class PerClass(OneVsRestMetric[list[dict[str, Any]]]):
     """A table with one row a class: support, predicted, precision, recall, F1 and, with probabilities, ROC AUC.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -182,7 +182,6 @@ def _points(
     return out
 
 
-@final
 @register("metric")
 class OperatingPoints(RankMetric[list[dict[str, Any]]]):
     """A table, one row for each ``required`` accuracy (0.9, 0.95, 0.99), with the columns of `operating_point`.

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -133,7 +133,6 @@ def _cell(text: str) -> float | str:
         return text
 
 
-@final
 @register("metric")
 class ExpectedValue(ConfusionMetric[Measure]):
     """Mean pay-off of a row, sum_jk C_jk V_jk / n, in the units of the matrix V; costs are numbers below 0.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -91,12 +91,10 @@ class AreaMetric(RankMetric[Measure]):
         return {"rounding": float((groups.disorder * groups.harmonic).sum()) / groups.rows}
 
 
-@final
 @register("metric")
 class AccuracyCoverageArea(AreaMetric):
     """Area under the accuracy-coverage curve, 1 - AURC; larger is better. The interval is linearised (asymptotic).
 
-    >>> from oodometer import Predictions
     >>> r = Predictions.from_confidence([0.9, 0.8, 0.7], correct=[1, 0, 1])
     >>> round(AccuracyCoverageArea().compute(r).value, 4)
     0.7222
@@ -122,12 +120,10 @@ def area_under_risk_coverage(confidence: Any, correct: Any) -> float:
     return 1 - auc_of(Ranks.of(*checked_pair(confidence, correct)).groups)
 
 
-@final
 @register("metric")
 class RiskCoverageArea(AreaMetric):
     """Area under the risk-coverage curve; smaller is better. The interval is linearised (asymptotic).
 
-    >>> from oodometer import Predictions
     >>> r = Predictions.from_confidence([0.9, 0.8, 0.7], correct=[1, 0, 1])
     >>> round(RiskCoverageArea().compute(r).value, 4)
     0.2778
@@ -162,12 +158,10 @@ def _excess(groups: Groups) -> float:
     return max(0.0, 1 - auc_of(groups) - perfect)
 
 
-@final
 @register("metric")
 class ExcessRiskCoverageArea(AreaMetric):
     """AURC in excess of the perfect order's; smaller is better. The interval is linearised (asymptotic).
 
-    >>> from oodometer import Predictions
     >>> r = Predictions.from_confidence([0.9, 0.8, 0.7], correct=[1, 0, 1])
     >>> round(ExcessRiskCoverageArea().compute(r).value, 4)
     0.1667
@@ -204,12 +198,10 @@ def _generalized_area(groups: Groups) -> float:
     return max(0.0, n * (n + 1) / 2 - groups.right_sum) / n**2
 
 
-@final
 @register("metric")
 class GeneralizedRiskCoverageArea(AreaMetric):
     """Area under the generalised risk-coverage curve; smaller is better. The interval is linearised (asymptotic).
 
-    >>> from oodometer import Predictions
     >>> r = Predictions.from_confidence([0.9, 0.8, 0.7], correct=[1, 0, 1])
     >>> round(GeneralizedRiskCoverageArea().compute(r).value, 4)
     0.2222
@@ -296,7 +288,6 @@ def replicated_coverage_at_risk(bins: resample.RankBins, risk: float) -> Array:
     return np.where(at >= 0, reached / bins.rows, 0.0)
 
 
-@final
 @register("metric")
 class CoverageAtRisk(RankMetric[Measure]):
     """Coverage at ``risk`` (0.05); ``by_risk`` has it at 0.01, 0.02, 0.05, 0.1, 0.2, the first crossing, the threshold.
@@ -304,7 +295,6 @@ class CoverageAtRisk(RankMetric[Measure]):
     The interval comes from a seeded bootstrap over at most 512 cells of ranks (so its ends are read to 0.2 % of
     coverage) and is empirical: the coverage jumps where the curve runs along the risk. Larger is better.
 
-    >>> from oodometer import Predictions
     >>> found = CoverageAtRisk(risk=0.4).compute(Predictions.from_confidence([0.9, 0.8, 0.7], correct=[1, 0, 1]))
     >>> found.value, round(found.extras["first"], 3), found.extras["threshold"]
     (1.0, 0.333, 0.7)
@@ -362,7 +352,6 @@ def _risks(bins: resample.RankBins, coverages: Array) -> Array:
     return points.wrong / points.answered
 
 
-@final
 @register("metric")
 class RiskAtCoverage(RankMetric[Measure]):
     """Risk at ``coverage`` (0.8); ``by_coverage`` has it at 0.5, 0.6, ..., 1.0 with the threshold that answers so much.
@@ -370,7 +359,6 @@ class RiskAtCoverage(RankMetric[Measure]):
     The interval is asymptotic, from a seeded bootstrap over at most 512 cells of ranks, and nowhere narrower than the
     exact interval of as many rows as are answered. Smaller is better.
 
-    >>> from oodometer import Predictions
     >>> found = RiskAtCoverage(coverage=0.5).compute(Predictions.from_confidence([0.9, 0.8], correct=[1, 0]))
     >>> found.value, found.extras["threshold"]
     (0.0, 0.9)
@@ -400,7 +388,6 @@ class RiskAtCoverage(RankMetric[Measure]):
         return measure(own["value"], (own["lower"], own["upper"]), level, "asymptotic", **extras)
 
 
-@final
 @register("metric")
 class AccuracyCoverageCurve(RankMetric[Curve]):
     """Selective accuracy at ``steps`` (100) equal steps of coverage, ties in expectation over their order.
@@ -410,7 +397,6 @@ class AccuracyCoverageCurve(RankMetric[Curve]):
     band is asymptotic, point by point, from a seeded bootstrap over at most 512 cells of ranks, and nowhere narrower
     than the exact interval of as many rows as are answered. Source: Kamath, Jia and Liang (2020).
 
-    >>> from oodometer import Predictions
     >>> r = Predictions.from_confidence([0.9, 0.8, 0.8, 0.1], correct=[1, 1, 0, 0])
     >>> c = AccuracyCoverageCurve(steps=4).compute(r)
     >>> c.y.round(3).tolist(), c.extra["thresholds"].tolist()
@@ -439,19 +425,16 @@ class AccuracyCoverageCurve(RankMetric[Curve]):
         return Curve(self.name, coverages, accuracy, *band, *axes, level, "asymptotic", assumes, extra)
 
 
-@final
 @register("metric")
 class RiskCoverageCurve(RankMetric[Curve]):
     """Selective accuracy over coverage: answer a sample if its confidence is at least the threshold.
 
-    x = coverage (share answered), y = accuracy of the answered (risk is 1 - y), at up to ``points`` (200)
-    coverages that a threshold can reach: samples of equal confidence are answered together. ``extra`` holds
-    ``thresholds``, and ``answers``: for each of the ``target_accuracies`` (0.95) the largest coverage that reaches
-    it and its threshold, and the same for the lower end of the band (``safe_coverage``, ``safe_threshold``), None
-    where none does. The band is Clopper-Pearson's, exact for each threshold on its own. Source: Geifman and
-    El-Yaniv (2017).
+    x = coverage (share answered), y = accuracy of the answered (risk is 1 - y), at up to ``points`` (200) coverages
+    that a threshold can reach: samples of equal confidence are answered together. ``extra`` holds ``thresholds``, and
+    ``answers``: for each of the ``target_accuracies`` (0.95) the largest coverage that reaches it and its threshold,
+    and the same for the lower end of the band (``safe_coverage``, ``safe_threshold``), None where none does. The band
+    is Clopper-Pearson's, exact for each threshold on its own. Source: Geifman and El-Yaniv (2017).
 
-    >>> from oodometer import Predictions
     >>> c = RiskCoverageCurve().compute(Predictions.from_confidence([0.9, 0.8, 0.8, 0.1], correct=[1, 1, 0, 0]))
     >>> c.x.tolist(), c.y.round(3).tolist(), c.extra["thresholds"].tolist()
     ([0.25, 0.75, 1.0], [1.0, 0.667, 0.5], [0.9, 0.8, 0.1])

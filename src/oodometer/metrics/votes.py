@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -296,7 +296,6 @@ def _central(values: Array, level: float) -> Interval:
     return _within(float(values.mean()), (low, high), level, "empirical")
 
 
-@final
 @register("metric")
 class Votes(Metric[VoteCounts, dict[str, Any]]):
     """A table of tables about the column `votes`, against the truth; Correct is what a judge says of an output.
@@ -308,8 +307,6 @@ class Votes(Metric[VoteCounts, dict[str, Any]]):
     bounds, by_number : k-of-n voting for every k beside the truth; the bounds to expect of fewer judges.
     subsets : truth, bounds and reliability in smaller draws of the rows.
 
-    Parameters
-    ----------
     sizes, draws : numbers of rows to draw, by default 20, 50, 100, ... and all of them; draws of each size.
     agree : how many judges must agree on the bounds of the subsets; None for all.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import final
-
 import numpy as np
 
 from ..arrays import Array, present
@@ -13,9 +11,8 @@ from .base import Score
 
 
 def vote_share(votes: Array) -> Array:
-    """mean_j [judge j says Correct] of votes with axes (judge, sample); shape (sample,), in [0, 1].
-
-    Source: Yao and Koller (2024), whose two voting rules are its extremes 1 and > 0.
+    """mean_j [judge j says Correct] of votes with axes (judge, sample); shape (sample,), in [0, 1]. Source: Yao and
+    Koller (2024), whose two voting rules are its extremes 1 and > 0.
 
     >>> vote_share(np.array([[1, 0], [1, 1]])).tolist()
     [1.0, 0.5]
@@ -23,7 +20,6 @@ def vote_share(votes: Array) -> Array:
     return np.asarray(np.mean(votes > 0, axis=0))
 
 
-@final
 @register("score")
 class VoteShare(Score):
     """Score mean_j [vote_j = Correct], shape (sample,), in [0, 1]; needs `votes`; `NotApplicable` without.
@@ -55,7 +51,6 @@ def view_agreement(predicted: Array, views: Array) -> Array:
     return np.asarray(np.mean(views == predicted, axis=0))
 
 
-@final
 @register("score")
 class ViewAgreement(Score):
     """Score mean_j [h(x'_j) = h(x)] over views, shape (sample,), in [0, 1]; needs `views` and a prediction.
@@ -79,9 +74,8 @@ _ENOUGH_ROWS = 50  # two models that agree on this many rows without one excepti
 
 
 def model_agreement(predicted: Array, others: Array) -> Array:
-    """mean_i [h_0 = h_i]: predicted has axes (sample,), others (model, sample); shape (sample,), in [0, 1].
-
-    Source: Trivedi et al. (2023), equation 3, divided by the number of other models.
+    """mean_i [h_0 = h_i]: predicted has axes (sample,), others (model, sample); shape (sample,), in [0, 1]. Source:
+    Trivedi et al. (2023), equation 3, divided by the number of other models.
 
     >>> model_agreement(np.array([0, 1]), np.array([[0, 1], [0, 0]])).tolist()
     [1.0, 0.5]
@@ -99,7 +93,6 @@ def copies_of_base(record: Predictions) -> Array:
     return np.asarray((members == record.predicted).all(axis=1))
 
 
-@final
 @register("score")
 class ModelAgreement(Score):
     """Score mean_i [h_0 = h_i] over the other models, shape (sample,), in [0, 1]; needs `members`.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import final
-
 import numpy as np
 
 from ..arrays import Array, Ragged, present
@@ -20,7 +18,6 @@ def sequence_probability(token_logprobs: Ragged) -> Array:
     """exp(sum of token log-probabilities) of each sequence, shape (sample,), in [0, 1]; 0 for an empty one.
 
     An empty product is 1, but nothing was said that the model could be sure of, and what ended it is not in the list.
-
     Source: Yao and Koller (2024), where it is the confidence baseline.
 
     >>> sequence_probability(Ragged.from_rows([[np.log(0.5), np.log(0.5)]])).round(3).tolist()
@@ -29,7 +26,6 @@ def sequence_probability(token_logprobs: Ragged) -> Array:
     return np.minimum(np.exp(token_logprobs.sums()), 1.0) * (token_logprobs.lengths > 0)
 
 
-@final
 @register("score")
 class SequenceProbability(Score):
     """Score exp(sum_t log p_t), shape (sample,), in [0, 1]; needs `token_logprobs`.
@@ -50,7 +46,6 @@ class SequenceProbability(Score):
         return sequence_probability(present(record.token_logprobs))
 
 
-@final
 @register("score")
 class SequenceMeanLogprob(Score):
     """Score (1/T) sum_t log p_t, shape (sample,), at most 0, not dependent on length; needs `token_logprobs`.
@@ -71,7 +66,6 @@ class SequenceMeanLogprob(Score):
         return np.where(tokens.lengths > 0, tokens.sums() / np.maximum(tokens.lengths, 1), _LEAST)
 
 
-@final
 @register("score")
 class SequenceMinLogprob(Score):
     """Score min_t log p_t, the weakest token, shape (sample,), at most 0; needs `token_logprobs`.
@@ -92,7 +86,6 @@ class SequenceMinLogprob(Score):
         return np.where(tokens.lengths > 0, tokens.minima(), _LEAST)
 
 
-@final
 @register("score")
 class Confidence(Score):
     """Score c = the column `confidence` as it is, shape (sample,), in [0, 1]; `NotApplicable` without it.
@@ -123,7 +116,6 @@ def negative_entropy(probabilities: Array) -> Array:
     return entropy_sums(probabilities)
 
 
-@final
 @register("score")
 class NegativeEntropy(Score):
     """Score sum_k p_k log p_k, shape (sample,), nats, at most 0; needs `probabilities` or `candidate_scores`.
@@ -152,9 +144,8 @@ class NegativeEntropy(Score):
 
 
 def margin(probabilities: Array) -> Array:
-    """p_(1) - p_(2) of probabilities with axes (sample, class); shape (sample,), in [0, 1].
-
-    Source: margin confidence as compared by Hendrycks and Gimpel (2017).
+    """p_(1) - p_(2) of probabilities with axes (sample, class); shape (sample,), in [0, 1]. Source: margin confidence
+    as compared by Hendrycks and Gimpel (2017).
 
     >>> margin(np.array([[0.2, 0.5, 0.3]])).round(3).tolist()
     [0.2]
@@ -163,7 +154,6 @@ def margin(probabilities: Array) -> Array:
     return top.first - top.second
 
 
-@final
 @register("score")
 class Margin(Score):
     """Score p_(1) - p_(2), shape (sample,), in [0, 1]; needs `probabilities`, or `candidate_scores` (their softmax over
@@ -192,9 +182,8 @@ class Margin(Score):
 
 
 def energy(logits: Array) -> Array:
-    """log sum_k exp(z_k) of logits with axes (sample, class); shape (sample,), stable for large logits.
-
-    Source: Liu et al. (2020), with the sign turned so that larger = more likely correct.
+    """log sum_k exp(z_k) of logits with axes (sample, class); shape (sample,), stable for large logits. Source: Liu et
+    al. (2020), with the sign turned so that larger = more likely correct.
 
     >>> energy(np.array([[1000.0, 1000.0]])).round(3).tolist()
     [1000.693]
@@ -203,7 +192,6 @@ def energy(logits: Array) -> Array:
     return np.asarray(highest + np.log(np.exp(logits - highest[:, None]).sum(axis=1)))
 
 
-@final
 @register("score")
 class Energy(Score):
     """Score logsumexp(z), shape (sample,); needs `logits`; raises `NotApplicable` without them.
@@ -223,9 +211,8 @@ class Energy(Score):
 
 
 def max_probability(probabilities: Array) -> Array:
-    """max_k p_k of probabilities with axes (sample, class); shape (sample,), in [1/K, 1].
-
-    Source: Hendrycks and Gimpel (2017).
+    """max_k p_k of probabilities with axes (sample, class); shape (sample,), in [1/K, 1]. Source: Hendrycks and Gimpel
+    (2017).
 
     >>> max_probability(np.array([[0.2, 0.8], [0.5, 0.5]])).tolist()
     [0.8, 0.5]
@@ -233,15 +220,13 @@ def max_probability(probabilities: Array) -> Array:
     return top_two(probabilities).first
 
 
-@final
 @register("score")
 class MaxProbability(Score):
     """Score max_k p_k, shape (sample,); needs `probabilities`, or `candidate_scores`, whose softmax over the candidates
     of each sample it then takes; raises `NotApplicable` without them.
 
     Where the prediction is not the class of highest probability (a decision at another threshold, or a calibrator that
-    moved the argmax) it is the probability of the class that was predicted.
-    Source: Hendrycks and Gimpel (2017).
+    moved the argmax) it is the probability of the class that was predicted. Source: Hendrycks and Gimpel (2017).
 
     >>> MaxProbability()(Predictions.from_probabilities([[0.2, 0.8]])).tolist()
     [0.8]

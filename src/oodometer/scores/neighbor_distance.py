@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,6 @@ _ROUNDING = 1e-6
 _FEW_COLUMNS = 15  # above, a tree looks at most rows anyhow
 
 
-@final
 @register("score")
 class NeighborDistance(Score):
     """Score -(mean Euclidean distance to the 25 nearest reference features), shape (sample,), at most 0.

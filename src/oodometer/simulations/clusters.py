@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import final
-
 import numpy as np
 
 from ..arrays import Array
@@ -15,7 +13,6 @@ from .base import LEAST_ROWS, Simulation, draw_by_shares, points_of
 _PERIODS = 5
 
 
-@final
 @register("simulation")
 class Groups(Simulation):
     """One value of `group` (severity 1), or a half of the target from it and a half at random (severity 0.5).
@@ -44,7 +41,6 @@ class Groups(Simulation):
         return _with_others(pool, rows, severity, rng)
 
 
-@final
 @register("simulation")
 class Periods(Simulation):
     """One of five stretches of `time` of equal size (severity 1), or half of the target from it (severity 0.5).
@@ -163,7 +159,6 @@ _ROWS_A_CLUSTER = 40
 _FIRST_ROWS = 200
 
 
-@final
 @register("simulation")
 class Clusters(Simulation):
     """Shares ~ Dirichlet(alpha) of k-means clusters of features (else of log-probabilities, else of confidence).

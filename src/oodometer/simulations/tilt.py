@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from ..registry import register
 from .base import LEAST_ROWS, Simulation, draw_by_shares, draw_by_weight, points_of
 
 
-@final
 @register("simulation")
 class LogitTemperature(Simulation):
     """z' = z / t with t = exp(s): sharper for s < 0, flatter for s > 0; accuracy stays.
@@ -57,7 +56,6 @@ _SMALLEST = 1e-6
 _STAYS = ("label", "input", "output", "time", "group")
 
 
-@final
 @register("simulation")
 class LogitNoise(Simulation):
     """z' = z + (s g / 2) N(0, 1), z = logits or log-probabilities, g = median gap between the two largest.
@@ -99,7 +97,6 @@ class LogitNoise(Simulation):
         return replace(drawn, _cache={}, **{**rest, "probabilities": noisy})
 
 
-@final
 @register("simulation")
 class NoShift(Simulation):
     """A uniform draw without replacement: what an estimator errs by when nothing has changed.
@@ -118,7 +115,6 @@ class NoShift(Simulation):
         return draw_by_weight(pool, np.zeros(len(pool)), rng)
 
 
-@final
 @register("simulation")
 class ConfidenceTilt(Simulation):
     """Weights exp(-4 s r) with r in [0, 1] the rank of the row's confidence: harder targets; easier for s < 0.
@@ -163,7 +159,6 @@ _ALPHAS = {0.25: 10.0, 0.5: 1.0, 0.75: 0.1}
 _DOMINANT = 0.9
 
 
-@final
 @register("simulation")
 class ClassPrior(Simulation):
     """Shares q ~ Dirichlet(alpha) of the true classes, alpha = 10, 1 or 0.1 at severity 0.25, 0.5 or 0.75; at severity
@@ -202,7 +197,6 @@ class ClassPrior(Simulation):
         return pool.take(np.sort(rows)) if len(rows) >= LEAST_ROWS else None
 
 
-@final
 @register("simulation")
 class Tilt(Simulation):
     """Weights exp(2 s u.x) with u a random direction of the (whitened) features, or of log-probabilities.
