@@ -90,11 +90,10 @@ class MaNo(Ranker):
         if len(set(own.values())) == 1:
             return fixed, ()
         apart = sorted(name for name, choice in own.items() if choice != fixed._normalization)
-        return fixed, (
-            f"mano: the records lie on both sides of its criterion ({min(criteria):.2f} to {max(criteria):.2f}, "
-            f"threshold {_THRESHOLD:g}); all were normalised by {fixed._normalization}, alone "
-            f"{', '.join(apart)} would not have been; normalization= fixes one, and the order may depend on it",
-        )
+        span = f"({min(criteria):.2f} to {max(criteria):.2f}, threshold {_THRESHOLD:g})"
+        choice = f"all were normalised by {fixed._normalization}, alone {', '.join(apart)} would not have been"
+        remedy = "normalization= fixes one, and the order may depend on it"
+        return fixed, (f"mano: the records lie on both sides of its criterion {span}; {choice}; {remedy}",)
 
     def finish(self, state: State) -> float:
         """The norm under the normalisation that the criterion, or the caller, chose."""

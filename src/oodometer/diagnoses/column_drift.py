@@ -194,18 +194,9 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
         unseen = (float(p[-2]), float(q[-2]))
         if figure.edges is not None:
             unseen = (float(p[0] + p[-2]), float(q[0] + q[-2]))
-        return ColumnChange(
-            user.name,
-            user.kind,
-            distance=_distance(p, q),
-            psi=float((b - a) @ np.log(b / a)),
-            p_value=p_value,
-            moved=bool(p_value < _LEVEL),
-            explains=self._explained(i, here, there),
-            says=_says(figure, here, there, sums),
-            missing=missing,
-            unseen=unseen,
-        )
+        figures = _distance(p, q), float((b - a) @ np.log(b / a)), p_value, bool(p_value < _LEVEL)
+        explains, says = self._explained(i, here, there), _says(figure, here, there, sums)
+        return ColumnChange(user.name, user.kind, *figures, explains, says, missing, unseen)
 
     def _explained(self, i: int, here: Array, there: Array) -> Interval | None:
         """What post-stratification by this column alone does to the reference's accuracy."""

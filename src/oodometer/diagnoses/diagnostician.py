@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -127,16 +127,13 @@ def change_of_mean(name: str, here: tuple[float, float, int], there: tuple[float
     z = gap / sum(variances) ** 0.5
     p_value = math.erfc(abs(z) / math.sqrt(2))
     moved = p_value < _LEVEL
-    verb = "rose" if gap > 0 else "fell"
-    return Finding(
-        name,
-        f"{what} {verb} from {means[0]:.3f} to {means[1]:.3f}" if moved else f"{what} stayed at {means[1]:.3f}",
-        float(z),
-        p_value,
-        refutes=("source",) if moved and name == "confidence" else (),
-        strength="none" if not moved else "strong" if p_value < 1e-4 else "weak",
-        details={"reference": means[0], "target": means[1], "reads_it": list(reading_confidence())},
-    )
+    says = f"{what} stayed at {means[1]:.3f}"
+    if moved:
+        says = f"{what} {'rose' if gap > 0 else 'fell'} from {means[0]:.3f} to {means[1]:.3f}"
+    refutes = ("source",) if moved and name == "confidence" else ()
+    details = {"reference": means[0], "target": means[1], "reads_it": list(reading_confidence())}
+    strength: Strength = "none" if not moved else "strong" if p_value < 1e-4 else "weak"
+    return Finding(name, says, float(z), p_value, refutes=refutes, strength=strength, details=details)
 
 
 _LEAST_GAP = 0.05
@@ -161,13 +158,9 @@ def alarm_finding(confidence: Finding | None, agreement: Finding | None, overlap
         if alarmed
         else "confidence moves as the other signs do"
     )
-    return Finding(
-        "confidence alarm",
-        says,
-        float(gap),
-        refutes=reading_confidence() if alarmed else (),
-        strength="strong" if gap >= 2 * _LEAST_GAP else "weak" if alarmed else "none",
-    )
+    strength: Strength = "strong" if gap >= 2 * _LEAST_GAP else "weak" if alarmed else "none"
+    refutes = reading_confidence() if alarmed else ()
+    return Finding("confidence alarm", says, float(gap), refutes=refutes, strength=strength)
 
 
 _LEVEL = 0.05
@@ -273,13 +266,9 @@ class Diagnostician(Method[Sums, Diagnosis]):
             findings["confidence alarm"] = alarm
         sample = state["sample"]
         here, there = self._here["sample"].arrays, sample.arrays
-        pairs = [
-            (here[k], there[k])
-            if k in here and k in there and here[k].shape[1:] == there[k].shape[1:] and len(there[k])
-            else None
-            for k in ("features", "probabilities")
-        ]
-        features, probabilities = pairs
+        alike = {k for k in {*here} & {*there} if here[k].shape[1:] == there[k].shape[1:] and len(there[k])}
+        both = ("features", "probabilities")
+        features, probabilities = ((here[k], there[k]) if k in alike else None for k in both)
         columns = columns_finding(features, probabilities, () if self._drift is None else self._drift.columns)
         if columns is not None:
             findings["columns"] = columns
@@ -293,11 +282,8 @@ class Diagnostician(Method[Sums, Diagnosis]):
 
     def _overlap(self, sample: RowSample) -> Finding | None:
         mine: RowSample = self._here["sample"]
-        shared = [
-            name
-            for name, values in mine.arrays.items()
-            if name in sample.arrays and sample.arrays[name].shape[1:] == values.shape[1:]
-        ]
+        widths = {name: values.shape[1:] for name, values in sample.arrays.items()}
+        shared = [name for name, values in mine.arrays.items() if widths.get(name) == values.shape[1:]]
         if not shared or not len(sample):
             return None
         here, there = (replace(s, arrays={name: s.arrays[name] for name in shared}) for s in (mine, sample))
@@ -351,19 +337,9 @@ def overlap_finding(comparison: DomainComparison, by_features: bool) -> Finding:
         says = f"target rows differ by their {seen} (AUC {comparison.auc:.2f}), within what the reference holds"
     else:
         says = f"no classifier tells target from reference by their {seen}"
-    return Finding(
-        "overlap",
-        says,
-        comparison.auc,
-        comparison.p_value,
-        supports=asking_for("P(y | x)") if moved and not apart and by_features else (),
-        refutes=asking_for("P(y | x)") if apart else (),
-        strength="strong" if moved else "none",
-        details={
-            "effective_rows": comparison.effective_rows,
-            "reference_rows": rows,
-            "covered": comparison.covered,
-            "by": seen,
-            "learner": comparison.learner,
-        },
-    )
+    trusted = moved and not apart and by_features
+    supports, refutes = (asking_for("P(y | x)") if holds else () for holds in (trusted, apart))
+    strength: Strength = "strong" if moved else "none"
+    details: dict[str, Any] = {"effective_rows": comparison.effective_rows, "reference_rows": rows}
+    details |= {"covered": comparison.covered, "by": seen, "learner": comparison.learner}
+    return Finding("overlap", says, comparison.auc, comparison.p_value, None, supports, refutes, strength, details)

@@ -119,12 +119,9 @@ class ClassRates(NamedTuple):
 def class_rates(counts: ConfusionCounts, hits: Array, misses: Array) -> ClassRates:
     """How often each class is true, by bin, where it was predicted and where it was not, from (weighted) counts."""
     coarse = [merge_bins(c) for c in (counts.top, hits, counts.off_diagonal, misses)]
-    return ClassRates(
-        fit_block_rates(counts.top, hits),
-        fit_block_rates(counts.off_diagonal, misses, _LEAST_HITS),
-        fit_block_rates(coarse[0], coarse[1]),
-        fit_block_rates(coarse[2], coarse[3], _LEAST_HITS),
-    )
+    fine = fit_block_rates(counts.top, hits), fit_block_rates(counts.off_diagonal, misses, _LEAST_HITS)
+    top, hit, other, missed = coarse
+    return ClassRates(*fine, fit_block_rates(top, hit), fit_block_rates(other, missed, _LEAST_HITS))
 
 
 def count_misses(record: Predictions, predicted: Array, *, is_argmax: bool) -> Array:

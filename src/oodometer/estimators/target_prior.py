@@ -321,10 +321,8 @@ def conditionals(label_counts: LabelCounts, pair_rows: Array | None = None) -> C
     pseudo = np.broadcast_to(_PSEUDO_ROWS * accuracy * within, (draws, len(own_cell)))
     value = np.concatenate([rows, pseudo], axis=1) * weight[:, label]
     at = np.arange(draws)[:, None]
-    blocks = csr_array(
-        (value.ravel(), ((cell + at * size).ravel(), (label + at * classes).ravel())),
-        shape=(draws * size, draws * classes),
-    )
+    places = (cell + at * size).ravel(), (label + at * classes).ravel()
+    blocks = csr_array((value.ravel(), places), shape=(draws * size, draws * classes))
     return Conditionals(blocks, base=base, lift=lift)
 
 
@@ -569,11 +567,9 @@ class ShiftStatistics:
         given = conditionals(label_counts)
         prior = fit_prior(given, there[None], label_counts.prior[None], tolerance=1e-5, most_cycles=60)
         left = float(g_statistic(there, m * given.mix(prior)[0]))
-        return {
-            "moved": float(np.sqrt(max(same - degrees, 0.0) * (n + m) / (n * m))),
-            "unexplained": float(np.sqrt(max(left - degrees * (1 + m / n), 0.0) / m)),
-            "label_shift": float(prior[0] @ recall_of(label_counts)),
-        }
+        moved = float(np.sqrt(max(same - degrees, 0.0) * (n + m) / (n * m)))
+        unexplained = float(np.sqrt(max(left - degrees * (1 + m / n), 0.0) / m))
+        return {"moved": moved, "unexplained": unexplained, "label_shift": float(prior[0] @ recall_of(label_counts))}
 
     def p_value(self, state: Sums, seed: int = 0, effects: tuple[float, float] = (1.0, 1.0)) -> float | None:
         """Of the test that the outputs are distributed as on the reference, fit for many looks; None without cells.

@@ -86,10 +86,11 @@ def fit_record_threshold(
     reference: Predictions, score: Score, level: float
 ) -> tuple[tuple[ScoreThreshold, ScoreThreshold, ScoreThreshold], float]:
     """`fit_threshold` of a score on a record, worked out once for all estimators that start from it."""
-    return reference.derived(
-        f"threshold:{score.name}:{level}",
-        lambda: fit_threshold(score.leave_one_out(reference), reference.verdicts, level),
-    )
+
+    def make() -> tuple[tuple[ScoreThreshold, ScoreThreshold, ScoreThreshold], float]:
+        return fit_threshold(score.leave_one_out(reference), reference.verdicts, level)
+
+    return reference.derived(f"threshold:{score.name}:{level}", make)
 
 
 def share_above(shares: Array, mismatch: float, rows: int, level: float) -> tuple[float, float, float]:

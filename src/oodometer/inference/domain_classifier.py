@@ -336,11 +336,9 @@ def compare_domains(x_reference: Array, x_target: Array) -> DomainComparison:
         raise NotApplicable(f"needs {_LEAST_ROWS} rows on both sides to tell them apart, got {here} and {there}")
     x = standardised(np.concatenate([x_reference, x_target]))
     y = np.repeat([0, 1], [here, there])
-    learners: dict[str, Learner] = {
-        "logistic": partial(fit_logistic, c=1.0),
-        "logistic-shrunk": partial(fit_logistic, c=0.01),
-        **({"boosting": fit_boosting} if len(y) >= _BOOSTING_ROWS[0] else {}),
-    }
+    penalties = {"logistic": 1.0, "logistic-shrunk": 0.01}
+    learners: dict[str, Learner] = {name: partial(fit_logistic, c=c) for name, c in penalties.items()}
+    learners |= {"boosting": fit_boosting} if len(y) >= _BOOSTING_ROWS[0] else {}
     rng = np.random.default_rng([here, there])
     log_odds, areas, weights_of = np.zeros(len(y)), [], dict.fromkeys([*learners, "none"], 0.0)
     ways = int(np.clip(_ROWS_OF_WAYS // len(y), 1, _MOST_WAYS))
@@ -407,8 +405,8 @@ def check_overlap(effective: float, auc: float = 0.5, covered: float = 1.0) -> t
     """Warnings about a poor overlap of the samples; `NotApplicable` below 30 effective rows or a tenth covered."""
     if covered < _LEAST_COVERED:
         share = f"the reference covers about {percent(covered, 0)} of the target"
-        told = f"a classifier tells them apart with an AUC of {auc:.3f}"
-        raise NotApplicable(f"{share} ({told}): the samples hardly overlap")
+        apart = f"a classifier tells them apart with an AUC of {auc:.3f}"
+        raise NotApplicable(f"{share} ({apart}): the samples hardly overlap")
     if effective < _LEAST_EFFECTIVE:
         size = f"an effective sample size of {effective:.0f} is below {_LEAST_EFFECTIVE}"
         raise NotApplicable(f"{size}: the samples hardly overlap")
@@ -418,10 +416,8 @@ def check_overlap(effective: float, auc: float = 0.5, covered: float = 1.0) -> t
     if covered < _HALF_COVERED:
         out.append(f"the reference covers about {percent(covered, 0)} of the target")
     if auc > _NO_OVERLAP:
-        out.append(
-            f"a classifier tells target from reference with an AUC of {auc:.3f}: they do not overlap, "
-            "and no reweighting of the reference can stand for the target"
-        )
+        apart = f"a classifier tells target from reference with an AUC of {auc:.3f}: they do not overlap"
+        out.append(f"{apart}, and no reweighting of the reference can stand for the target")
     return tuple(out)
 
 

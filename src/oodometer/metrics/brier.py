@@ -202,13 +202,11 @@ class BrierState:
         base = self.outcomes.sum(axis=1, keepdims=True) / total
         between_squares = float((self.forecasts * forecast).sum())
         between_joint = float((self.forecasts * outcome).sum())
-        return {
-            "reliability": float((self.counts * (forecast - outcome) ** 2).sum()) / n,
-            "resolution": float((self.counts * (outcome - base) ** 2).sum()) / n,
-            "uncertainty": float((base * (1 - base) * (total / n)).sum()),
-            "within_bin_variance": (self.forecast_squares - between_squares) / n,
-            "within_bin_covariance": 2 * (self.joint - between_joint) / n,
-        }
+        out = {"reliability": float((self.counts * (forecast - outcome) ** 2).sum()) / n}
+        out["resolution"] = float((self.counts * (outcome - base) ** 2).sum()) / n
+        out["uncertainty"] = float((base * (1 - base) * (total / n)).sum())
+        out["within_bin_variance"] = (self.forecast_squares - between_squares) / n
+        return out | {"within_bin_covariance": 2 * (self.joint - between_joint) / n}
 
 
 @register("metric")

@@ -442,10 +442,9 @@ class PerClass(OneVsRestMetric[list[dict[str, Any]]]):
             share = hits / trials.clip(1)
             if name == "f1":
                 lower, upper, share = (2 * q / (1 + q) for q in (lower, upper, share))
-            columns[name] = [
-                Interval(float(v), min(float(a), float(v)), max(float(b), float(v)), level, "exact")
-                for v, a, b in zip(share, lower, upper, strict=True)
-            ]
+            ends = np.minimum(lower, share).tolist(), np.maximum(upper, share).tolist()
+            three = zip(share.tolist(), *ends, strict=True)
+            columns[name] = [Interval(v, a, b, level, "exact") for v, a, b in three]
         rows: list[dict[str, Any]] = []
         for k, label in enumerate(counted.classes):
             rows.append({"class": label, "support": int(support[k]), "predicted": int(predicted[k])})

@@ -157,10 +157,8 @@ class RankBins:
         width = self.high[last] - self.low[last]
         part = np.where(width > 0, (self.high[last] - thresholds) / np.where(width > 0, width, 1), 1.0)
         part = np.where(begun > 0, np.clip(part, 0, 1), 0.0)
-        answered, wrong = (
-            x[:, last] - (1 - part) * (x[:, last] - np.where(last > 0, x[:, last - 1], 0.0))
-            for x in (self.answered, self.wrong)
-        )
+        ends = ((x[:, last], np.where(last > 0, x[:, last - 1], 0.0)) for x in (self.answered, self.wrong))
+        answered, wrong = (end - (1 - part) * (end - before) for end, before in ends)
         lowest = np.where(begun > 0, np.maximum(self.low[last], thresholds), thresholds)
         return Points(answered, wrong, np.broadcast_to(lowest, answered.shape))
 

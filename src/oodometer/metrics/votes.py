@@ -149,13 +149,11 @@ def discrimination(accepted: Array, of_verdict: Array, level: float) -> list[dic
     """
     wrong, right = accepted[:, 0], accepted[:, 1]
     rejected = of_verdict - accepted
-    pairs = {
-        "accepted": (wrong + right, np.full(len(accepted), of_verdict.sum())),
-        "correct_recall": (right, np.full(len(accepted), of_verdict[1])),
-        "correct_precision": (right, wrong + right),
-        "incorrect_recall": (rejected[:, 0], np.full(len(accepted), of_verdict[0])),
-        "incorrect_precision": (rejected[:, 0], rejected.sum(axis=1)),
-    }
+    every, all_right, all_wrong = (np.full(len(accepted), n) for n in (of_verdict.sum(), of_verdict[1], of_verdict[0]))
+    pairs = {"accepted": (wrong + right, every)}
+    pairs |= {"correct_recall": (right, all_right), "correct_precision": (right, wrong + right)}
+    pairs |= {"incorrect_recall": (rejected[:, 0], all_wrong)}
+    pairs |= {"incorrect_precision": (rejected[:, 0], rejected.sum(axis=1))}
     columns: dict[str, Sequence[Interval | None]] = {}
     for name, (hits, trials) in pairs.items():
         lower, upper = clopper_pearson_many(hits, trials, level)
@@ -185,13 +183,9 @@ def bounds_of(at_least: Array, agree: int, level: float) -> dict[str, Any]:
     """The bounds of k-of-n voting from the rows with at least so many votes (count,): lower, upper, mean, width."""
     rows, judges = int(at_least[0]), len(at_least) - 1
     every, some = int(at_least[agree]), int(at_least[judges - agree + 1])
-    return {
-        "agree": agree,
-        "lower": share(every, rows, level),
-        "upper": share(some, rows, level),
-        "mean": mean_of((every + some) / 2, every + (some - every) / 4, rows, level),
-        "width": share(some - every, rows, level),
-    }
+    mean = mean_of((every + some) / 2, every + (some - every) / 4, rows, level)
+    lower, upper, width = (share(part, rows, level) for part in (every, some, some - every))
+    return {"agree": agree, "lower": lower, "upper": upper, "mean": mean, "width": width}
 
 
 def mean_of(total: float, squares: float, rows: int, level: float) -> Interval:

@@ -103,8 +103,7 @@ class _Tree:
         return len(self._rows)
 
     def __call__(self, features: Array, count: int) -> Array:
-        distances = self._tree.query(features.astype(np.float64), np.arange(1, count + 1))[0]
-        return np.asarray(distances)
+        return np.asarray(self._tree.query(features.astype(np.float64), np.arange(1, count + 1))[0])
 
 
 class _All(_Tree):
