@@ -100,7 +100,6 @@ def test_other_class_shares_are_a_label_shift(seed: int, features: bool) -> None
     assert finding.details["prior"] == pytest.approx([0.7, 0.2, 0.1], abs=0.05)
     assert finding.details["reference_prior"] == pytest.approx([1 / 3] * 3, abs=0.04)
     assert "label-shift" in finding.supports
-    assert finding.power is not None
     assert finding.power > 0.9
     check_plain(found)
 
@@ -119,7 +118,6 @@ def test_inputs_that_the_reference_never_held_are_a_shift_of_support(seed: int) 
     found = FITTED.diagnose(world(3000, seed + 30, moved=6.0))
     assert found.kind == "support"
     overlap = found["overlap"]
-    assert overlap.statistic is not None
     assert overlap.statistic > 0.95
     assert {"cbpe", "importance"} <= set(overlap.refutes)
     check_plain(found)
@@ -350,7 +348,6 @@ def test_the_test_of_a_mean_against_scipy() -> None:
 def test_the_test_of_a_mean_knows_its_direction() -> None:
     fell = change_of_mean("confidence", (90.0, 81.1, 100), (50.0, 26.0, 100), "mean confidence")
     rose = change_of_mean("confidence", (50.0, 26.0, 100), (90.0, 81.1, 100), "mean confidence")
-    assert fell.statistic is not None
     assert fell.statistic < 0
     assert (fell.says, rose.says) == (
         "mean confidence fell from 0.900 to 0.500", "mean confidence rose from 0.500 to 0.900"
@@ -432,7 +429,6 @@ def test_power_grows_with_rows() -> None:
     for here, there in ((60, 20), (1000, 300), (20_000, 20_000)):
         cells = count_labels(world(here, 0))
         test = label_shift_finding(cells, cells.count(world(there, 1)))
-        assert test.power is not None
         powers.append(test.power)
     assert powers[0] < 0.5
     assert powers[-1] > 0.95
@@ -446,7 +442,6 @@ def test_sparse_cells_are_no_power() -> None:
     record = Predictions.from_probabilities(p, label=[rng.choice(300, p=row) for row in p])
     cells = count_labels(record.slice(0, 800))
     found = label_shift_finding(cells, cells.count(record.slice(800, 1600)))
-    assert found.power is not None
     assert found.power < 0.5
     assert found.supports == ()
 

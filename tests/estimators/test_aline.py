@@ -28,7 +28,10 @@ from oodometer.estimators.inequalities import (
     plurality_votes,
 )
 
-BOTH = [ALineS, ALineD]
+
+@pytest.fixture(scope="module", params=[ALineS, ALineD])
+def cls(request: pytest.FixtureRequest) -> Any:
+    return request.param
 
 
 def quantile(counts: Any, rows: int) -> Any:
@@ -160,7 +163,6 @@ def test_estimates_are_those_of_the_written_out_method(seed: int, models: int) -
         assert found.details["models"] == models
 
 
-@pytest.mark.parametrize("cls", BOTH)
 def test_gradients_are_those_of_small_steps(cls: Any) -> None:
     """The judged model is much worse than the others, so that the slope matters."""
     rng = np.random.default_rng(5)
@@ -173,13 +175,11 @@ def test_gradients_are_those_of_small_steps(cls: Any) -> None:
     def value(x: Any, y: Any) -> float:
         fitted._x = x
         line = fit_line(x[fitted._pairs], y[fitted._pairs])
-        assert line is not None
         found = float(fitted._read(line, y)[0][0])
         fitted._x = x0
         return found
 
     line = fit_line(x0[fitted._pairs], y0[fitted._pairs])
-    assert line is not None
     by_y, by_x = fitted._gradients(line, y0, fitted._read(line, y0)[1])
     for i, j in zip(*fitted._pairs, strict=True):
         step = np.zeros_like(x0)
@@ -188,7 +188,6 @@ def test_gradients_are_those_of_small_steps(cls: Any) -> None:
         assert by_x[i, j] == pytest.approx((value(x0 + step, y0) - value(x0 - step, y0)) / 2e-5, rel=1e-4)
 
 
-@pytest.mark.parametrize("cls", BOTH)
 def test_sampling_variance_is_that_of_a_bootstrap(cls: Any) -> None:
     """The delta method, row by row, against redrawing the rows of both samples."""
     reference, target, _ = world(3, 8, 1500)
@@ -207,7 +206,6 @@ def test_sampling_variance_is_that_of_a_bootstrap(cls: Any) -> None:
 
 
 @pytest.mark.parametrize(("models", "rows"), [(4, 400), (10, 2000)])
-@pytest.mark.parametrize("cls", BOTH)
 def test_interval_covers_where_one_curve_holds_for_both(cls: Any, models: int, rows: int) -> None:
     covered, errors = [], []
     for seed in range(60):
@@ -219,7 +217,6 @@ def test_interval_covers_where_one_curve_holds_for_both(cls: Any, models: int, r
     assert np.mean(errors) < (0.04 if rows < 1000 else 0.015)
 
 
-@pytest.mark.parametrize("cls", BOTH)
 def test_interval_covers_where_models_scatter_about_the_line(cls: Any) -> None:
     """Each model suffers the shift in its own measure: with many rows the scatter is all the doubt there is."""
     covered = []
@@ -234,7 +231,6 @@ def test_interval_covers_where_models_scatter_about_the_line(cls: Any) -> None:
     assert np.mean(covered) >= 0.9
 
 
-@pytest.mark.parametrize("cls", BOTH)
 def test_errors_that_the_models_share_are_not_seen(cls: Any) -> None:
     """Known failure: a third of the target is misread by all models alike; agreement says nothing of it."""
     rng = np.random.default_rng(0)
@@ -246,7 +242,6 @@ def test_errors_that_the_models_share_are_not_seen(cls: Any) -> None:
     assert found.value > (seen[0] == flipped).mean() + 0.15
 
 
-@pytest.mark.parametrize("cls", BOTH)
 def test_beats_source_accuracy_on_real_models(cls: Any, data_dir: Path) -> None:
     """30 models on CIFAR-10 and CIFAR-10.1 v6: mean error about 1.1 points, where source accuracy has 7.8."""
     with np.load(data_dir / "outputs" / "cifar10_1_predictions.npz") as z:
@@ -263,7 +258,6 @@ def test_beats_source_accuracy_on_real_models(cls: Any, data_dir: Path) -> None:
     assert np.mean(errors) < 0.015
 
 
-@pytest.mark.parametrize("cls", BOTH)
 def test_batches_merge_to_one_pass_beyond_the_row_sample(cls: Any) -> None:
     reference, target, _ = world(1, 5, 6000)
     fitted = cls().fit(reference)
@@ -271,7 +265,6 @@ def test_batches_merge_to_one_pass_beyond_the_row_sample(cls: Any) -> None:
     assert (one.value, one.lower, one.upper) == pytest.approx((many.value, many.lower, many.upper), abs=1e-12)
 
 
-@pytest.mark.parametrize("cls", BOTH)
 def test_a_poor_line_is_named(cls: Any) -> None:
     reference, target, _ = world(0, 10, 2000)
     found = cls().fit(reference).estimate(target)
@@ -280,7 +273,6 @@ def test_a_poor_line_is_named(cls: Any) -> None:
     assert not cls().fit(reference).estimate(reference).warnings
 
 
-@pytest.mark.parametrize("cls", BOTH)
 def test_too_few_models(cls: Any) -> None:
     with pytest.raises(NotApplicable, match="at least 3 models"):
         cls().fit(Predictions.from_arrays(prediction=[0, 1], members=[[0, 1]], label=[0, 1]))
@@ -299,7 +291,6 @@ def test_too_few_models(cls: Any) -> None:
         )
 
 
-@pytest.mark.parametrize("cls", BOTH)
 def test_a_copy_of_the_judged_model_changes_nothing(cls: Any) -> None:
     reference, target, _ = world(0, 5, 400)
 
@@ -315,7 +306,6 @@ def test_a_copy_of_the_judged_model_changes_nothing(cls: Any) -> None:
     assert list(found.details["accuracies"]) == ["judged", "a", "b", "c", "d"]
 
 
-@pytest.mark.parametrize("cls", BOTH)
 def test_the_first_member_is_judged_for_want_of_a_prediction(cls: Any) -> None:
     reference, target, _ = world(0, 5, 400)
     bare = [
@@ -324,7 +314,6 @@ def test_the_first_member_is_judged_for_want_of_a_prediction(cls: Any) -> None:
     assert cls().fit(bare[0]).estimate(bare[1]).value == cls().fit(reference).estimate(target).value
 
 
-@pytest.mark.parametrize("cls", BOTH)
 def test_no_line_without_spread(cls: Any) -> None:
     """All models agree everywhere, or one reference row alone: nothing to draw a line through."""
     same = np.zeros((4, 20), dtype=int)
@@ -332,7 +321,6 @@ def test_no_line_without_spread(cls: Any) -> None:
         cls().fit(record(same, same[0]))
 
 
-@pytest.mark.parametrize("cls", BOTH)
 def test_verdicts_suffice_for_the_judged_model(cls: Any) -> None:
     reference, target, _ = world(2, 5, 400)
     known = Predictions.from_arrays(
@@ -344,7 +332,6 @@ def test_verdicts_suffice_for_the_judged_model(cls: Any) -> None:
     assert "accuracies" not in found.details
 
 
-@pytest.mark.parametrize("cls", BOTH)
 @pytest.mark.parametrize("right", [True, False])
 def test_all_right_or_all_wrong_leaves_doubt(cls: Any, right: bool) -> None:
     reference, target, _ = world(2, 5, 400)
@@ -354,7 +341,6 @@ def test_all_right_or_all_wrong_leaves_doubt(cls: Any, right: bool) -> None:
     assert found.upper - found.lower > 0.02
 
 
-@pytest.mark.parametrize("cls", BOTH)
 def test_one_target_row_and_full_agreement(cls: Any) -> None:
     reference, target, _ = world(2, 5, 400)
     fitted = cls().fit(reference)

@@ -182,7 +182,7 @@ def test_brier_and_its_parts(dtype: type, rng: np.random.Generator) -> None:
     label = rng.integers(0, 4, 500)
     onehot = np.eye(4)[label]
     expected = float(((probabilities - onehot) ** 2).sum(axis=1).mean())
-    found = m.Brier().compute(_labelled(probabilities, label))
+    found = m.Brier().compute(Predictions.from_probabilities(probabilities, label=label))
     assert found.value == pytest.approx(expected, rel=1e-6)
     assert m.brier_score(probabilities, label) == pytest.approx(expected, rel=1e-6)
     parts = found.extras["decomposition"]
@@ -204,13 +204,7 @@ def test_binary_brier_of_confidence_and_correctness() -> None:
 
 
 def _whole(parts: dict[str, float]) -> float:
-    return (
-        parts["reliability"]
-        - parts["resolution"]
-        + parts["uncertainty"]
-        + parts["within_bin_variance"]
-        - parts["within_bin_covariance"]
-    )
+    return sum(sign * part for sign, part in zip((1, -1, 1, 1, -1), parts.values(), strict=True))
 
 
 def test_debiased_ece_by_drawing_normals() -> None:
@@ -279,16 +273,8 @@ def test_risk_coverage_curve_by_thresholds(rng: np.random.Generator) -> None:
     assert never["threshold"] is None
 
 
-def _record(confidence: object, correct: object) -> object:
-    from oodometer import Predictions
-
+def _record(confidence: object, correct: object) -> Predictions:
     return Predictions.from_confidence(confidence, correct=correct)
-
-
-def _labelled(probabilities: object, label: object) -> object:
-    from oodometer import Predictions
-
-    return Predictions.from_probabilities(probabilities, label=label)
 
 
 def test_groups_are_sorted_and_complete() -> None:
@@ -359,7 +345,7 @@ def test_brier_and_log_loss(record: Predictions) -> None:
     assert found.extras["sum_over_classes"] == pytest.approx(2 * peer)
     parts = found.extras["decomposition"]
     assert parts["uncertainty"] == pytest.approx(two.label.mean() * (1 - two.label.mean()))
-    assert sum(s * v for s, v in zip((1, -1, 1, 1, -1), parts.values(), strict=True)) == pytest.approx(peer)
+    assert _whole(parts) == pytest.approx(peer)
     expected = sklearn_log_loss(record.label, record.probabilities)
     assert m.NegativeLogLikelihood().compute(record).value == pytest.approx(expected)
     assert m.log_loss(record.probabilities, record.label) == pytest.approx(expected)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -164,27 +166,27 @@ def test_bad_input_never_becomes_a_number(confidence: list[float], correct: list
             function(confidence, correct)
 
 
-def test_bad_arguments() -> None:
-    with pytest.raises(UsageError):
-        m.ExpectedCalibrationError(0)
-    with pytest.raises(UsageError):
-        m.EqualMassCalibrationError(0)
-    with pytest.raises(UsageError):
-        m.RiskCoverageCurve(1)
-    with pytest.raises(UsageError):
-        m.Accuracy().compute(Predictions.from_classes([0], label=[0]), level=95)
-    metric, other = m.ExpectedCalibrationError(15), m.ExpectedCalibrationError(10)
-    record = Predictions.from_confidence([0.5], correct=[1])
-    with pytest.raises(UsageError):
-        metric.merge(metric.summarize(record), other.summarize(record))
-    with pytest.raises(InputError, match="null"):
-        m.brier_score([[0.5, 0.5]], [None])
-    with pytest.raises(InputError, match="null"):
-        m.log_loss([[0.5, 0.5]], [None])
-    with pytest.raises(InputError):
-        m.accuracy([])
-    with pytest.raises(InputError, match="known classes"):
-        m.confusion_matrix([3], [0], 2)
+RECORD = Predictions.from_confidence([0.5], correct=[1])
+WIDE, NARROW = m.ExpectedCalibrationError(15), m.ExpectedCalibrationError(10)
+
+
+@pytest.mark.parametrize(
+    ("work", "error", "message"),
+    [
+        (lambda: m.ExpectedCalibrationError(0), UsageError, ""),
+        (lambda: m.EqualMassCalibrationError(0), UsageError, ""),
+        (lambda: m.RiskCoverageCurve(1), UsageError, ""),
+        (lambda: m.Accuracy().compute(Predictions.from_classes([0], label=[0]), level=95), UsageError, ""),
+        (lambda: WIDE.merge(WIDE.summarize(RECORD), NARROW.summarize(RECORD)), UsageError, ""),
+        (lambda: m.brier_score([[0.5, 0.5]], [None]), InputError, "null"),
+        (lambda: m.log_loss([[0.5, 0.5]], [None]), InputError, "null"),
+        (lambda: m.accuracy([]), InputError, ""),
+        (lambda: m.confusion_matrix([3], [0], 2), InputError, "known classes"),
+    ],
+)
+def test_bad_arguments(work: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        work()
 
 
 def test_parts_of_different_forms_do_not_merge() -> None:

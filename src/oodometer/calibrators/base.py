@@ -105,9 +105,7 @@ class Choice:
 
     def apply(self, record: Predictions) -> Predictions:
         """The record, calibrated where a calibrator was chosen and there are probabilities."""
-        if self.calibrator is None or record.probabilities is None:
-            return record
-        return self.calibrator(record)
+        return record if self.calibrator is None or record.probabilities is None else self.calibrator(record)
 
 
 def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temperature",), seed: int = 0) -> Choice:

@@ -248,9 +248,7 @@ class DisagreementDiscrepancy(Estimator):
         if not record.has(name):
             return f"needs `{name}` as in the reference"
         here, there = sample.arrays[name].shape[1], getattr(record, name).shape[1]
-        if here != there:
-            return f"needs {name} of {here} numbers as in the reference, got {there}"
-        return None
+        return f"needs {name} of {here} numbers as in the reference, got {there}" if here != there else None
 
     def _fit(self, reference: Predictions) -> None:
         inputs = sorted(("logits", "probabilities", "features"), key=lambda name: name != self._critic)

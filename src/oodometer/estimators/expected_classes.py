@@ -665,9 +665,7 @@ class ClassMetric:
 
     def about(self, classes: int, positive: int) -> int | None:
         """Position of the one class that it is about; None where it is of all of them."""
-        if self.base not in _OF_ONE_CLASS or self.at is not None or classes != 2:
-            return self.at
-        return positive
+        return self.at if self.base not in _OF_ONE_CLASS or self.at is not None or classes != 2 else positive
 
 
 _NAMES_OF_ALL = ("balanced_accuracy", "mcc", "cohen_kappa", "macro_precision", "macro_recall", "macro_f1")

@@ -157,9 +157,7 @@ class Groups:
     def disorder(self) -> Array:
         """How far the correct samples among the first few of a group may be from what is expected; 0 for true ties."""
         spread: Array = self.correct * (self.sizes - self.correct) / self.sizes
-        if self.widths is None:
-            return np.zeros_like(spread)
-        return np.where(self.widths > 0, spread, 0.0)
+        return np.zeros_like(spread) if self.widths is None else np.where(self.widths > 0, spread, 0.0)
 
     @cached_property
     def coarse(self) -> Groups:

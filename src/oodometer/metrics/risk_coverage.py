@@ -555,6 +555,4 @@ def replicated(
         return disca_terms(bins, grid, steps, (tolerance,)).values(weights)[:, 0]
     if name == "coverage_at_risk":
         return replicated_coverage_at_risk(bins, risk)
-    if name == "risk_at_coverage":
-        return _risks(bins, np.array([coverage]))[:, 0]
-    return _PLAIN[name](bins)
+    return _risks(bins, np.array([coverage]))[:, 0] if name == "risk_at_coverage" else _PLAIN[name](bins)

@@ -133,9 +133,7 @@ class VoteCounts:
 
 def share(part: float, rows: float, level: float) -> Interval | None:
     """A share with the exact interval of Clopper and Pearson; None of no rows."""
-    if not rows:
-        return None
-    return _within(part / rows, clopper_pearson(part, rows, level), level, "exact")
+    return None if not rows else _within(part / rows, clopper_pearson(part, rows, level), level, "exact")
 
 
 def _within(value: float, ends: tuple[float, float], level: float, kind: Kind) -> Interval:
