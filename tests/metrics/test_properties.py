@@ -210,8 +210,8 @@ def test_coverage_of_calibration_errors_far_from_zero(name: str) -> None:
 
     truth = metric.compute(draw_over(np.random.default_rng(102), 300_000)).value
     rng = np.random.default_rng(103)
-    intervals = [metric.compute(draw_over(rng, 400), level=0.9) for _ in range(50)]
-    assert sum(interval.lower <= truth <= interval.upper for interval in intervals) >= 41
+    intervals = [metric.compute(draw_over(rng, 400), level=0.9) for _ in range(30)]
+    assert sum(interval.lower <= truth <= interval.upper for interval in intervals) >= 25
 
 
 @pytest.mark.parametrize("name", ["ece", "ks", "smece", "ece_equal_mass", "ece_debiased"])
@@ -219,12 +219,12 @@ def test_coverage_of_calibration_errors_far_from_zero(name: str) -> None:
 def test_a_calibrated_model_is_given_its_zero(name: str, rows: int) -> None:
     """The plug-in is above 0 for every sample; the interval holds the population's 0 all the same."""
     metric, rng, held = create("metric", name), np.random.default_rng([rows, len(name)]), 0
-    for _ in range(30):
+    for _ in range(20):
         confidence = rng.beta(4, 1.5, rows)
         found = metric.compute(Predictions.from_confidence(confidence, correct=rng.random(rows) < confidence))
         assert found.extras["interval_of"] == "the population's error"
         held += found.lower == 0
-    assert held >= 27  # of 30, nominal 95 %
+    assert held >= 18  # of 20, nominal 95 %
 
 
 @pytest.mark.parametrize("name", ["ece", "ks", "smece", "ece_equal_mass", "ece_debiased"])

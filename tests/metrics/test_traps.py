@@ -173,18 +173,18 @@ WIDE, NARROW = m.ExpectedCalibrationError(15), m.ExpectedCalibrationError(10)
 @pytest.mark.parametrize(
     ("work", "error", "message"),
     [
-        (lambda: m.ExpectedCalibrationError(0), UsageError, ""),
-        (lambda: m.EqualMassCalibrationError(0), UsageError, ""),
-        (lambda: m.RiskCoverageCurve(1), UsageError, ""),
-        (lambda: m.Accuracy().compute(Predictions.from_classes([0], label=[0]), level=95), UsageError, ""),
-        (lambda: WIDE.merge(WIDE.summarize(RECORD), NARROW.summarize(RECORD)), UsageError, ""),
+        (lambda: m.ExpectedCalibrationError(0), UsageError, None),
+        (lambda: m.EqualMassCalibrationError(0), UsageError, None),
+        (lambda: m.RiskCoverageCurve(1), UsageError, None),
+        (lambda: m.Accuracy().compute(Predictions.from_classes([0], label=[0]), level=95), UsageError, None),
+        (lambda: WIDE.merge(WIDE.summarize(RECORD), NARROW.summarize(RECORD)), UsageError, None),
         (lambda: m.brier_score([[0.5, 0.5]], [None]), InputError, "null"),
         (lambda: m.log_loss([[0.5, 0.5]], [None]), InputError, "null"),
-        (lambda: m.accuracy([]), InputError, ""),
+        (lambda: m.accuracy([]), InputError, None),
         (lambda: m.confusion_matrix([3], [0], 2), InputError, "known classes"),
     ],
 )
-def test_bad_arguments(work: Callable[[], object], error: type[Exception], message: str) -> None:
+def test_bad_arguments(work: Callable[[], object], error: type[Exception], message: str | None) -> None:
     with pytest.raises(error, match=message):
         work()
 

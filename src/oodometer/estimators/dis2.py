@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable, UsageError
-from ..inference.domain_classifier import narrow, standardised
+from ..inference.domain_classifier import narrow, standardised, why_no_domains
 from ..inference.row_sample import RowSample, content_order, sample_limit
 from ..intervals import wilson_from_variance
 from ..kernels import mix, one_thread, row_hash
@@ -240,15 +240,9 @@ class DisagreementDiscrepancy(Estimator):
 
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record lacks what the method needs, or None."""
-        why = super().why_not(record)
         sample: RowSample | None = getattr(self, "_sample", None)
-        if why is not None or sample is None:
-            return why
-        name = self._input
-        if not record.has(name):
-            return f"needs `{name}` as in the reference"
-        here, there = sample.arrays[name].shape[1], getattr(record, name).shape[1]
-        return f"needs {name} of {here} numbers as in the reference, got {there}" if here != there else None
+        why = super().why_not(record)
+        return why if why or sample is None else why_no_domains(sample, record, (self._input,))
 
     def _fit(self, reference: Predictions) -> None:
         inputs = sorted(("logits", "probabilities", "features"), key=lambda name: name != self._critic)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -224,11 +224,11 @@ def domain_sample(record: Predictions, *others: str, seed: int = 0) -> RowSample
     return RowSample.of(record, [*names, *others], sample_limit(int(width)), seed)
 
 
-def why_no_domains(reference: RowSample, target: Predictions) -> str | None:
-    """The reason why the rows of a record cannot be compared with a reference sample, or None."""
-    shared = [name for name in FIELDS if name in reference.arrays and target.has(name)]
+def why_no_domains(reference: RowSample, target: Predictions, names: Sequence[str] = FIELDS) -> str | None:
+    """The reason why the rows of a record cannot be compared with a reference sample by these fields, or None."""
+    shared = [name for name in names if name in reference.arrays and target.has(name)]
     if not shared:
-        return f"needs {' or '.join(f'`{n}`' for n in FIELDS if n in reference.arrays)} as in the reference"
+        return f"needs {' or '.join(f'`{n}`' for n in names if n in reference.arrays)} as in the reference"
     for name in shared:
         here, there = reference.arrays[name].shape[1:], getattr(target, name).shape[1:]
         if here != there:
