@@ -14,9 +14,7 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Ranker, State
 
-_ORDER = 4
-_THRESHOLD = 5.0
-_SMALLEST = 1e-30
+_ORDER, _THRESHOLD, _SMALLEST = 4, 5.0, 1e-30
 
 Normalization = Literal["auto", "softmax", "taylor"]
 

@@ -20,8 +20,7 @@ from ..registry import answer, create
 from ..results import Interval, Ranking, plain
 from .base import Ranker, State
 
-_BLOCKS = 10
-_DRAWS = 20_000
+_BLOCKS, _DRAWS = 10, 20_000
 
 
 @final

@@ -18,8 +18,7 @@ from ..inference.row_sample import FOLDS
 from ..kernels import LOG_ODDS_BINS, log_odds_bin, log_odds_centres, tally
 
 _ENOUGH_ROWS = 100  # of one class, before it gets a map of its own
-_MANY_CLASSES = 16
-_COARSE = 8
+_MANY_CLASSES, _COARSE = 16, 8
 _DEALINGS, _CELLS = 5, 10_000  # at most; cells in all of them
 
 Form = Literal["raw", "pooled", "classwise"]

@@ -99,8 +99,7 @@ def label_shift_finding(label_counts: LabelCounts, counts: Array, seed: int = 0)
     return Finding("label shift", says, test.ratio, test.p_value, power, supports, refutes, strength, details)
 
 
-_STRONG = 2.0
-_LEAST_RATIO = 1.2
+_STRONG, _LEAST_RATIO = 2.0, 1.2
 
 
 def change_of_counts(label_counts: LabelCounts, counts: Array, seed: int = 0) -> Finding:
@@ -136,8 +135,7 @@ def change_of_mean(name: str, here: tuple[float, float, int], there: tuple[float
     return Finding(name, says, float(z), p_value, refutes=refutes, strength=strength, details=details)
 
 
-_LEAST_GAP = 0.05
-_ALARM_LEVEL = 1e-3
+_LEAST_GAP, _ALARM_LEVEL = 0.05, 1e-3
 
 
 def alarm_finding(confidence: Finding | None, agreement: Finding | None, overlap: Finding | None) -> Finding | None:

@@ -23,9 +23,7 @@ from .target_prior import PriorFit
 from .threshold import credit, fit_threshold
 
 _WIDTHS = (0.1, 0.03, 0.01, 0.003, 0.001)  # of the soft maximum, in units of cost
-_NEWTON_STEPS = 4
-_SOFT_ROWS = 2_000
-_FEW_CLASSES = 64
+_NEWTON_STEPS, _SOFT_ROWS, _FEW_CLASSES = 4, 2_000, 64
 _EXACT_VALUES = 300
 
 
@@ -161,9 +159,7 @@ def _by_gradient(worth: Array, share: Array) -> Array:
     return potential
 
 
-_DRAWS = 8
-_DRAW_VALUES = 200_000
-_LARGE_GAP = 0.05
+_DRAWS, _DRAW_VALUES, _LARGE_GAP = 8, 200_000, 0.05
 
 
 class TransportEstimator(PriorEstimator):

@@ -20,17 +20,14 @@ from ..results import Estimate
 from .base import Estimator, Sums, Traits, mean_and_variance
 
 _TRADES = (0.03, 0.3, 1.0, 3.0)  # beside the paper's own, log 2 / log K
-_DECAY = 5e-4
-_STEPS = 60
-_STARTS = 8
+_DECAY, _STEPS, _STARTS = 5e-4, 60, 8
 _START_STEPS = 40
 _START_ROWS = 1_000  # of either sample
 _START_LOGITS = 200_000  # rows x starts x classes of either sample: bounds the time with many classes
 _RATE = 0.05
 _SHARPENED = 2  # of the trades' critics, and of the random starts', that are improved further
 _SHARP_ROWS = 2_000  # of either sample, before the best critic sees them all
-_SHARP_STEPS = 40
-_SHARP_DECAY = 1e-4
+_SHARP_STEPS, _SHARP_DECAY = 40, 1e-4
 
 
 def critic_loss(weights: Array, x: Array, y: Array, on_target: Array, trade: float) -> tuple[float, Array]:
@@ -199,8 +196,7 @@ def _sharpened(weights: Array, rows: _Rows) -> _Critic:
 
 
 _LEAST_ROWS = 40  # of either sample: half of them train the critic
-_MOST_ROWS = 10_000
-_MOST_CLASSES = 50
+_MOST_ROWS, _MOST_CLASSES = 10_000, 50
 _MOST_PRODUCTS = 5_000_000  # rows x classes x columns of a fit: bounds its time
 
 

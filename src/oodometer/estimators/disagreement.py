@@ -83,8 +83,7 @@ def solve_pairs(values: Array) -> Array:
     return np.asarray((2 * rows - rows.sum() / (models - 1)) / (models - 2))
 
 
-_FEWEST_MODELS = 3
-_GOOD_FIT = 0.95
+_FEWEST_MODELS, _GOOD_FIT = 3, 0.95
 _VARIANCE_ROWS = 2_000  # rows from which the sampling error is worked out; the counts are of all rows
 
 

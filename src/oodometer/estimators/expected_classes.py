@@ -338,8 +338,7 @@ def counts_of_truth(counts: Sums) -> tuple[Array, Array]:
 
 MOST_CLASSES = 100  # of which each pair is counted
 _COARSE = 120  # bins of a redrawn count
-_MOST_ROWS = 20_000
-_MOST_VALUES = 2_000_000
+_MOST_ROWS, _MOST_VALUES = 20_000, 2_000_000
 
 
 class ExpectedClasses(NamedTuple):

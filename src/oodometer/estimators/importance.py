@@ -36,9 +36,7 @@ from .expected_classes import (
 )
 from .mean_confidence import confidence_bins
 
-_MOST_VALUES = 20
-_RIDGE = 1e-4
-_MOST_UNSEEN = 0.5
+_MOST_VALUES, _RIDGE, _MOST_UNSEEN = 20, 1e-4, 0.5
 _MOST_ROWS = 20_000
 _FEW_SLICES = 60  # up to so many the exact curvature is cheap
 _LARGEST_MISMATCH = 0.02

@@ -31,8 +31,7 @@ from .target_prior import (
     redraw_reference,
 )
 
-_MOST_CONDITION = 1e3
-_HIGH_CONDITION = 30.0
+_MOST_CONDITION, _HIGH_CONDITION = 1e3, 30.0
 _SINGULAR, _NO_INVERSE = "the reference's confusion matrix cannot be inverted", "`label-shift` needs no inverse"
 
 

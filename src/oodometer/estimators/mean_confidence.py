@@ -349,8 +349,7 @@ def _keeps_argmax(record: Predictions) -> bool:
     return record.calibrated in (None, "temperature") and record.is_argmax
 
 
-_REPLICATES = 200
-_POINTS = 100
+_REPLICATES, _POINTS = 200, 100
 
 
 class RiskCoverage(Method[Sums, Curve]):

@@ -20,9 +20,7 @@ from ..scores import ModelAgreement, Score, natural_confidence
 from .base import Estimator, Sums
 from .mean_confidence import confidence_bins, counts_by_class_and_bin
 
-_MOST_BINS = 10
-_ROWS_PER_CELL = 25
-_FEW_ROWS = 30
+_MOST_BINS, _ROWS_PER_CELL, _FEW_ROWS = 10, 25, 30
 _FEW_ROWS_A_CLASS = 20
 _DENSE_CELLS, _DENSE_SIZE = 4, 1 << 16  # cells a row, and beside them, up to which a count over all is quickest
 
@@ -59,11 +57,9 @@ class LabelCounts:
         known = not len(predicted) or bool(predicted.min() >= 0 and predicted.max() < self.classes)
         if self.score is not None and len(self.table) <= record.rows and known:
             fine = counts_by_class_and_bin(record, self.score, self.classes).reshape(-1)
-            name = f"label counts:{self.score.name}:{self.classes}:{self._digest}"
-            table = self.table[:-1]
-            return record.derived(
-                name, lambda: np.bincount(table, fine, len(self)).astype(np.int64)
-            )  # exact below 2^53
+            name, table = f"label counts:{self.score.name}:{self.classes}:{self._digest}", self.table[:-1]
+            # exact below 2^53
+            return record.derived(name, lambda: np.bincount(table, fine, len(self)).astype(np.int64))
         return np.bincount(self.cells(record), minlength=len(self))
 
     def cells(self, record: Predictions) -> Array:
@@ -118,7 +114,6 @@ class LabelCounts:
         """What a user should know of the reference before believing a class prior that was fitted with it."""
         notes = []
         absent = int(np.count_nonzero(self.rows_by_label == 0))
-
         if self.total < _FEW_ROWS:
             notes.append(f"the reference has only {self.total} rows")
         elif self.is_thin:
@@ -227,9 +222,7 @@ _FEW_COLUMNS = 32
 _FEWEST_COLUMNS = 4  # column by column is quickest
 _POOLED_BELOW = 5  # reference rows: P(cell | class) is no more than smoothing below
 _IN_CACHE = 16_000  # numbers, draws times cells, that stay in the cache as they are
-_TINY = 1e-300
-_LEVEL = 0.05
-_BAD_RATIO = 2.0
+_TINY, _LEVEL, _BAD_RATIO = 1e-300, 0.05, 2.0
 _BAD_DEVIATION = 5.0  # standard deviations of the null distribution
 
 

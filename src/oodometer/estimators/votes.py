@@ -19,9 +19,7 @@ _MOST_JOINT = 4  # judges whose votes are read jointly; of more, how many of the
 _ROWS_EACH = 10  # of the target for each of the reference: more narrow hardly anything, and are counted as so many
 _LEAST_ROWS = 1_000
 _ROWS_A_CELL = 10  # of the rarer kind on the reference, from which on the judges' votes are read jointly
-_GRID = 401
-_MOST_STEPS = 2_000
-_CONVERGED = 1e-5
+_GRID, _MOST_STEPS, _CONVERGED = 401, 2_000, 1e-5
 _REFUTED = 0.01  # p-value of the fit below which the error rates did not carry over
 _CHANCE = 0.05  # p-value above which judges tell right from wrong no better than chance
 

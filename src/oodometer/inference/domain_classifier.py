@@ -22,8 +22,7 @@ from ..predictions import Predictions
 from ..results import percent
 from .row_sample import RowSample, sample_limit
 
-_NEWTON_STEPS = 100
-_HALVINGS = 20
+_NEWTON_STEPS, _HALVINGS = 100, 20
 _FLAT = 1e-4  # of the largest slope of the mean loss, and of half the squared Newton decrement: then it has converged
 _ENOUGH = 2.0**-11  # of the fall that the slope promises, which a step must bring
 

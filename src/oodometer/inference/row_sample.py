@@ -57,8 +57,7 @@ def seeded_sample(total: int, count: int, seed: int = 0) -> Array:
     return np.sort(rng.choice(total, count, replace=False, shuffle=False))
 
 
-_MOST_ROWS = 20_000
-_MOST_VALUES = 4_000_000
+_MOST_ROWS, _MOST_VALUES = 20_000, 4_000_000
 
 
 def sample_limit(width: int, most_rows: int = _MOST_ROWS) -> int:

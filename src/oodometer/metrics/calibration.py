@@ -330,8 +330,7 @@ class EqualMassCalibrationError(RankMetric[Measure]):
         return population_error(value, replicates, observed, null, (groups.rows, groups.rarer), level, **extras)
 
 
-_KS_REPLICATES = 500
-_KS_CHUNKS = 256
+_KS_REPLICATES, _KS_CHUNKS = 500, 256
 
 
 def ks_calibration_error(confidence: Any, correct: Any) -> float:
@@ -394,12 +393,8 @@ class KolmogorovSmirnovError(RankMetric[Measure]):
         return population_error(value, replicates, observed, null, sizes, level, **extras)
 
 
-_CELLS = 3840
-_GRID = 4096
-_SMOOTH_REPLICATES = 200
-_BOOTSTRAP_CELLS = 256
-_BOOTSTRAP_GRID = 512
-_HALVINGS = 40
+_CELLS, _GRID, _SMOOTH_REPLICATES = 3840, 4096, 200
+_BOOTSTRAP_CELLS, _BOOTSTRAP_GRID, _HALVINGS = 256, 512, 40
 
 
 def smooth_calibration_error(confidence: Any, correct: Any) -> float:

@@ -16,8 +16,7 @@ from .ranks import Groups, RankMetric, Ranks
 from .resampling import FEW_ROWS, REPLICATES, RankBins, generator, rank_bins, resampled
 
 Sizes = Mapping[str, Array]
-_STEPS = 100
-_CELLS = 512
+_STEPS, _CELLS = 100, 512
 REGIONS = {"start": (0.0, 0.2), "middle": (0.2, 0.8), "end": (0.8, 1.0)}
 TAIL = 0.2  # the share of the rows, the most confident, where applications that tolerate no errors work
 _WHERE = {

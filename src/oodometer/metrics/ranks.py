@@ -184,8 +184,7 @@ LIMIT = 1 << 22  # rows kept one by one, at 4 (float32) or 8 bytes each
 _MANTISSA_BITS = 10
 _OCTAVES = 30
 _HALF = _OCTAVES << _MANTISSA_BITS
-_FINE_BINS = 2 * _HALF
-_SHIFT = 23 - _MANTISSA_BITS
+_FINE_BINS, _SHIFT = 2 * _HALF, 23 - _MANTISSA_BITS
 _TOP_CODE = int(np.float32(0.5).view(np.int32)) >> _SHIFT
 # That of a score of any size: its sign, its exponent and the first bits of its mantissa, 64 bins an octave.
 _SCORE_BITS = 18

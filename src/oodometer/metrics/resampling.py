@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 
 # Below these sizes resampling cannot see what it has not seen, and the intervals are widened.
-FEW_ROWS = 30
-FEW_OF_A_KIND = 5
+FEW_ROWS, FEW_OF_A_KIND = 30, 5
 
 
 def generator(seed: int, name: str) -> np.random.Generator:

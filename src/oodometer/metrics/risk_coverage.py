@@ -227,8 +227,7 @@ class GeneralizedRiskCoverageArea(AreaMetric):
         return {"rounding": float((groups.disorder * groups.sizes).sum()) / groups.rows**2}
 
 
-RISKS = (0.01, 0.02, 0.05, 0.1, 0.2)
-_BLOCK = 1024
+RISKS, _BLOCK = (0.01, 0.02, 0.05, 0.1, 0.2), 1024
 
 
 def coverage_at_risk(confidence: Any, correct: Any, risk: float = 0.05, *, first: bool = False) -> float:

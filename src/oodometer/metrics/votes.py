@@ -230,8 +230,7 @@ def bounds_by_judges(by_count: Sequence[int] | Array, level: float) -> list[dict
     return out
 
 
-_FEWEST = 20
-_STEPS = (1, 2, 5)
+_FEWEST, _STEPS = 20, (1, 2, 5)
 
 
 def check_draws(sizes: Sequence[int] | None, draws: int, rows: int) -> tuple[int, ...]:

@@ -15,8 +15,7 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Score
 
-_NEIGHBORS = 25
-_LARGEST_REFERENCE = 4_000
+_NEIGHBORS, _LARGEST_REFERENCE = 25, 4_000
 _LEAST_SHARE = _NEIGHBORS / 20_000  # the neighbours' share of the reference: that of 25 among 20,000 rows
 _ROUNDING = 1e-6
 _FEW_COLUMNS = 15  # above, a tree looks at most rows anyhow

@@ -14,8 +14,7 @@ from ..predictions import Predictions
 LEAST_ROWS = 20  # a target smaller than this says more about chance than about the shift
 _SHARE = 1 / 3  # of the pool that a weighted draw takes: fewer rows leave more room for the weights to act
 _ENOUGH_ROWS = 100  # a small pool gives up to a half for these
-_MOST_COLUMNS = 20
-_SMALLEST = 1e-6
+_MOST_COLUMNS, _SMALLEST = 20, 1e-6
 
 
 class Simulation(ABC):

@@ -154,9 +154,7 @@ def _middles(points: Array, part: Array, centres: Array, norms: Array) -> Array:
 
 
 _CLUSTER_ALPHAS = {0.25: 10.0, 0.5: 1.0, 1.0: 0.1}
-_MOST_CLUSTERS = 10
-_ROWS_A_CLUSTER = 40
-_FIRST_ROWS = 200
+_MOST_CLUSTERS, _ROWS_A_CLUSTER, _FIRST_ROWS = 10, 40, 200
 
 
 @register("simulation")
