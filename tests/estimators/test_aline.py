@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from oodometer import Predictions
 from oodometer.errors import NotApplicable, UsageError
 from oodometer.estimators import ALineD, ALineS
-from oodometer.estimators.disagreement import agreement_counts, fit_line, probit, solve_pairs, stack_models, weigh_pairs
+from oodometer.estimators.disagreement import agreement_counts, fit_line, probit, solve_pairs, weigh_pairs
 from oodometer.estimators.inequalities import (
     accuracy_from_other,
     bounds_from_members,
@@ -366,11 +366,6 @@ def test_many_models_and_classes_are_quick() -> None:
     assert found.value == pytest.approx(0.5, abs=0.02)
 
 
-def test_models_are_stacked_judged_first() -> None:
-    got = stack_models(np.array([5, 6]), np.array([[1, 2], [3, 4]]), np.array([False, True]))
-    assert got.tolist() == [[5, 6], [3, 4]]
-
-
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[Any, Any]:
     """Codes (model, sample) and any labels at all."""
@@ -380,15 +375,11 @@ def tables(draw: st.DrawFn) -> tuple[Any, Any]:
     return codes, np.array(draw(cells))
 
 
-def record_here(codes: Any) -> Predictions:
-    return Predictions.from_arrays(prediction=codes[0], members=codes[1:], classes=range(5))
-
-
 @given(table=tables())
 def test_every_inequality_holds_for_every_labelling(table: tuple[Any, Any]) -> None:
     codes, label = table
     accuracy = (codes == label).mean(axis=1)
-    state = count_members(record_here(codes))
+    state = count_members(record(codes, classes=5))
     assert accuracy.mean() <= mean_accuracy_bound(state).sample_upper + 1e-12
     for pair in pair_bounds(state):
         wrong = 1 - accuracy[[pair.i, pair.j]]
@@ -407,7 +398,7 @@ def test_votes_and_ends_are_those_of_loops(table: tuple[Any, Any]) -> None:
     codes, _ = table
     want = [Counter(column).most_common(1)[0][1] for column in codes.T.tolist()]
     assert plurality_votes(codes).tolist() == want
-    bound = mean_accuracy_bound(count_members(record_here(codes)), 0.9)
+    bound = mean_accuracy_bound(count_members(record(codes, classes=5)), 0.9)
     n, shares = len(want), np.array(want) / len(codes)
     assert bound.sample_upper == pytest.approx(shares.mean())
     if n > 1:
@@ -421,9 +412,9 @@ def test_votes_and_ends_are_those_of_loops(table: tuple[Any, Any]) -> None:
 @given(table=tables(), cut=st.integers(0, 15))
 def test_states_merge(table: tuple[Any, Any], cut: int) -> None:
     codes, _ = table
-    whole = count_members(record_here(codes))
+    whole = count_members(record(codes, classes=5))
     cut = min(cut, codes.shape[1])
-    parts = count_members(record_here(codes[:, cut:])) + count_members(record_here(codes[:, :cut]))
+    parts = count_members(record(codes[:, cut:], classes=5)) + count_members(record(codes[:, :cut], classes=5))
     assert parts["rows"] == whole["rows"]
     assert parts["votes"] == whole["votes"]
     assert parts["squares"] == whole["squares"]
@@ -433,7 +424,7 @@ def test_states_merge(table: tuple[Any, Any], cut: int) -> None:
 def test_bounds_are_reached() -> None:
     """The plurality right everywhere; and errors that are disjoint: no better bound is possible."""
     codes = np.array([[0, 0, 1, 1], [0, 1, 1, 0], [0, 0, 1, 0]])
-    state = count_members(record_here(codes))
+    state = count_members(record(codes, classes=5))
     best = np.array([0, 0, 1, 0])
     assert (codes == best).mean() == mean_accuracy_bound(state).sample_upper == pytest.approx(10 / 12)
     label = np.array([0, 0, 1, 0])  # models 0 and 1 err on rows 3 and 1
@@ -443,12 +434,12 @@ def test_bounds_are_reached() -> None:
 def test_pairs_have_the_exact_binomial_interval() -> None:
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 3, (3, 50))
-    for pair in pair_bounds(count_members(record_here(codes)), 0.9):
+    for pair in pair_bounds(count_members(record(codes, classes=5)), 0.9):
         apart = int((codes[pair.i] != codes[pair.j]).sum())
         want = scipy.stats.binomtest(apart, 50).proportion_ci(0.9)
         assert (pair.errors_at_least, pair.gap_at_most) == pytest.approx((want.low, want.high))
         assert pair.kind == "exact"
-    assert [(p.i, p.j) for p in pair_bounds(count_members(record_here(codes)))] == list(
+    assert [(p.i, p.j) for p in pair_bounds(count_members(record(codes, classes=5)))] == list(
         itertools.combinations(range(3), 2)
     )
 
@@ -460,13 +451,13 @@ def test_sampling_end_covers_the_population(rows: int) -> None:
     population = np.where(rng.random((7, 20_000)) < rng.beta(2, 1, 20_000), 0, rng.integers(1, 4, (7, 20_000)))
     truth = plurality_votes(population).mean() / 7
     misses = [
-        mean_accuracy_bound(count_members(record_here(population[:, rng.integers(20_000, size=rows)])), 0.8).upper
+        mean_accuracy_bound(count_members(record(population[:, rng.integers(20_000, size=rows)], classes=5)), 0.8).upper
         < truth
         for _ in range(300)
     ]
     assert np.mean(misses) <= 0.2
     if rows == 400:
-        bound = mean_accuracy_bound(count_members(record_here(population[:, :400])))
+        bound = mean_accuracy_bound(count_members(record(population[:, :400], classes=5)))
         assert bound.upper < bound.sample_upper + 0.1, "a bound that says something"
 
 
@@ -477,7 +468,7 @@ def test_other_model_with_a_sampling_end() -> None:
     for _ in range(300):
         label = rng.integers(0, 3, 100)
         codes = np.where(rng.random((2, 100)) < [[0.7], [0.9]], label, (label + 1) % 3)
-        bound = accuracy_from_other(count_members(record_here(codes)), 1, 0.9, 0.9, level=0.8)
+        bound = accuracy_from_other(count_members(record(codes, classes=5)), 1, 0.9, 0.9, level=0.8)
         covered.append(bound.lower <= 0.7 <= bound.upper)
     assert np.mean(covered) >= 0.8
 
@@ -486,14 +477,14 @@ def test_ends_for_the_population_are_those_of_the_exact_interval() -> None:
     codes = np.zeros((2, 50), dtype=int)
     codes[1, :10] = 1
     ends = scipy.stats.binomtest(10, 50).proportion_ci(0.9)
-    bound = accuracy_from_other(count_members(record_here(codes)), 1, 0.95, 0.96, level=0.9)
+    bound = accuracy_from_other(count_members(record(codes, classes=5)), 1, 0.95, 0.96, level=0.9)
     assert (bound.sample_lower, bound.sample_upper) == pytest.approx((0.75, 0.85))
     assert (bound.lower, bound.upper) == pytest.approx((0.95 - ends.high, 2 - 0.95 - ends.low))
 
 
 def test_everything_at_once_is_plain() -> None:
     rng = np.random.default_rng(0)
-    state = count_members(record_here(rng.integers(0, 3, (4, 30))))
+    state = count_members(record(rng.integers(0, 3, (4, 30)), classes=5))
     found = bounds_from_members(state, other=2, other_lower=0.6)
     assert found.judged.kind == found.mean_accuracy.kind == "exact"
     plain = json.loads(json.dumps(found.to_dict()))

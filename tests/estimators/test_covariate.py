@@ -234,17 +234,18 @@ def test_importance_says_nothing_new_where_the_truth_changed_alone() -> None:
 
 
 def test_little_overlap_is_refused_or_warned_of() -> None:
-    reference = tilted(1, 400)
-    with pytest.raises(NotApplicable, match="the samples hardly overlap"):
-        ImportanceWeighting().fit(reference).estimate(tilted(2, 400, shift=4.0))
+    reference, fewer = tilted(1, 400), "needs 30 rows on both sides"
+    for method, here, there, why in (
+        (ImportanceWeighting(), reference, tilted(2, 400, shift=4.0), "the samples hardly overlap"),
+        (ImportanceWeighting(), reference, tilted(2, 1), fewer),
+        (PAPE(), reference.slice(0, 1), tilted(2, 400), fewer),
+    ):
+        with pytest.raises(NotApplicable, match=why):
+            method.fit(here).estimate(there)
     with pytest.raises(NotApplicable, match="below 30: the samples hardly overlap"):
         check_overlap(29.9)
     assert len(check_overlap(99, 0.999, 0.4)) == 3
     assert check_overlap(100, 0.99) == ()
-    with pytest.raises(NotApplicable, match="needs 30 rows on both sides"):
-        ImportanceWeighting().fit(reference).estimate(tilted(2, 1))
-    with pytest.raises(NotApplicable, match="needs 30 rows on both sides"):
-        PAPE().fit(reference.slice(0, 1)).estimate(tilted(2, 400))
 
 
 def test_fields_must_match() -> None:

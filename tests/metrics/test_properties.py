@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from oodometer import Predictions
-from oodometer.citations import BIBTEX
 from oodometer.errors import NotApplicable
 from oodometer.registry import create, names
 from oodometer.results import Interval, plain
@@ -103,16 +102,6 @@ def check(name: str, record: Predictions, seed: int) -> None:
 @given(record=st.one_of(confidences(), classified()), seed=st.integers(0, 99))
 def test_order_and_batches_do_not_matter(name: str, record: Predictions, seed: int) -> None:
     check(name, record, seed)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_contract(name: str) -> None:
-    metric = create("metric", name)
-    assert metric.name == name
-    assert metric.citation in BIBTEX
-    assert metric.bigger_is_better in (True, False, None)
-    assert ">>>" in (type(metric).__doc__ or "")
-    assert all(isinstance(group, tuple) for group in metric.needs)
 
 
 def fitting(metric: Any, rows: int, seed: int) -> Predictions:

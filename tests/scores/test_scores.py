@@ -115,15 +115,6 @@ def test_energy_looks_at_logits_and_not_at_their_softmax() -> None:
 
 
 @pytest.mark.parametrize("name", registry.names("score"))
-@pytest.mark.parametrize("rows", [1, 7, 300])
-def test_batches_give_what_the_whole_gives(name: str, rows: int) -> None:
-    record = example_record(300, seed=3, difficulty=1.5)
-    score = registry.create("score", name).fit(example_record(200, seed=4))
-    whole = score(record)
-    np.testing.assert_allclose(np.concatenate([score(b) for b in record.batches(rows)]), whole, rtol=1e-6)
-
-
-@pytest.mark.parametrize("name", registry.names("score"))
 def test_a_score_that_lacks_its_fields_says_which(name: str) -> None:
     score = registry.create("score", name)
     record = Predictions.from_arrays(input=np.array(["a"], dtype=object))

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..arrays import Array, present
+from ..arrays import Array
 from ..calibrators.binned_map import bins_for
 from ..errors import NotApplicable
 from ..predictions import Predictions
@@ -143,8 +143,9 @@ def count_labels(
         raise NotApplicable("needs the true class (`label`) of reference rows; `correct` alone does not tell it")
     if not reference.has_prediction:
         raise NotApplicable("needs the predicted class of each row (`prediction` or `probabilities`)")
-    if not (reference.label >= 0).all():
-        reference = reference.take(reference.label >= 0)
+    label = reference.label
+    if not (label >= 0).all():
+        reference, label = reference.take(label >= 0), label[label >= 0]
     if not reference.rows:
         raise NotApplicable("needs reference rows with a `label`")
     score: Score | None = None  # a single bin needs no confidence
@@ -170,7 +171,7 @@ def count_labels(
     code = np.take_along_axis(raw, last, axis=1) + np.arange(classes)[:, None] * most_bins
     used, table = np.unique(code, return_inverse=True)
     table, owner = np.append(table.ravel(), len(used)), np.append(used // most_bins, -1)
-    pair = table[cell] * classes + present(reference.label)
+    pair = table[cell] * classes + label
     filled, rows, hits = _counted(pair, reference.verdicts == 1, len(owner) * classes)
     return LabelCounts(score, classes, table, owner, filled // classes, filled % classes, rows, hits)
 
