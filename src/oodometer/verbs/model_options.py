@@ -128,6 +128,12 @@ class Models(Device):
     classes: Sequence[int | str] | None = option(default=None, group=_MODEL, many=False, parse=parse_classes, rare=True,
         help="Class names in the order of the probabilities: a,b,c.")
 
+    @property
+    def of_models(self) -> dict[str, Any]:
+        """What `open_classifier` takes."""
+        named = {name: getattr(self, name) for name in ("gives", "max_length", "device")}
+        return named | {"classes": None if self.classes is None else tuple(self.classes)}
+
 
 class PredictOptions(Models, Tasks):
     """What `predict` is asked."""

@@ -171,13 +171,11 @@ class Asked(PredictOptions):
 
     def opened(self) -> Classifier:
         """The model, or the ensemble of it and the members; `UsageError` for a model that is named twice."""
-        more: dict[str, Any] = {name: getattr(self, name) for name in ("gives", "max_length", "device")}
-        more["classes"] = None if self.classes is None else tuple(self.classes)
         models = [self.model, *self.members]
         twice = twice_named(models)
         if twice is not None:  # it agrees with itself, whatever it says
             raise UsageError(f"{twice} is named twice: a model agrees with itself; give each --member another model")
-        classifiers = [open_classifier(source, **more) for source in models]
+        classifiers = [open_classifier(source, **self.of_models) for source in models]
         if len(classifiers) == 1:
             return classifiers[0]
         paths = [isinstance(source, (str, os.PathLike)) for source in models]

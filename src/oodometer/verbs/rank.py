@@ -96,12 +96,6 @@ class Asked(RankOptions):
         """The attribution method that is used."""
         return "lime" if self.attribution in (None, "auto") else self.attribution
 
-    @property
-    def of_models(self) -> dict[str, Any]:
-        """What `open_classifier` takes."""
-        classes = None if self.classes is None else tuple(self.classes)
-        return {"gives": self.gives, "classes": classes, "max_length": self.max_length, "device": self.device}
-
 
 def are_files(models: Sequence[tuple[str, Any]]) -> bool:
     """Whether the models are given by their predictions; `UsageError` where some are and others are not."""

@@ -519,9 +519,8 @@ def stress(options: StressOptions) -> StressTest:
             raise UsageError(f"expected {name} to be a number from {least} on, got {value!r}")
     data, reference, seed = Path(options.data), options.reference, options.seed
     inputs = ShiftInputs(options)
-    more = {name: getattr(options, name) for name in ("gives", "classes", "max_length", "device")}
     engine = task_engine(options.engine, options.workers)  # before models are opened, for what is wrong with it
-    runs, modality = _open_models(options.models, data, more, engine)
+    runs, modality = _open_models(options.models, data, options.of_models, engine)
     if engine is not None:
         gpu = any(run.sent is not None and run.sent.on_gpu_here for run in runs)
         engine = task_engine(options.engine, options.workers, gpu=gpu)
