@@ -36,15 +36,8 @@ class Job:
     options: Any
     copies: tuple[tuple[Any, Any], ...]
 
-    @property
-    def source(self) -> Path:
-        """What is shifted."""
-        return Path(self.options.data)
-
-    @property
-    def out(self) -> Path:
-        """Where the copy goes, or the folder of several."""
-        return Path(self.options.out)
+    def __post_init__(self) -> None:
+        self.source, self.out = Path(self.options.data), Path(self.options.out)
 
     @property
     def sent(self) -> Self:

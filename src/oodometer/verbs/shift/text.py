@@ -295,6 +295,7 @@ class _TextJob(FileJob):
     """Shifts the texts, or the contexts of the dialogues, of a file; copies are pairs of a kind and a severity."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         dialogues, where = self.command == "shift dialogue", filters_of(self.options.where)
         self.texts = Texts(Rows(self.source), self.options.column, where, dialogues=dialogues)
         self.inputs = ShiftInputs(self.options)
