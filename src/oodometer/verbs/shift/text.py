@@ -222,7 +222,7 @@ def refuse_others(options: Options, modality: str) -> None:
     other = "Texts and dialogues" if modality == "image" else "Images"
     for name, field, about in declared(type(options)):
         value = getattr(options, name)
-        plain = value is None or (isinstance(value, (str, int, list)) and value in (field.default, []))
+        plain = value is None or (isinstance(value, (str, int, list, tuple)) and value in (field.default, [], ()))
         if about.group == other and not plain:
             spelling = spelt(name, about)[0] if about.flag != "" else name
             raise UsageError(f"{spelling} is of {other.lower()}, and what is shifted here is {modality}s; leave it out")
