@@ -11,28 +11,8 @@ from .pair_encoder import HEADS, SMALL, PretrainingOptions, pretrain
 from .sequence import GenerativeDiscriminator, LikelihoodDiscriminator
 
 __all__ = [
-    "HALF",
-    "HEADS",
-    "SMALL",
-    "AcceptanceThresholds",
-    "ClassifierDiscriminator",
-    "CollectOptions",
-    "Decoder",
-    "Dev",
-    "Discriminator",
-    "Examples",
-    "GenerativeDiscriminator",
-    "LikelihoodDiscriminator",
-    "Panel",
-    "PretrainedDiscriminator",
-    "PretrainingOptions",
-    "RegressionDiscriminator",
-    "RuleDiscriminator",
-    "collect",
-    "fit_thresholds",
-    "folds_of",
-    "load_discriminator",
-    "pretrain",
-    "sentence_bleu",
-    "token_f1",
-]
+    "HALF", "HEADS", "SMALL", "AcceptanceThresholds", "ClassifierDiscriminator", "CollectOptions", "Decoder", "Dev",
+    "Discriminator", "Examples", "GenerativeDiscriminator", "LikelihoodDiscriminator", "Panel",
+    "PretrainedDiscriminator", "PretrainingOptions", "RegressionDiscriminator", "RuleDiscriminator", "collect",
+    "fit_thresholds", "folds_of", "load_discriminator", "pretrain", "sentence_bleu", "token_f1",
+]  # fmt: skip

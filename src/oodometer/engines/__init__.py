@@ -9,15 +9,8 @@ from .ray import RayEngine
 from .spark import SparkEngine
 
 __all__ = [
-    "Engine",
-    "LocalEngine",
-    "ProcessEngine",
-    "RayEngine",
-    "SparkEngine",
-    "create_engine",
-    "run_tasks",
-    "task_engine",
-]
+    "Engine", "LocalEngine", "ProcessEngine", "RayEngine", "SparkEngine", "create_engine", "run_tasks", "task_engine",
+]  # fmt: skip
 
 
 def create_engine(name: str, workers: int | None = None) -> Engine:

@@ -9,25 +9,7 @@ from .source import as_source, open_predictions, read_predictions
 from .write import write_predictions, write_table
 
 __all__ = [
-    "BATCH_ROWS",
-    "PART_ROWS",
-    "Axes",
-    "InPlace",
-    "Part",
-    "RecordSource",
-    "Source",
-    "as_source",
-    "check_threshold",
-    "decided_source",
-    "labelled_source",
-    "open_predictions",
-    "read_predictions",
-    "refuse_clashes",
-    "together",
-    "when_written",
-    "whole_folder",
-    "write_atomic",
-    "write_predictions",
-    "write_result",
-    "write_table",
-]
+    "BATCH_ROWS", "PART_ROWS", "Axes", "InPlace", "Part", "RecordSource", "Source", "as_source", "check_threshold",
+    "decided_source", "labelled_source", "open_predictions", "read_predictions", "refuse_clashes", "together",
+    "when_written", "whole_folder", "write_atomic", "write_predictions", "write_result", "write_table",
+]  # fmt: skip

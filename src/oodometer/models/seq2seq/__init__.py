@@ -8,17 +8,6 @@ from .decoding import Beams
 from .encoder_decoder import Clean, EncoderDecoder, close_brackets, composed, exact_match, snapshot_folders, squeeze
 
 __all__ = [
-    "Beams",
-    "Clean",
-    "EncoderDecoder",
-    "StandIns",
-    "check_spelling",
-    "close_brackets",
-    "composed",
-    "exact_match",
-    "find_stand_ins",
-    "learn_pieces",
-    "learn_words",
-    "snapshot_folders",
-    "squeeze",
-]
+    "Beams", "Clean", "EncoderDecoder", "StandIns", "check_spelling", "close_brackets", "composed", "exact_match",
+    "find_stand_ins", "learn_pieces", "learn_words", "snapshot_folders", "squeeze",
+]  # fmt: skip

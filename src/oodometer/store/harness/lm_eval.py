@@ -19,18 +19,9 @@ from .base import Answers, LogOptions, Metric, choose_metric, described, json_ro
 _NAME = re.compile(r"samples_(?P<task>.+?)(_\d{4}-\d{2}-\d{2}T[\d.:-]+)?\.jsonl(\.gz)?")
 _USUAL = ("acc", "acc_norm")  # of several metrics the one that the harness's own tables call accuracy
 _NOT_METRICS = {
-    "doc_id",
-    "doc",
-    "target",
-    "arguments",
-    "resps",
-    "filtered_resps",
-    "filter",
-    "metrics",
-    "doc_hash",
-    "prompt_hash",
+    "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash",
     "target_hash",
-}
+}  # fmt: skip
 
 
 @dataclass

@@ -24,16 +24,8 @@ from ...version import __version__
 
 _BASELINES = ("max-prob", "ac", "atc", "max-prob-oracle")
 _READ = (
-    "votes",
-    "correct",
-    "label",
-    "prediction",
-    "probabilities",
-    "logits",
-    "confidence",
-    "token_logprobs",
-    "members",
-)
+    "votes", "correct", "label", "prediction", "probabilities", "logits", "confidence", "token_logprobs", "members",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
