@@ -385,12 +385,10 @@ def mostly_new(noted: Mapping[str, int], classes: ClassNames | None, file: str |
 
 
 def _fault(expected: str, got: str, at: int, column: str, source: Source, remedy: str) -> InputError:
-    """The error about one cell, its row counted from 0."""
     return InputError(expected, got=got, file=source.path, row=at + 1, column=column, remedy=remedy)
 
 
 def _count(target: Source) -> int:
-    """Rows of the target, by a pass over one field where nothing else tells."""
     if target.rows is not None:
         return target.rows
     return sum(map(len, target.batches(target.fields[:1])))
@@ -458,5 +456,4 @@ def _whole_numbers(ids: Any) -> Any:
 
 
 def _a(name: str) -> str:
-    """The name behind its article."""
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

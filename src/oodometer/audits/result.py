@@ -53,7 +53,6 @@ def noticeable(labels: int, rows: int, lower: float, upper: float, level: float,
 
 
 def _root(low: float, high: float, beyond: Callable[[float], bool]) -> float:
-    """The largest number of [low, high] that a condition does not hold for, which holds from there on."""
     for _ in range(50):
         middle = (low + high) / 2
         low, high = (low, middle) if beyond(middle) else (middle, high)

@@ -128,7 +128,6 @@ def labelling_page(sheet: Worksheet, title: str, file: str = "labels.csv") -> st
         names = [name for name in names if name not in feed.columns]
 
     def is_large(name: str) -> bool:
-        """Whether a column is what a person reads first: texts, turns of a dialogue, a picture."""
         field, filled = sheet.picked.field_of(name), [cell for cell in values[name] if cell is not None]
         if field in _SHOWN_LARGE or any(isinstance(cell, (list, dict)) for cell in filled):
             return True

@@ -118,7 +118,6 @@ def run_trials(
 
 
 def _drawn(simulation: Simulation, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
-    """A shifted target whose accuracy is known, or None."""
     target = None if simulation.why_not(pool) else simulation.draw(pool, severity, rng)
     if target is not None and not isinstance(target, Predictions):
         raise TypeError(f"draw gave no record but {type(target).__name__}")
@@ -406,7 +405,6 @@ class _Kept:
 
 
 def _here(work: TrialWork, kept: _Kept, progress: Progress | None) -> None:
-    """The trials that are left, in this process."""
     left, before = [key for key in kept.keys if key not in kept.done], len(kept.done)
     try:
         for i, (key, trial) in enumerate(work.trials(left, kept.failed, kept.unfitted)):

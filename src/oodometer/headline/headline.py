@@ -237,7 +237,6 @@ def _vector(shift: Mapping[str, float], estimates: Mapping[str, float], source: 
 
 
 def _weighted_quantile(values: Array, shares: Array, level: float) -> float:
-    """Smallest value at or below which the shares reach the level."""
     order = np.argsort(values)
     reached = np.cumsum(shares[order])
     return float(values[order][min(int(np.searchsorted(reached, level - 1e-12)), len(values) - 1)])
@@ -287,7 +286,6 @@ def make_headline(estimates: Sequence[Estimate], evidence: Evidence) -> Headline
 
 
 def _from_estimates(by_name: Mapping[str, Estimate], evidence: Evidence) -> Headline:
-    """The number before judges are heard."""
     level, diagnosis, source = evidence.level, evidence.diagnosis, evidence.source
     kind = None if diagnosis is None else diagnosis.kind
     if diagnosis is not None and kind == "support" and (chosen := beyond_overlap(by_name)):

@@ -123,7 +123,6 @@ class NaturalShifts:
         return left**2 / (left**2 + self.gate**2)
 
     def _known(self, signs: ShiftSigns) -> Array:
-        """The fitted quantiles, ascending, shape (level,)."""
         value = self.value(signs)
         moved = self.unknown["moved"] if signs.moved is None else signs.moved
         out: Array = np.clip(value + self.chance * standard_error(value, signs) + self.size * moved, 0.0, 1.0)

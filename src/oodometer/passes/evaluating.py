@@ -129,7 +129,6 @@ class GroupedClusters:
 
 
 def _each(plain: Any, change: Any) -> Any:
-    """Plain data with every interval in it changed."""
     if isinstance(plain, Interval):
         return change(plain)
     if isinstance(plain, Mapping):
@@ -257,7 +256,6 @@ def _coarse(keys: Any) -> Any:
 
 
 def _states(metrics: Sequence[Metric[Any, Any]], batch: Predictions) -> dict[str, Any]:
-    """One state of each kind, shared by the metrics that read it."""
     makers = _makers(metrics)
     return {key: guarded(m.name, m, partial(m.summarize, batch)) for key, m in makers.items()}
 
@@ -322,11 +320,11 @@ def plan_evaluation(
 def read_evaluation(source: Source, plan: EvaluationPlan, execution: Execution) -> tuple[EvaluationPlan, State]:
     """The state of all rows in one pass, or in two where ids repeat, with the plan of that pass."""
     parts = source.parts(each=execution.each)
-    state = plan.fold(parts, execution)
+    state = execution.fold(plan, parts, plan.merge)
     seen = state.get(WHOLE, {}).get("clusters")
     if not plan.grouped and seen is not None and 1 < seen.count < seen.rows:
         plan = replace(plan, grouped=True)
-        state = plan.fold(parts, execution)
+        state = execution.fold(plan, parts, plan.merge)
     return plan, state
 
 

@@ -35,8 +35,6 @@ def hearing_phases(progress: Progress | None) -> Progress | None:
 
 @dataclass(frozen=True)
 class _Listed:
-    """Work whose answers come back in a list, in the order of the items."""
-
     work: Callable[[Any], Any]
 
     def __call__(self, item: Any) -> list[Any]:

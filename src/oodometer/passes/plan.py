@@ -63,7 +63,6 @@ def needed_fields(plan: EstimationPlan, beginning: Predictions) -> tuple[str, ..
 
 
 def _needs(method: Any) -> Iterator[str]:
-    """The fields of a method, and of the scores that it was given."""
     yield from method.needs
     for value in vars(method).values():
         if isinstance(value, Score):
@@ -201,10 +200,6 @@ class Pass(ABC):
         if self.by is not None:
             check_slices(keys, self.by)
 
-    def fold(self, parts: Sequence[Any], execution: Execution) -> State:
-        """The state of all parts, wherever they are read."""
-        return execution.fold(self, parts, self.merge)
-
 
 MOST_CHUNKS = 1000
 CONFIDENCE_BINS = 60  # enough for both figures: 20 bins of the histogram, 15 of the reliability diagram
@@ -274,7 +269,7 @@ class EstimationPlan(Pass):
 
     def read(self, parts: Sequence[Any], execution: Execution, file: str | None = None) -> State:
         """The state of a target's parts; `InputError` where they hold no row."""
-        state = self.fold(parts, execution)
+        state = execution.fold(self, parts, self.merge)
         if WHOLE not in state:
             raise InputError("at least one row", got="none", remedy="check what wrote it", file=file)
         return state
@@ -291,7 +286,6 @@ class EstimationPlan(Pass):
         calibrated = self.choice.apply(batch)
 
         def seen(name: str, rows: Predictions, lighter: bool = False) -> Any:
-            """The state of a method, or a `Failed` that says why there is none."""
             method = self.methods[name]
             return guarded(name, method, lambda: (method.lighter() if lighter else method).summarize(rows), Sums)
 

@@ -169,7 +169,6 @@ class RunFolder(Kept):
         return there
 
     def _keep(self, name: str | None, state: Any) -> bool:
-        """Write a state to its file; False where it can have none."""
         if name is None or not isinstance(state, PackedState):
             return False
         whose = name.encode() + b"\n"  # a file that is copied over another's is seen

@@ -235,7 +235,6 @@ def rankings_of(domain: Domain) -> dict[str, list[dict[str, Any]]]:
 
 
 def _ranks(values: Array) -> Array:
-    """Ranks from 1, larger first, equal values sharing the best of their ranks; (replicate, model)."""
     out: Array = (values[:, None, :] > values[:, :, None]).sum(axis=2) + 1
     return out
 
@@ -325,7 +324,6 @@ def findings_of(domain: Domain) -> list[dict[str, Any]]:
 
 
 def _pair(domain: Domain, name: str, a: int, b: int, share: float, **more: Any) -> dict[str, Any]:
-    """A finding about two models, with what AUC says of them."""
     area = domain.values("auc_coverage")
     about = {"name": name, "domain": domain.name, "models": [domain.models[a], domain.models[b]], "share": share}
     return {**about, "auc_coverage": [float(area[a]), float(area[b])], **more}
@@ -399,7 +397,6 @@ def _because(worse: Evaluation, better: Evaluation) -> str:
 
 
 def _precise(number: float, other: float) -> tuple[str, str]:
-    """Two numbers with as many digits as tell them apart."""
     for digits in range(2, 12):
         if f"{number:.{digits}f}" != f"{other:.{digits}f}":
             break
@@ -675,7 +672,6 @@ def _row_key(key: str | None, sources: Sequence[Source]) -> str | None:
 
 
 def _ids(source: Source, key: str, rows: Array) -> Array | None:
-    """What tells these rows apart, with their number where ids repeat; None where a cell is empty."""
     try:
         ids = source.keys(key).take(rows)
     except InputError:
@@ -684,7 +680,6 @@ def _ids(source: Source, key: str, rows: Array) -> Array | None:
 
 
 def _titles(names: Sequence[str], sources: Sequence[Source]) -> list[str]:
-    """Names of the models, each once: as given, or of the files, or by number."""
     if names:
         if len(set(names)) < len(names):
             raise UsageError(f"two models have one name among {', '.join(names)}; give each its own")

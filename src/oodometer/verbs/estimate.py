@@ -426,7 +426,6 @@ def reference_figures(fitted: Fitted, level: float) -> dict[str, Any] | None:
 def _estimates(
     methods: Mapping[str, Estimator], states: Mapping[str, Any], lighter: bool = False
 ) -> tuple[list[Estimate], list[Skipped]]:
-    """What each method says of the states, and which cannot say anything of them."""
     out, skipped = [], []
     for name, method in methods.items():
         if name not in states:

@@ -168,7 +168,6 @@ def fit(options: FitOptions) -> Oodometer:
 
 
 def _fitted(options: EstimateJob, where: str | Sequence[str] | None, execution: Execution) -> Fitted:
-    """What is learnt from a reference."""
     enter_phase(execution.progress, "reading")
     opener = opener_for(options)
     sources = opener.references(options.reference, options.classes, where)

@@ -88,7 +88,6 @@ def _checked_class(positive: str | None, classes: Sequence[int | str] | None) ->
 
 
 def _named_class(positive: str | None) -> str | None:
-    """The class that is named behind a column, or alone."""
     return positive.rpartition("=")[2] if positive is not None and "=" in positive else None
 
 

@@ -62,7 +62,6 @@ def _metric_names(name: str, value: Any) -> list[str]:
 
 
 def _prior(name: str, value: Any) -> Any:
-    """That of a fitted file, or a path."""
     return value if hasattr(value, "gate") else check_of(name, "str | Path")(name, value)
 
 
