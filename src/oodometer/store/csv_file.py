@@ -30,11 +30,9 @@ _LINE, _RETURN, _QUOTE = 10, 13, 34
 
 
 def index_cells(stream: Any, delimiter: str) -> TextIndex | None:
-    """The index of CSV text of more than one column; None where it is not sure that it is right.
-
-    A line ends outside of quotes. Quotes are counted, which tells inside from outside as long as each that opens
-    stands at the beginning of a cell, and each other one behind it doubles the one before. Text of which that is not
-    true, with a carriage return alone, or with quotes that stay open has no index: only its reader can tell its rows.
+    """The index of CSV text of more than one column; None where it is not sure that it is right. A line ends outside of
+    quotes, which are counted: as long as each that opens begins a cell, and each other one behind it doubles the one
+    before. Else, with a carriage return alone, or with quotes that stay open, only its reader can tell the rows.
     """
     begins = (ord(delimiter), _LINE, _RETURN, _QUOTE)
     base = rows = line = 0  # first byte of the block; lines that are filled; where the line began

@@ -100,8 +100,8 @@ def raw_numbers(array: Any, column: str, text: bool, comma: bool = False) -> Arr
 
 
 def text_figures(array: Any, column: str, text: bool) -> tuple[Array, Array]:
-    """Figures of each text, shape (sample, figure), and whether it is there: log(1 + characters), log(1 + words), and
-    the shares of digits, of capitals and of characters beyond ASCII.
+    """Figures of each text, shape (sample, figure), and whether it is there: log(1 + characters), log(1 + words),
+    shares of digits, of capitals and of characters beyond ASCII.
     """
     import pyarrow.compute as pc
 

@@ -29,9 +29,8 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 def files_of(path: str) -> list[str] | None:
-    """The files of a folder and the folders in it, or those that a pattern matches, sorted; None for a single file.
-    Hidden names (``_`` and ``.``) are left out, in a folder what has no known ending too; ``**`` means folders in
-    folders.
+    """The files of a folder, or those that a pattern matches (``**``: folders in folders), sorted; None for a single
+    file. Hidden names (``_`` and ``.``) are left out, in a folder what has no known ending too.
     """
     if is_remote(path):
         bare, mark, query = split_query(path)  # only * is magic, a question mark begins what is said of the store
@@ -107,8 +106,8 @@ def _matches(names: list[str], pattern: list[str]) -> bool:
 
 
 def read_once(files: Sequence[str]) -> list[str]:
-    """The files without further names of the same one (links, hard links), with a warning that names the first;
-    `InputError` where its folders say another thing of it by each name.
+    """The files without further names of the same one (links, hard links), with a warning; `InputError` where its
+    folders say another thing of it by each name.
     """
     first: dict[Any, str] = {}
     again = []
@@ -182,8 +181,8 @@ def open_files(
     asked: Collection[str] = (),
     where: Sequence[Condition] = (),
 ) -> tuple[str, list[Piece], tuple[str, ...]]:
-    """Files as one: ``name`` of them all, a piece for each that has rows, the shared columns, with the folders'
-    ``name=value``. Files whose folders say that ``where`` holds of no row are not opened; ``asked`` columns are in all.
+    """Files as one: ``name`` of them all, a piece for each that has rows, the columns of all, with the folders'
+    ``name=value``. Files whose folders say that ``where`` holds of no row are not opened.
     """
     # what the folders of each file say; whole numbers where all say one
     folders: list[dict[str, Any]] = [dict(partition_of(path)) for path in paths]

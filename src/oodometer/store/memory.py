@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from ..arrays import Array, Ragged
-from ..classes import ClassNames, NewClassError, encode_positions
+from ..classes import NewClassError, encode_positions
 from ..errors import InputError, UsageError
 from ..fields import FIELDS
 from ..kernels import Top
@@ -375,9 +375,8 @@ class RecordSource(Source):
         return self.record
 
 
-def realigned(record: Predictions, axes: Axes | ClassNames) -> Predictions:
+def realigned(record: Predictions, axes: Axes) -> Predictions:
     """The record with its axes in the order of others, matched by name."""
-    axes = axes if isinstance(axes, Axes) else Axes(axes, listed={"class": axes})
     changes: dict[str, Any] = {}
     names = dict(record.names)
     for axis, size in _sizes(record).items():

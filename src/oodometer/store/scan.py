@@ -93,8 +93,7 @@ def runs_of(groups: Sequence[int], size: int, left: Collection[int] | None = Non
 
 @dataclass(frozen=True, kw_only=True)
 class TextReader(Reader):
-    """A format of text: bytes ``start`` to ``end`` (None: the last) of a file; ``before`` counts the rows before them.
-
+    """A format of text: bytes ``start`` to ``end`` (None: the last) of a file, ``before`` which there are so many rows.
     ``rows`` and ``marks`` are known once the file was counted; only a whole file has marks.
     """
 
@@ -150,11 +149,9 @@ class TextReader(Reader):
 
 @dataclass(frozen=True)
 class Piece:
-    """Consecutive rows of one file, or of a table in memory: those that all conditions of ``where`` hold of.
-
-    values : what the names of folders say, as further columns. stamp : the file as it was. in_file : rows of the file
-    before these. before : rows that are left before these in all files; None where only a pass can tell. left : rows
-    that are left here, once they were counted.
+    """Consecutive rows of one file, or of a table in memory, that all conditions of ``where`` hold of; ``values`` are
+    what the names of folders say. ``in_file`` rows of the file are before these, ``before`` of those that are left in
+    all files (None: only a pass can tell), and ``left`` are here, once they were counted.
     """
 
     reader: Reader
@@ -261,11 +258,9 @@ class Piece:
 
 @dataclass(frozen=True)
 class Plan:
-    """How columns become fields: the layout, the classes to encode by, the widths of lists.
-
-    ``orders`` bring list columns into line, axis by axis; ``named`` are the names of the axes model, view, judge and
-    feature once they are. ``positions`` says that labels and predictions are positions among candidates; ``encoding``
-    makes features of the user's own columns; ``others`` says that labels may be of classes that are none of these.
+    """How columns become fields: the layout, the classes to encode by, the widths of lists; ``orders`` bring list
+    columns into line, axis by axis, which are then ``named``. ``positions``: labels are positions among candidates;
+    ``encoding`` makes features of the user's columns; ``others``: labels may be of none of these classes.
     """
 
     layout: Layout

@@ -212,9 +212,8 @@ class ReaderSource(Source):
         return self._as(_wanted=axes)
 
     def counted(self, each: Each = in_threads) -> tuple[Piece, ...]:
-        """The pieces of text files that know their rows, and read columns of the user alike; of several those with
-        rows. ``each`` looks at those that are not known (`known_files`). A small file alone, or one that is packed, is
-        one part.
+        """Pieces of text files that know their rows, and read columns of the user alike; of several those with rows.
+        ``each`` looks at what is not known. A small file alone, or one that is packed, is one part.
         """
         if self._counted is not None:
             return self._counted
@@ -246,8 +245,7 @@ class ReaderSource(Source):
 
     def ranges(self, target_rows: int, each: Each = in_threads) -> list[Piece]:
         """Pieces of about so many rows that know how many are before them, none with rows of two files. Where
-        conditions leave rows out, ``each`` counts those that are not known (`known_files`); `InputError` where none is
-        left.
+        conditions leave rows out, ``each`` counts what is not known; `InputError` where none is left.
         """
         pieces: list[Piece] = []
         whole = self.counted(each)
@@ -519,8 +517,8 @@ _OPENERS = {
 def open_all(
     path: Any, names: Collection[str], format: str | None = None, where: Sequence[Condition] = ()
 ) -> tuple[str | None, Sequence[Piece], tuple[str, ...]]:
-    """What a file, the files of a folder, those that a pattern matches, or a list of them are called together, a piece
-    for each, and the columns that all have; files whose folders say that ``where`` holds of no row are left out.
+    """What files are called together, a piece for each, and the columns that all have; files whose folders say that
+    ``where`` holds of no row are left out.
     """
     from .many_files import files_of, open_files, read_once
 
@@ -543,8 +541,8 @@ def open_all(
 def open_reader(
     path: str | Path, names: Collection[str], format: str | None = None, known: KnownFiles | None = None
 ) -> tuple[Reader, Stamp]:
-    """The reader of a file that exists, is of a known kind and whole, and what tells it from a later one in its place;
-    ``names`` are columns that will be asked for: in JSONL a name may come first far down.
+    """The reader of a file that is whole and of a known kind, and what tells it from a later one in its place;
+    ``names`` will be asked for: in JSONL they may come first far down.
     """
     (form, stamp), file = check_file(path, format), str(path)
     module, name = _OPENERS[form].split()
