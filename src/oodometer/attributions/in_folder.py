@@ -7,16 +7,17 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
-from ..engines import Engine, run_tasks, task_engine
-from ..errors import InputError, UsageError, WorkError
+from ..engines import Engine, task_engine
+from ..errors import InputError, UsageError
 from ..models.base import Classifier, Progress, Text
-from ..models.opening import SentModel, forgetting, open_classifier, stamp_of
+from ..models.opening import SentModel, forgetting, open_classifier, pieces_of_work, stamp_of
 from ..runs import Kept
 from ..store import write_result
 from ..store.artifact_cache import checksum
@@ -274,6 +275,20 @@ class _Part:
         """The name of its file."""
         return f"part-{self.start // AT_ONCE:05d}"
 
+    @property
+    def size(self) -> int:
+        """Number of examples."""
+        return len(self.examples)
+
+    @property
+    def lost(self) -> str:
+        """What is said where its file is not there."""
+        return f"a part was explained, and {self.kept.path / self.key}.json is not there"
+
+    def known(self) -> dict[str, Any] | None:
+        """What was kept of it; None for nothing."""
+        return self.kept.get(self.key)  # type: ignore[no-any-return]
+
 
 @final
 @dataclass(frozen=True)
@@ -374,46 +389,18 @@ def explain_in(
         )
         for start in range(0, len(examples), AT_ONCE)
     ]
-    done_before = {part.key: part_done for part in parts if (part_done := part.kept.get(part.key)) is not None}
-    results, rest = dict(done_before), [part for part in parts if part.key not in done_before]
-    done = 0
-
-    def tell(part: _Part) -> None:
-        nonlocal done
-        done += len(part.examples)
-        if progress is not None:
-            progress(done, len(examples))
-
-    for part in parts:
-        if part.key in done_before:
-            tell(part)
+    live: Any = None
     if engine is None:
-        live: Any = model if path is None else open_classifier(path, device=how.device)
-        for part in rest:
-
-            def inside(some: int, whole: int, many: int = len(part.examples)) -> None:
-                if progress is not None:
-                    progress(done + many * some // max(1, whole), len(examples))
-
-            results[part.key] = _Work(method, name).write(part, live, inside)
-            tell(part)
-        classes = _classes(live)
-    else:
-        with forgetting():
-            run_tasks(engine, _Work(method, name, sent, how.device != "cpu"), rest, on_done=tell)
-        results = {part.key: part.kept.get(part.key) for part in parts}
-        lost = next((key for key, part_done in results.items() if part_done is None), None)
-        if lost is not None:
-            raise WorkError(
-                f"a part was explained, and {kept.path / lost}.json is not there: the workers write to folders of "
-                "other machines; name a folder that all of them see"
-            )
-        classes = tuple(results[parts[0].key]["rows"][0]["classes"])
+        live = model if path is None else open_classifier(path, device=how.device)
+    with nullcontext() if engine is None else forgetting():
+        work = _Work(method, name, sent, how.device != "cpu")
+        results = pieces_of_work(parts, engine, lambda part, tell: work.write(part, live, tell), work, progress)
+    classes = _classes(live) if engine is None else tuple(results[0]["rows"][0]["classes"])
     attributions: list[WordAttributions] = []
-    for part in parts:
-        file, rows = f"{kept.path / part.key}.json", results[part.key]["rows"]
-        attributions += [read_row(row, file, at) for at, row in enumerate(rows, 1)]
-    truncated = sum(part_done["truncated"] for part_done in results.values())
+    for part, result in zip(parts, results, strict=True):
+        file = f"{kept.path / part.key}.json"
+        attributions += [read_row(row, file, at) for at, row in enumerate(result["rows"], 1)]
+    truncated = sum(result["truncated"] for result in results)
     return Explained(named, tuple(attributions), classes, method.name, name, truncated)
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, final
 
 import numpy as np
 
 from ..arrays import Array
-from ..engines import Engine, run_tasks, task_engine
-from ..errors import InputError, UsageError, WorkError
+from ..datasets.reading import objects
+from ..engines import Engine, task_engine
+from ..errors import InputError, UsageError
 from ..models.artifacts import fingerprint
 from ..models.base import Progress
+from ..models.opening import pieces_of_work
 from ..models.seq2seq import Beams, EncoderDecoder
 from ..models.torch.library import on_gpu, one_torch_thread
 from ..predictions import Predictions
@@ -115,8 +116,8 @@ class Examples:
     def record(self) -> Predictions:
         """The pairs as a record with ``input``, ``output``, ``correct`` and the column ``origin``, to be written."""
         return Predictions.from_arrays(
-            input=_objects(self.inputs),
-            output=_objects(self.outputs),
+            input=objects(self.inputs),
+            output=objects(self.outputs),
             correct=self.correct.astype(np.int8),
             columns={"origin": self.origin.astype(object)},
         )
@@ -145,13 +146,10 @@ class Examples:
             columns[name] = values.tolist()
             bad = next((row for row, column in enumerate(columns[name]) if not isinstance(column, str)), None)
             if bad is not None:
+                got = repr(columns[name][bad])
+                remedy = "drop the row or give the text"
                 raise InputError(
-                    "a text",
-                    got=repr(columns[name][bad]),
-                    remedy="drop the row or give the text",
-                    file=record.source,
-                    row=record.first_row + bad + 1,
-                    column=name,
+                    "a text", got=got, remedy=remedy, file=record.source, row=record.first_row + bad + 1, column=name
                 )
         verdicts = record.verdicts
         if (verdicts < 0).any():
@@ -163,33 +161,38 @@ class Examples:
         return cls(columns["input"], columns["output"], verdicts > 0, np.asarray(origin, dtype=object))
 
 
-def _objects(texts: list[str]) -> Array:
-    out = np.empty(len(texts), dtype=object)
-    out[:] = texts
-    return out
-
-
 Outputs = list[list[str]]
 
 
 @final
 @dataclass(frozen=True)
 class _Question:
-    """What a model is asked: inputs, and how many outputs of each; its folder, and where the beams are kept, if so."""
+    """What a model, or that of a folder, is asked, and where the beams are kept, if so."""
 
     inputs: tuple[str, ...]
     beams: int
-    home: Path | None = None
+    model: Any
     kept: Kept | None = None
     key: str = ""
+
+    @property
+    def size(self) -> int:
+        """Number of inputs."""
+        return len(self.inputs)
+
+    @property
+    def lost(self) -> str:
+        """What is said where no beams are found."""
+        return f"{self.model} was asked, and {self.key}.json does not hold its beams"
 
     def known(self) -> Outputs | None:
         """The beams that were kept, or None."""
         return self.kept.get(self.key) if self.kept is not None else None
 
-    def asked(self, model: Decoder, progress: Progress | None = None) -> Outputs:
+    def asked(self, progress: Progress | None = None) -> Outputs:
         """The beams, which are kept where there is a place."""
-        outputs = model.decode(list(self.inputs), beams=self.beams, progress=progress).outputs
+        model = EncoderDecoder.load(self.model) if isinstance(self.model, Path) else self.model
+        outputs: Outputs = model.decode(list(self.inputs), beams=self.beams, progress=progress).outputs
         if self.kept is not None:
             self.kept.keep(self.key, outputs)
         return outputs
@@ -203,48 +206,9 @@ class _Task:
     gpu: bool = True
 
     def __call__(self, question: _Question) -> Outputs | None:
-        assert question.home is not None
         with one_torch_thread():
-            outputs = question.asked(EncoderDecoder.load(question.home))
+            outputs = question.asked()
         return outputs if question.kept is None else None
-
-
-def _decoded(
-    engine: Engine | None, models: Sequence[Any], questions: Sequence[_Question], progress: Progress | None
-) -> list[Outputs]:
-    """The beams of each question, in order, asked here or on an engine; those that were kept are not asked again."""
-    beams_of = {index: beams for index, question in enumerate(questions) if (beams := question.known()) is not None}
-    rest = [index for index in range(len(questions)) if index not in beams_of]
-    done, total = 0, sum(len(question.inputs) for question in questions)
-
-    def tell(question: _Question, some: int = 1, whole: int = 1) -> None:
-        if progress is not None:
-            progress(done + len(question.inputs) * some // max(whole, 1), total)
-
-    def finished(question: _Question) -> None:
-        nonlocal done
-        tell(question)
-        done += len(question.inputs)
-
-    for index in beams_of:
-        finished(questions[index])
-    if engine is None:
-        for index in rest:
-            model, question = models[index], questions[index]
-            decoder = EncoderDecoder.load(model) if isinstance(model, str | os.PathLike) else model
-            beams_of[index] = question.asked(decoder, partial(tell, question))
-            finished(question)
-    else:
-        answers = run_tasks(engine, _Task(), [questions[index] for index in rest], on_done=finished)
-        for index, answer in zip(rest, answers, strict=True):
-            outputs = questions[index].known() if answer is None else answer
-            if outputs is None:
-                raise WorkError(
-                    f"{questions[index].home} was asked, and {questions[index].key}.json does not hold its beams: the "
-                    "workers write to folders of other machines; name a checkpoint folder that all of them see"
-                )
-            beams_of[index] = outputs
-    return [beams_of[index] for index in range(len(questions))]
 
 
 class Decoder(Protocol):
@@ -330,146 +294,108 @@ def collect(
     how = replace(options or CollectOptions(), **more)
     if not models:
         raise UsageError("expected at least one checkpoint of the model, got none; train with snapshots=FOLDER")
-    search = _Search(inputs, golds, how, cross_fitted=folds is not None)
+    clean = how.clean or _plain
+    right: dict[str, set[str]] = {}  # every cleaned gold output of an input
+    for row, (given, gold) in enumerate(zip(inputs, golds, strict=True)):
+        if not clean(gold).strip():
+            raise InputError("a gold output", got="an empty one", remedy="drop the row", row=row + 1, column="gold")
+        right.setdefault(given, set()).add(clean(gold))
     chosen = list(models) if folds is not None else list(models)[: how.checkpoints]
     if folds is not None:
-        given = np.asarray(folds)
-        if given.shape != (len(inputs),) or not np.issubdtype(given.dtype, np.integer):
-            got = f"{given.dtype} of shape {given.shape}"
+        fold_of = np.asarray(folds)
+        if fold_of.shape != (len(inputs),) or not np.issubdtype(fold_of.dtype, np.integer):
+            got = f"{fold_of.dtype} of shape {fold_of.shape}"
             raise UsageError(f"expected folds as {len(inputs)} whole numbers, one a row, got {got}")
-        if set(given.tolist()) != set(range(len(chosen))):
-            numbers = sorted(set(given.tolist()))
+        if set(fold_of.tolist()) != set(range(len(chosen))):
+            numbers = sorted(set(fold_of.tolist()))
             raise UsageError(f"expected a model for each fold, folds 0 to {len(chosen) - 1}, got the folds {numbers}")
     engine = None
     if how.engine is not None or how.workers is not None:
-        for source in chosen:
-            if not isinstance(source, str | os.PathLike):
-                raise UsageError(
-                    f"workers open models by their paths, and a {type(source).__name__} is in memory; save it and give "
-                    "its folder, or leave engine and workers out"
-                )
+        in_memory = next((model for model in chosen if not isinstance(model, str | os.PathLike)), None)
+        if in_memory is not None:
+            raise UsageError(
+                f"workers open models by their paths, and a {type(in_memory).__name__} is in memory; save it and give "
+                "its folder, or leave engine and workers out"
+            )
         engine = task_engine(how.engine, how.workers, gpu=on_gpu(None))
-    rows = []
-    for index in range(len(chosen)):
-        there = np.arange(len(inputs)) if folds is None else np.flatnonzero(folds == index)
-        if how.per_checkpoint is not None and how.per_checkpoint < len(there):  # drawn, in their order
+    rows: list[Array] = []
+    questions: list[_Question] = []
+    for index, model in enumerate(chosen):
+        some = np.arange(len(inputs)) if folds is None else np.flatnonzero(folds == index)
+        if how.per_checkpoint is not None and how.per_checkpoint < len(some):  # drawn, in their order
             rng = np.random.default_rng([how.seed, index, 0])
-            there = there[np.sort(rng.choice(len(there), how.per_checkpoint, replace=False))]
-        rows.append(there)
-    folder = None if checkpoint is None else Path(os.path.abspath(checkpoint))
-    questions = [search.question(model, some, folder) for model, some in zip(chosen, rows, strict=True)]
-    outputs = _decoded(engine, chosen, questions, progress)
-    mistakes = [search.mistakes(*both, index) for index, both in enumerate(zip(chosen, outputs, rows, strict=True))]
-    return _joined(search, mistakes, how)
-
-
-@final
-class _Search:
-    """Asks one model after the other for mistakes."""
-
-    def __init__(self, inputs: list[str], golds: list[str], how: CollectOptions, cross_fitted: bool = False) -> None:
-        self.cross_fitted = cross_fitted
-        self.inputs, self.golds, self.beams, self.per_input = inputs, golds, how.beams, how.per_input
-        self.clean, self.seed = how.clean or _plain, how.seed
-        self.right: dict[str, set[str]] = {}  # every cleaned gold output of an input
-        for row, (given, gold) in enumerate(zip(inputs, golds, strict=True)):
-            key = self.clean(gold)
-            if not key.strip():
-                raise InputError("a gold output", got="an empty one", remedy="drop the row", row=row + 1, column="gold")
-            self.right.setdefault(given, set()).add(key)
-
-    def question(self, model: Any, rows: Array, folder: Path | None) -> _Question:
-        """What a model is asked; the file of its beams is named by all files of it as they are now, and the inputs."""
-        inputs = tuple(self.inputs[row] for row in rows)
-        if not isinstance(model, str | os.PathLike):
-            return _Question(inputs, self.beams)
-        path = Path(os.path.abspath(model))
-        if folder is None:
-            return _Question(inputs, self.beams, path)
-        about = {"model": [str(path.resolve()), content_of(path)], "beams": self.beams, "inputs": list(inputs)}
-        return _Question(inputs, self.beams, path, Kept(folder), f"beams-{fingerprint(about)}")
-
-    def mistakes(self, model: Any, outputs: Outputs, rows: Array, number: int) -> dict[str, Any]:
-        """Rows and outputs of a model's mistakes, and counts."""
-        usual = f"fold-{number}" if self.cross_fitted else f"checkpoint-{number + 1}"
-        name = Path(model).name if isinstance(model, str | os.PathLike) else usual
-        # rows and texts of the mistakes that are kept, and what was counted
-        draw = np.random.default_rng([self.seed, number, 1]).random((len(rows), self.beams))
-        if self.cross_fitted:
-            draw = np.broadcast_to(np.arange(self.beams), draw.shape)
-        out: dict[str, Any] = {"asked": rows.tolist(), "rows": [], "outputs": [], "later": []}
-        empty = wrong = best = 0
-        for row, answers, order in zip(rows.tolist(), outputs, draw, strict=True):
-            right = self.right[self.inputs[row]]
-            keys = [self.clean(output) for output in answers]
-            best += bool(keys) and keys[0] in right
+            some = some[np.sort(rng.choice(len(some), how.per_checkpoint, replace=False))]
+        rows.append(some)
+        question = _Question(tuple(inputs[row] for row in some), how.beams, model)
+        if isinstance(model, str | os.PathLike):
+            path = Path(os.path.abspath(model))
+            question = replace(question, model=path)
+            if checkpoint is not None:  # named before the model is asked, by all files of it as they are now
+                about = {"model": [str(path.resolve()), content_of(path)], "beams": how.beams}
+                key = f"beams-{fingerprint({**about, 'inputs': list(question.inputs)})}"
+                question = replace(question, kept=Kept(Path(os.path.abspath(checkpoint))), key=key)
+        questions.append(question)
+    beams = pieces_of_work(questions, engine, lambda question, tell: question.asked(tell), _Task(), progress)
+    positives = [(row, golds[row], -1) for row in range(len(inputs))]  # row, output, place of the checkpoint
+    if not how.deduplicate:
+        positives = [(row, golds[row], -1) for some in rows for row in some.tolist()]
+    negatives: list[tuple[int, str, int]] = []
+    later: set[tuple[int, str, int]] = set()  # wrong lower beams where models are cross-fitted
+    checkpoints: list[dict[str, Any]] = []
+    empty = 0
+    for number, (model, outputs, some) in enumerate(zip(chosen, beams, rows, strict=True)):
+        draw = np.random.default_rng([how.seed, number, 1]).random((len(some), how.beams))
+        if folds is not None:
+            draw = np.broadcast_to(np.arange(how.beams), draw.shape)
+        wrong = best = 0
+        for row, answers, order in zip(some.tolist(), outputs, draw, strict=True):
+            keys = [clean(output) for output in answers]
+            best += bool(keys) and keys[0] in right[inputs[row]]
             empty += sum(not key.strip() for key in keys)
             pairs = zip(keys, answers, strict=True)
-            different = {key: output for key, output in pairs if key.strip() and key not in right}
+            different = {key: output for key, output in pairs if key.strip() and key not in right[inputs[row]]}
             wrong += len(different)
-            picked = [output for _, output in sorted(zip(order, different.values(), strict=False))][: self.per_input]
-            out["rows"] += [row] * len(picked)
-            out["outputs"] += picked
-            out["later"] += [self.cross_fitted and self.clean(output) != keys[0] for output in picked]
-        return {"name": name, **out, "accuracy": best / len(rows), "wrong": wrong, "empty": empty}
-
-
-def _joined(search: _Search, mistakes: list[dict[str, Any]], how: CollectOptions) -> Examples:
-    golds = range(len(search.inputs)) if how.deduplicate else [row for mistake in mistakes for row in mistake["asked"]]
-    positives = [(row, search.golds[row], -1) for row in golds]  # row, output, place of the checkpoint
-    negatives = [
-        (row, output, model)
-        for model, mistake in enumerate(mistakes)
-        for row, output in zip(mistake["rows"], mistake["outputs"], strict=True)
-    ]
-    behind = {
-        (row, output, model)
-        for model, mistake in enumerate(mistakes)
-        for row, output, later in zip(mistake["rows"], mistake["outputs"], mistake["later"], strict=True)
-        if later
-    }
+            for _, output in sorted(zip(order, different.values(), strict=False))[: how.per_input]:
+                negatives.append((row, output, number))
+                if folds is not None and clean(output) != keys[0]:
+                    later.add(negatives[-1])
+        usual = f"checkpoint-{number + 1}" if folds is None else f"fold-{number}"
+        name = Path(model).name if isinstance(model, str | os.PathLike) else usual
+        checkpoints.append({"name": name, "rows": len(some), "accuracy": best / len(some), "wrong": wrong})
     if not negatives:
+        share = percent(checkpoints[0]["accuracy"])
         raise InputError(
             "wrong outputs of the first checkpoints on the data they were trained on",
-            got=f"none: the best output is right on {percent(mistakes[0]['accuracy'])} of the inputs at the first of "
-            f"{len(mistakes)}",
+            got=f"none: the best output is right on {share} of the inputs at the first of {len(checkpoints)}",
             remedy="it makes no mistake to learn from; keep earlier checkpoints (a smaller K) or ask for more beams",
         )
     before = len(positives) + len(negatives)
     if how.deduplicate:
-        positives, negatives = _once(search, positives), _once(search, negatives)
+        first: dict[tuple[bool, str, str], tuple[int, str, int]] = {}
+        for pair in [*positives, *negatives]:
+            first.setdefault((pair[2] < 0, inputs[pair[0]], clean(pair[1])), pair)
+        positives, negatives = ([pair for key, pair in first.items() if key[0] is gold] for gold in (True, False))
     duplicates = before - len(positives) - len(negatives)
     most = len(negatives)
     if how.balance is not None:
         most = min(most, max(1, int(how.balance * len(positives))))
     order = np.random.default_rng([how.seed, 2]).permutation(len(negatives))
     drawn = np.sort(order[:most])
-    if search.cross_fitted:  # best outputs first
-        drawn = order[np.argsort([negatives[i] in behind for i in order], kind="stable")][:most]
-    pairs = positives + [negatives[i] for i in drawn]
-    models = np.array([model for _, _, model in pairs])
+    if folds is not None:  # best outputs first
+        drawn = order[np.argsort([negatives[i] in later for i in order], kind="stable")][:most]
+    examples = positives + [negatives[i] for i in drawn]
+    places = np.array([place for _, _, place in examples])
     counts = {
-        "checkpoints": [
-            {
-                "name": mistake["name"],
-                "rows": len(mistake["asked"]),
-                "accuracy": mistake["accuracy"],
-                "wrong": mistake["wrong"],
-                "kept": int((models == model).sum()),
-            }
-            for model, mistake in enumerate(mistakes)
-        ],
-        "empty": sum(mistake["empty"] for mistake in mistakes),
+        "checkpoints": [asked | {"kept": int((places == at).sum())} for at, asked in enumerate(checkpoints)],
+        "empty": empty,
         "duplicates": duplicates,
         "beyond_balance": len(negatives) - most,
     }
-    origin = np.empty(len(pairs), dtype=object)
-    origin[:] = [GOLD if model < 0 else mistakes[model]["name"] for model in models]
     return Examples(
-        [search.inputs[row] for row, _, _ in pairs],
-        [output for _, output, _ in pairs],
-        np.arange(len(pairs)) < len(positives),
-        origin,
+        [inputs[row] for row, _, _ in examples],
+        [output for _, output, _ in examples],
+        np.arange(len(examples)) < len(positives),
+        objects([GOLD if place < 0 else checkpoints[place]["name"] for place in places]),
         counts,
     )
 
@@ -487,13 +413,6 @@ def folds_of(inputs: Sequence[str], folds: int = 2, seed: int = 0) -> Array:
     names, codes = np.unique(np.asarray(inputs, dtype=object), return_inverse=True)
     of_name = np.random.default_rng([seed, 3]).permutation(len(names)) % folds
     return np.asarray(of_name[codes].astype(np.int64))
-
-
-def _once(search: _Search, pairs: list[tuple[int, str, int]]) -> list[tuple[int, str, int]]:
-    first: dict[tuple[str, str], tuple[int, str, int]] = {}
-    for pair in pairs:
-        first.setdefault((search.inputs[pair[0]], search.clean(pair[1])), pair)
-    return list(first.values())
 
 
 def _plain(text: str) -> str:

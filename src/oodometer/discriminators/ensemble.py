@@ -18,7 +18,7 @@ from ..errors import InputError, UsageError
 from ..intervals import check_level
 from ..models.artifacts import fingerprint
 from ..models.base import Progress, part_of
-from ..models.ensemble import Member, train_each
+from ..models.ensemble import Member, fit_on, train_each
 from ..predictions import Predictions
 from ..store import write_atomic
 from .base import Dev, Discriminator, check_pairs, check_verdicts, load_discriminator
@@ -98,7 +98,7 @@ class Panel:
             about = {"data": data, "kind": judge.kind, "seed": seeds[index], "options": judge.options()}
             return Member(judge, fingerprint(about), folder / f"member-{index}", folder / f"training-{index}")
 
-        fit, path = partial(_fit, pairs, dev), None if checkpoint is None else Path(checkpoint)
+        fit, path = partial(fit_on, pairs, dev), None if checkpoint is None else Path(checkpoint)
         return cls(
             train_each(
                 judges,
@@ -180,12 +180,6 @@ class Panel:
             expected, remedy = "an ensemble of discriminators saved by oodometer", "name the folder that save wrote"
             raise InputError(expected, got=got, remedy=remedy, file=str(path)) from None
         return cls([load_discriminator(path.parent / f"member-{index}") for index in range(count)])
-
-
-def _fit(
-    pairs: tuple[Any, ...], dev: Dev | None, judge: Discriminator, *, checkpoint: Path | None, progress: Progress | None
-) -> Discriminator:
-    return judge.fit(*pairs, dev=dev, checkpoint=checkpoint, progress=progress)
 
 
 HALF = 0.5

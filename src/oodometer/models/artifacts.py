@@ -93,10 +93,10 @@ class Artifact(ABC):
             raise UsageError(f"the {self.kind} model has not been trained; call fit first or load a saved one")
 
 
-def described(folder: Path) -> Path | None:
-    """The file that describes the model of a folder; None where there is none."""
-    path = folder / DESCRIPTION
-    return path if path.is_file() else None
+def described(folder: str | os.PathLike[str]) -> Path | None:
+    """The folder, if it holds a saved model; None else."""
+    path = Path(folder).expanduser()
+    return path if (path / DESCRIPTION).is_file() else None
 
 
 def read_description(folder: Path, kind: str | None = None) -> dict[str, Any]:

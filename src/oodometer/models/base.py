@@ -185,6 +185,12 @@ class Classifier(Artifact):
             fields["input"] = np.array([joined(text, "\t") for text in inputs], dtype=object)
         return self.ask(inputs, request, progress=progress).record(**fields)
 
+    def _views(self, inputs: Any, request: Request, scores: Callable[[Any], Array]) -> Array | None:
+        """The classes of augmented copies, by a function that gives scores, of a model that defines ``_view``."""
+        seeds = [(request.seed, view, request.first_row) for view in range(request.views)]
+        views = [scores(self._view(inputs, seed, request.augmentation)).argmax(1) for seed in seeds]  # type: ignore[attr-defined]
+        return np.stack(views) if views else None
+
     def _inputs(self, data: Any) -> Any:
         """The inputs of a data set of the right modality, checked; or inputs as they are, checked."""
         if isinstance(data, Dataset):

@@ -267,12 +267,11 @@ def train_deep_ensemble(
                 setattr(model, name, getattr(member.model, name))
         return model
 
-    fit, path = partial(_fit, data, dev), None if checkpoint is None else Path(checkpoint)
+    fit, path = partial(fit_on, (data,), dev), None if checkpoint is None else Path(checkpoint)
     trained = train_each(models, member, fit, load, kept_in=path, engine=(engine, workers), progress=progress)
     return Ensemble(trained, names=[f"seed_{seed}" for seed in seeds], average=True)
 
 
-def _fit(
-    data: Dataset, dev: Dataset | None, model: Classifier, *, checkpoint: Path | None, progress: Progress | None
-) -> Classifier:
-    return model.fit(data, dev=dev, checkpoint=checkpoint, progress=progress)
+def fit_on(pairs: tuple[Any, ...], dev: Any, model: Any, *, checkpoint: Path | None, progress: Progress | None) -> Any:
+    """``model.fit(*pairs, ...)``, as a function that can be sent with its data."""
+    return model.fit(*pairs, dev=dev, checkpoint=checkpoint, progress=progress)

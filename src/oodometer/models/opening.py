@@ -11,13 +11,15 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, final
 
-from ..errors import InputError, UsageError
+from ..engines import Engine, run_tasks
+from ..errors import InputError, UsageError, WorkError
 from ..store.artifact_cache import content_of
-from .artifacts import DESCRIPTION
-from .base import Classifier, load_model
+from .artifacts import described
+from .base import Classifier, Progress, load_model
 from .torch.library import load_pretrained, on_gpu, one_torch_thread
 
 _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -65,7 +67,7 @@ def open_classifier(
         return OnnxClassifier(str(path), gives=_checked(gives), classes=classes)
     if not path.exists() and _REFERENCE.fullmatch(name) and not name.startswith("hub:"):
         return _of_object(_imported(name), name, gives, classes, device)
-    if (path / DESCRIPTION).is_file():
+    if described(path) is not None:
         loaded = load_model(path)
         if hasattr(loaded, "device"):
             loaded.device = device
@@ -243,6 +245,47 @@ def forgetting() -> Iterator[None]:
         yield
     finally:
         _kept.clear()
+
+
+def pieces_of_work(
+    pieces: Sequence[Any],
+    engine: Engine | None,
+    here: Callable[[Any, Progress], Any],
+    task: Any,
+    progress: Progress | None,
+) -> list[Any]:
+    """What each piece gives, in order: kept before, made by ``here(piece, progress)``, or by tasks.
+
+    A piece has its ``size``; ``known()``, None where nothing is kept; and ``lost``, what is said where a task's is not.
+    """
+    results = {at: known for at, piece in enumerate(pieces) if (known := piece.known()) is not None}
+    rest = [at for at in range(len(pieces)) if at not in results]
+    done, total = 0, sum(piece.size for piece in pieces)
+
+    def tell(piece: Any, some: int = 1, whole: int = 1) -> None:
+        if progress is not None:
+            progress(done + piece.size * some // max(whole, 1), total)
+
+    def finished(piece: Any) -> None:
+        nonlocal done
+        tell(piece)
+        done += piece.size
+
+    for at in results:
+        finished(pieces[at])
+    if engine is None:
+        for at in rest:
+            results[at] = here(pieces[at], partial(tell, pieces[at]))
+            finished(pieces[at])
+        return [results[at] for at in range(len(pieces))]
+    answers = run_tasks(engine, task, [pieces[at] for at in rest], on_done=finished)
+    for at, answer in zip(rest, answers, strict=True):
+        results[at] = pieces[at].known() if answer is None else answer
+        if results[at] is None:
+            raise WorkError(
+                f"{pieces[at].lost}: the workers write to folders of other machines; name a folder that all of them see"
+            )
+    return [results[at] for at in range(len(pieces))]
 
 
 def stamp_of(model: Any) -> Any:

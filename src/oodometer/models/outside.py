@@ -59,14 +59,9 @@ class OutsideClassifier(Classifier):
             raise UsageError(f"{self.name} gives outputs alone; leave features and dropout out")
         given = self._inputs(inputs)
         outputs = self._all(given, progress)
-        views = [
-            self._all(self._view(given, (request.seed, view, request.first_row), request.augmentation), None).argmax(1)
-            for view in range(request.views)
-        ]
-        seen = np.stack(views) if views else None
-        if self.gives == "logits":
-            return Answers(self.classes, logits=outputs, views=seen)
-        return Answers(self.classes, probabilities=outputs, views=seen)
+        views = self._views(given, request, lambda inputs: self._all(inputs, None))
+        logits, probabilities = (outputs, None) if self.gives == "logits" else (None, outputs)
+        return Answers(self.classes, logits, probabilities, views=views)
 
     def _all(self, inputs: Any, progress: Progress | None) -> Array:
         parts, rows, stop = [], len(inputs), 0

@@ -12,7 +12,7 @@ from ..arrays import Array, Ragged
 from ..datasets.base import Dataset, Dialogue
 from ..errors import InputError, UsageError
 from .base import Answers, only_shift
-from .text.encoder import TransformerClassifier, positions, read_first_token_only
+from .text.encoder import TransformerClassifier, read_first_token_only
 from .text.network import with_words_dropped
 from .torch.batches import Asking, padded, ragged, token_batches
 from .torch.library import choose_device, load_pretrained
@@ -46,11 +46,6 @@ class Pairs:
         """Tokens of all pairs of each sample."""
         lengths_of: Array = np.add.reduceat(self.ids.lengths, self.starts[:-1])
         return lengths_of
-
-    @property
-    def arrays(self) -> tuple[Array, ...]:
-        """All numbers."""
-        return (self.ids.values, self.ids.offsets, self.candidates)
 
     def of(self, samples: Array) -> Array:
         """The pairs of some samples, in their order."""
@@ -230,18 +225,12 @@ class ResponseRanker(TransformerClassifier):
 
         Of two outputs (not relevant, relevant) the score is z_1 - z_0. Raises `InputError` for more.
         """
-        model = cls(source, device=device)
-        model.tokenizer = load_pretrained("AutoTokenizer", source, expected="a ranker")
-        model.net = load_pretrained(cls._task, source, expected="a ranker").eval()
-        outputs = int(model.net.config.num_labels)
+        model = cls.opened(source, expected="a ranker", max_length=max_length, device=device)
+        outputs = len(model.classes)
         if outputs > 2:
             remedy = "train its encoder to rank (ResponseRanker.fit)"
             raise InputError("a ranker, with one output or two", got=f"{outputs} outputs", remedy=remedy, file=source)
-        model._difference = outputs == 2
-        read_first_token_only(model.net)
-        model.padding = int(model.tokenizer.pad_token_id)
-        most = positions(model.net.config, model.tokenizer)
-        model.max_length = most if max_length is None else min(max_length, most)
+        model.classes, model._difference = (), outputs == 2
         return model
 
     def _codes(self, data: Dataset, classes: Any) -> tuple[Array, tuple[int | str, ...]]:
@@ -298,6 +287,9 @@ class ResponseRanker(TransformerClassifier):
         pairs = encode_pairs(self.tokenizer, inputs, self.max_length)
         self.truncated = pairs.truncated
         return pairs
+
+    def _arrays(self, encoded: Pairs) -> tuple[Array, ...]:
+        return (encoded.ids.values, encoded.ids.offsets, encoded.candidates)
 
     def _units(self, encoded: Pairs) -> int:
         return len(encoded.second)

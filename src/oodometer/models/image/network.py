@@ -95,17 +95,7 @@ class Images:
     """Images before they become tensors; all cost the same."""
 
     def __init__(self, pixels: Any) -> None:
-        self.pixels = pixels
-
-    @property
-    def lengths(self) -> Array:
-        """1 for each image."""
-        return np.ones(len(self.pixels), dtype=np.int64)
-
-    @property
-    def arrays(self) -> tuple[Array, ...]:
-        """The images."""
-        return (self.pixels,) if isinstance(self.pixels, np.ndarray) else tuple(self.pixels)
+        self.pixels, self.lengths = pixels, np.ones(len(pixels), dtype=np.int64)
 
     def at(self, batch: Array) -> Any:
         """The images at some positions."""
@@ -132,6 +122,9 @@ class ImageClassifier(TorchClassifier):
 
     def _encode(self, inputs: Any) -> Images:
         return Images(inputs)
+
+    def _arrays(self, encoded: Images) -> tuple[Array, ...]:
+        return (encoded.pixels,) if isinstance(encoded.pixels, np.ndarray) else tuple(encoded.pixels)
 
     def _asking_batches(self, encoded: Images) -> list[Array]:
         """On a processor batches of so many pixels as stay in its cache; elsewhere twice those of training."""

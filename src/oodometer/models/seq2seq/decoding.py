@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -111,19 +111,9 @@ def score(
 LEAST_GAIN = 0.15  # packing the rest of a batch together copies the caches
 
 
-class Found(NamedTuple):
-    """The beams of one batch, best first, (sample, beam, position); ``real`` positions count; ``totals`` (sample, beam)
-    is -inf where a sample has fewer, ``ended`` (sample,) says whether all came to their end.
-    """
-
-    ids: Any
-    token_logprobs: Any
-    real: Any
-    totals: Any
-    ended: Any
-
-
-def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain: float = LEAST_GAIN) -> Found:
+def search(
+    net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain: float = LEAST_GAIN
+) -> tuple[Any, ...]:
     """The ``beams`` most probable outputs that a beam search of this width finds within ``cap`` tokens.
     At each step the 2 x beams best continuations of a sample are taken by total log-probability. Those of the first
     ``beams`` that end join its answers, of which the best are kept; the best that do not end go on. A sample is done
@@ -131,6 +121,9 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain
     tokens running beams are answers as they are. These are the answers of transformers' ``generate`` with
     ``length_penalty=0``, which keeps every sample in the batch to the end of the last. ``least_gain`` is the share of
     the batch that must be done before the rest is packed. Source: Sutskever, Vinyals and Le (2014).
+
+    Returns ids and their log-probabilities (sample, beam, position), which of them count, totals (sample, beam), -inf
+    where a sample has fewer beams, and whether all beams of a sample came to their end.
     """
     torch = load_torch()
     kind, hidden = type(states), states.last_hidden_state
@@ -193,7 +186,7 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain
     ends = torch.isin(all_ids, end)  # positions behind the end token do not count
     real = ((ends.cumsum(-1) - ends.long()) == 0) & (all_totals > -torch.inf)[..., None]
     closed = (ends & real).any(-1) | (all_totals == -torch.inf)
-    return Found(all_ids, all_values, real, all_totals, closed.all(-1))
+    return all_ids, all_values, real, all_totals, closed.all(-1)
 
 
 def _continuations(torch: Any, logits: Any, totals: Any, most: int) -> tuple[Any, Any, Any, Any]:
@@ -261,7 +254,7 @@ def decode(
                     input_ids=torch.from_numpy(ids).to(device), attention_mask=mask, return_dict=True
                 )
                 answers = search(net, states, mask, beams=beams, cap=cap)
-                finished = answers.ended.cpu().numpy() | (cap == codec.max_output_length)
+                finished = answers[4].cpu().numpy() | (cap == codec.max_output_length)
                 written, values, own, total = (part.cpu().numpy()[finished] for part in answers[:4])
                 some = batch[finished]
                 totals[some], lengths[some] = total, own.sum(-1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self, final
 
@@ -12,10 +13,11 @@ import numpy as np
 
 from ...arrays import Array, Ragged
 from ...datasets import Dataset
+from ...datasets.reading import objects
 from ...errors import InputError, UsageError, WorkError
 from ...predictions import Predictions
 from ...store import whole_folder
-from ..artifacts import DESCRIPTION, WEIGHTS, Artifact, fingerprint, read_description
+from ..artifacts import WEIGHTS, Artifact, described, fingerprint, read_description
 from ..base import Progress
 from ..tokens import learn_pieces, learn_words
 from ..torch.batches import padded
@@ -36,10 +38,12 @@ from ..torch.training import (
 from .codec import Codec, StandIns, check_spelling, check_strings, find_stand_ins
 from .decoding import IGNORED, Beams, decode, score
 
+_read = partial(load_pretrained, expected="an encoder-decoder")
+
 
 def load_tokenizer(source: str) -> Any:
     """The tokenizer of a folder or a hub name; `InputError` where there is none."""
-    folder = _saved_here(source)
+    folder = described(source)
     return _read("AutoTokenizer", source if folder is None else str(folder / "tokenizer"))
 
 
@@ -54,12 +58,12 @@ def load_config(source: str) -> Any:
 
 def load_weights_of(source: str) -> Any:
     """The torch module with its trained weights, float32; of a folder that `EncoderDecoder.save` wrote, too."""
-    config, folder = load_config(source), _saved_here(source)
-    if folder is not None:
-        net = build(config)
-        load_weights(net, read_tensors(folder / WEIGHTS)[0])
-        return net
-    return _plain(_read("AutoModelForSeq2SeqLM", source, dtype=load_torch().float32))
+    config, folder = load_config(source), described(source)
+    if folder is None:
+        return _plain(_read("AutoModelForSeq2SeqLM", source, dtype=load_torch().float32))
+    net = build(config)
+    load_weights(net, read_tensors(folder / WEIGHTS)[0])
+    return net
 
 
 def build(config: Any) -> Any:
@@ -92,18 +96,8 @@ def _plain(net: Any) -> Any:
 
 def stand_ins_of(source: str) -> dict[str, str] | None:
     """The stand-ins of a folder that `EncoderDecoder.save` wrote; None for any other source."""
-    folder = _saved_here(source)
+    folder = described(source)
     return None if folder is None else dict(read_description(folder)["stand_ins"])
-
-
-def _saved_here(source: str) -> Path | None:
-    """The folder that a source is, if `EncoderDecoder.save` wrote it."""
-    folder = Path(source).expanduser()
-    return folder if (folder / DESCRIPTION).is_file() else None
-
-
-def _read(loader: str, source: str, **options: Any) -> Any:
-    return load_pretrained(loader, source, expected="an encoder-decoder", **options)
 
 
 SIZES = {"d_model": 128, "d_ff": 512, "d_kv": 32, "num_layers": 2, "num_heads": 4}
@@ -114,20 +108,6 @@ def new_tokens(inputs: Sequence[str], outputs: Sequence[str], kind: str, vocab_s
     """A tokenizer learnt from inputs and outputs together: "words", or at most ``vocab_size`` "pieces"."""
     both = [*outputs, *inputs]
     return learn_words(both) if kind == "words" else learn_pieces(both, vocab_size)
-
-
-def pretrained_tokens(
-    source: str, inputs: Sequence[str], outputs: Sequence[str], stand_ins: Mapping[str, str] | str | None
-) -> tuple[Any, StandIns]:
-    """The tokenizer of ``source``, and the stand-ins: given ones, for "auto" those it learnt with or the texts call
-    for.
-    """
-    tokenizer, learnt = load_tokenizer(source), stand_ins_of(source)
-    if isinstance(stand_ins, str) and learnt is not None:
-        return tokenizer, StandIns(learnt)
-    if isinstance(stand_ins, str):
-        return tokenizer, StandIns(find_stand_ins(tokenizer, sorted({*outputs, *inputs})))
-    return tokenizer, StandIns(stand_ins)
 
 
 def new_net(config: Mapping[str, Any] | None, tokenizer: Any) -> Any:
@@ -244,117 +224,31 @@ def snapshot_folders(path: str | os.PathLike[str]) -> list[Path]:
     return [steps[step] for step in sorted(steps) if steps[step].is_dir()]
 
 
-@final
-class Snapshots:
-    """Writes the model after every ``every`` steps of one training to a folder, at most the first ``most``."""
+def _snapshots(
+    model: EncoderDecoder, home: Path, every: int, most: int | None, name: str
+) -> tuple[Callable[[int], None], Callable[[int], bool]]:
+    """What keeps the model after every ``every`` steps, ``most`` times; and whether all before a step exist."""
+    if every < 1 or (most is not None and most < 1):
+        raise UsageError(f"expected every and most of at least 1, got {every} and {most}")
+    training = model.training.fingerprint(name)
+    for folder in snapshot_folders(home) if home.is_dir() else []:
+        if read_description(folder).get("training") != training:
+            got, remedy = "one of another model, other data or another config", "give an empty folder or remove them"
+            raise InputError("snapshots of this very training, or none", got=got, remedy=remedy, file=str(folder))
 
-    def __init__(self, model: EncoderDecoder, folder_of_all: Path, every: int, most: int | None, name: str) -> None:
-        if every < 1 or (most is not None and most < 1):
-            raise UsageError(f"expected every and most of at least 1, got {every} and {most}")
-        self.model, self.home, self.every, self.most = model, folder_of_all, every, most
-        self.training = model.training.fingerprint(name)
-        for folder in snapshot_folders(folder_of_all) if folder_of_all.is_dir() else []:
-            if read_description(folder).get("training") != self.training:
-                got = "one of another model, other data or another config"
-                remedy = "give an empty folder or remove them"
-                raise InputError("snapshots of this very training, or none", got=got, remedy=remedy, file=str(folder))
+    def complete(step: int) -> bool:
+        last = (step - 1) // every if most is None else min((step - 1) // every, most)
+        return all((home / f"step-{number * every:06d}").is_dir() for number in range(1, last + 1))
 
-    def folder(self, step: int) -> Path:
-        """Where the snapshot of a step is."""
-        return self.home / f"step-{step:06d}"
+    def keep(step: int) -> None:
+        target = home / f"step-{step:06d}"
+        wanted = step > 0 and step % every == 0 and (most is None or step // every <= most)
+        if wanted and not target.is_dir():
+            home.mkdir(parents=True, exist_ok=True)
+            with whole_folder(target) as part:
+                model._save(part, step=step, training=training)
 
-    def wanted(self, step: int) -> bool:
-        """Whether there is to be one after this step."""
-        return step > 0 and step % self.every == 0 and (self.most is None or step // self.every <= self.most)
-
-    def complete(self, step: int) -> bool:
-        """Whether all that come before this step are there, so that the training may go on from it."""
-        last = (step - 1) // self.every if self.most is None else min((step - 1) // self.every, self.most)
-        return all(self.folder(number * self.every).is_dir() for number in range(1, last + 1))
-
-    def keep(self, step: int) -> None:
-        """Write the snapshot of this step if it is wanted and not there; it appears whole or not at all."""
-        target = self.folder(step)
-        if not self.wanted(step) or target.is_dir():
-            return
-        self.home.mkdir(parents=True, exist_ok=True)
-        with whole_folder(target) as part:
-            self.model._save(part, step=step, training=self.training)
-
-
-def record_of(
-    inputs: Sequence[str],
-    beams: Beams,
-    *,
-    gold: Sequence[str | None] | None = None,
-    clean: Clean | None = None,
-    ids: Sequence[int | str] | None = None,
-    columns: Mapping[str, Any] | None = None,
-) -> Predictions:
-    """A record with ``input``, ``output``, ``confidence`` = exp(sum of token log-probabilities) and ``token_logprobs``
-    of the best beams; ``correct`` where gold is given (unknown where None); columns ``id``, ``gold`` and those given.
-    """
-    further = {name: _objects(values) for name, values in (columns or {}).items()}
-    fields: dict[str, Any] = {"input": _objects(inputs), "output": _objects(beams.best)}
-    fields |= {"confidence": beams.confidence, "token_logprobs": beams.token_logprobs}
-    if ids is not None:
-        further["id"] = _objects([str(output) for output in ids])
-    if gold is not None:
-        check_gold(inputs, gold)
-        pairs = [(output, true) for output, true in zip(beams.best, gold, strict=True) if true is not None]
-        correct = np.full(len(inputs), None, dtype=object)
-        has_gold = np.fromiter((output is not None for output in gold), dtype=bool, count=len(gold))
-        correct[has_gold] = exact_match([output for output, _ in pairs], [true for _, true in pairs], clean=clean)
-        fields["correct"] = correct
-        further["gold"] = _objects(gold)
-    return Predictions.from_arrays(columns=further, **fields)
-
-
-def check_gold(inputs: Sequence[str], gold: Sequence[Any]) -> None:
-    """One gold output an input, a string or None; `InputError` else."""
-    if len(gold) != len(inputs):
-        remedy = "align them by sample"
-        raise InputError(f"{len(inputs)} gold outputs, one an input", got=str(len(gold)), remedy=remedy, column="gold")
-    for row, cell in enumerate(gold, 1):
-        if cell is not None and not isinstance(cell, str):
-            expected = "a string, or None where the gold output is unknown"
-            raise InputError(expected, got=repr(cell), remedy="drop the row or fill the cell", row=row, column="gold")
-
-
-def _objects(values: Sequence[Any]) -> Any:
-    cells = np.empty(len(values), dtype=object)
-    cells[:] = list(values)
-    return cells
-
-
-@final
-class EncodedPairs:
-    """Token ids of inputs and outputs."""
-
-    def __init__(self, codec: Codec, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-        self.padding = codec.padding
-        self.read, self.written = codec.read(inputs), codec.learnt(outputs)
-
-    @property
-    def lengths(self) -> Array:
-        """Tokens of each input and output, shape (sample, 2)."""
-        return np.stack([self.read.lengths, self.written.lengths], axis=1)
-
-    @property
-    def arrays(self) -> tuple[Array, ...]:
-        """All numbers: they name the data in a fingerprint."""
-        return self.read.values, self.read.offsets, self.written.values, self.written.offsets
-
-    def loss(self, net: Any, batch: Array, device: str) -> Any:
-        """The mean cross-entropy of the output tokens of the pairs at some positions."""
-        torch = load_torch()
-        ids, real = padded(self.read, batch, self.padding)
-        labels, _ = padded(self.written, batch, IGNORED)
-        return net(
-            input_ids=torch.from_numpy(ids).to(device),
-            attention_mask=torch.from_numpy(real).to(device).long(),
-            labels=torch.from_numpy(labels).to(device),
-        ).loss
+    return keep, complete
 
 
 def pairs_of(data: Any, outputs: Sequence[str] | None = None) -> tuple[list[str], list[str]]:
@@ -378,8 +272,9 @@ def same_length(inputs: Sequence[str], outputs: Sequence[str]) -> None:
 def must_be_numbers(logprobs: Array) -> None:
     """`WorkError` where log-probabilities are none."""
     if not np.isfinite(logprobs).all():
-        message = "the sequence model gives no numbers: its training diverged; train it with a lower learning rate"
-        raise WorkError(message)
+        raise WorkError(
+            "the sequence model gives no numbers: its training diverged; train it with a lower learning rate"
+        )
 
 
 USUAL = 64  # tokens within which outputs are taken to end where no training has said more
@@ -505,45 +400,56 @@ class EncoderDecoder(Artifact):
         if stop_after is not None and stop_after < 1:
             raise UsageError(f"expected stop_after of at least 1 step, got {stop_after}")
         device = choose_device(self.device)
+        given = self.stand_ins
         if self.source is None:
-            tokenizer, stand_ins = new_tokens(inputs, outputs, self.tokens, self.vocab_size), StandIns()
-        else:
-            tokenizer, stand_ins = pretrained_tokens(self.source, inputs, outputs, self.stand_ins)
+            tokenizer, given = new_tokens(inputs, outputs, self.tokens, self.vocab_size), None
+        else:  # for "auto" the stand-ins that it learnt with, or that the texts call for
+            tokenizer = load_tokenizer(self.source)
+            if isinstance(given, str):
+                learnt = stand_ins_of(self.source)
+                given = find_stand_ins(tokenizer, sorted({*outputs, *inputs})) if learnt is None else learnt
+        stand_ins = StandIns(given)
         check_spelling(tokenizer, outputs, stand_ins)
-        load_torch().manual_seed(self.training.seed)
+        torch = load_torch()
+        torch.manual_seed(self.training.seed)
         self.net = new_net(self.config, tokenizer) if self.source is None else load_weights_of(self.source)
         self.net.to(device)
         codec = self._codec = self._new_codec(tokenizer, stand_ins)
-        pairs = EncodedPairs(codec, inputs, outputs)
-        self._usual = int(pairs.written.lengths.max()) + 8
+        read, written = codec.read(inputs), codec.learnt(outputs)
+        self._usual = int(written.lengths.max()) + 8
         begun = {} if self.source is None or not (checkpoint or options["snapshots"]) else weights(self.net)
-        start = [weight.detach().cpu().numpy() for weight in begun.values()]
-        name = fingerprint({"kind": self.kind, **self.options(), "batch_tokens": 0}, *pairs.arrays, *start)
-        keeper = None
+        numbers = [read.values, read.offsets, written.values, written.offsets]
+        numbers += [weight.detach().cpu().numpy() for weight in begun.values()]
+        name = fingerprint({"kind": self.kind, **self.options(), "batch_tokens": 0}, *numbers)
+        on_step, goes_on = None, None
         if options["snapshots"] is not None:
-            keeper = Snapshots(self, Path(options["snapshots"]), options["every"], options["most"], name)
+            on_step, goes_on = _snapshots(self, Path(options["snapshots"]), options["every"], options["most"], name)
         folder = None if checkpoint is None else Path(checkpoint)
         best = None
         if held_out is not None:
-            held_pairs = EncodedPairs(codec, *held_out)
-            name = fingerprint({"name": name, "dev": True}, held_pairs.read.values, held_pairs.written.values)
-
-            def mean_loss() -> float:
-                return -float(self._scored(held_pairs.read, held_pairs.written, None).values.mean(dtype=np.float64))
-
-            best = Best(lambda: self.net, mean_loss, name=name, folder=folder)
+            held = codec.read(held_out[0]), codec.learnt(held_out[1])
+            name = fingerprint({"name": name, "dev": True}, held[0].values, held[1].values)
+            best = Best(
+                lambda: self.net,
+                lambda: -float(self._scored(*held, None).values.mean(dtype=np.float64)),
+                name=name,
+                folder=folder,
+            )
             progress = best.watching(progress)
-        on_step, goes_on = (None, None) if keeper is None else (keeper.keep, keeper.complete)
+
+        def loss(batch: Array) -> Any:
+            ids, real = padded(read, batch, codec.padding)
+            labels, _ = padded(written, batch, IGNORED)
+            return self.net(
+                input_ids=torch.from_numpy(ids).to(device),
+                attention_mask=torch.from_numpy(real).to(device).long(),
+                labels=torch.from_numpy(labels).to(device),
+            ).loss
+
+        lengths = np.stack([read.lengths, written.lengths], axis=1)
         hooks = Hooks(progress, on_step=on_step, goes_on=goes_on, stop_after=stop_after)
-        train(
-            self.net,
-            lambda batch: pairs.loss(self.net, batch, device),
-            LengthBatches(pairs.lengths, self.training),
-            self.training,
-            name=name,
-            checkpoint=folder,
-            hooks=hooks,
-        )
+        batches = LengthBatches(lengths, self.training)
+        train(self.net, loss, batches, self.training, name=name, checkpoint=folder, hooks=hooks)
         if best is not None:
             best.restore()
         return self
@@ -633,10 +539,27 @@ class EncoderDecoder(Artifact):
         The confidence is exp(sum of the token log-probabilities), the probability of the output.
         """
         inputs = check_strings(inputs, "input")
-        if gold is not None:
-            check_gold(inputs, gold)  # before the work, not after it
+        if gold is not None and len(gold) != len(inputs):
+            expected, remedy = f"{len(inputs)} gold outputs, one an input", "align them by sample"
+            raise InputError(expected, got=str(len(gold)), remedy=remedy, column="gold")
+        for row, cell in enumerate(gold or (), 1):
+            if cell is not None and not isinstance(cell, str):
+                expected, remedy = "a string, or None where the gold output is unknown", "drop the row or fill the cell"
+                raise InputError(expected, got=repr(cell), remedy=remedy, row=row, column="gold")
         answers = self.decode(inputs, beams=beams, progress=progress)
-        return record_of(inputs, answers, gold=gold, clean=clean, ids=ids, columns=columns)
+        further = {name: objects(list(values)) for name, values in (columns or {}).items()}
+        fields: dict[str, Any] = {"input": objects(inputs), "output": objects(answers.best)}
+        fields |= {"confidence": answers.confidence, "token_logprobs": answers.token_logprobs}
+        if ids is not None:
+            further["id"] = objects([str(row_id) for row_id in ids])
+        if gold is not None:
+            known = [row for row, cell in enumerate(gold) if cell is not None]
+            correct = np.full(len(inputs), None, dtype=object)
+            correct[known] = exact_match(
+                [answers.best[row] for row in known], [str(gold[row]) for row in known], clean=clean
+            )
+            fields["correct"], further["gold"] = correct, objects(list(gold))
+        return Predictions.from_arrays(columns=further, **fields)
 
     @property
     def parameters(self) -> int:

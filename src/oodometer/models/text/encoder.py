@@ -19,7 +19,7 @@ from ..torch.library import choose_device, class_names, load_pretrained
 from ..torch.library import torch as load_torch
 from ..torch.library import transformers as load_transformers
 from ..torch.training import TrainingConfig
-from .network import TextClassifier, Tokens, counted_ids
+from .network import TextClassifier, counted_ids
 
 
 def read_first_token_only(net: Any) -> bool:
@@ -86,6 +86,28 @@ class TransformerClassifier(TextClassifier):
         self._typed = True  # the parts of a pair have types
         self._ends_cut = False  # a long text loses its end, not its middle
 
+    @classmethod
+    def opened(
+        cls, source: str, *, expected: str = "a classifier of texts", max_length: int | None = None, device: Any = None
+    ) -> Self:
+        """A network that exists already, with its tokenizer; its classes are the numbers of its outputs.
+
+        ``max_length`` is at most, and by default, what the network can read.
+        """
+        model = cls(source, device=device)
+        model.tokenizer = load_pretrained("AutoTokenizer", source, expected=expected)
+        net = load_pretrained(cls._task, source, expected=expected).eval()
+        model.classes = tuple(range(net.config.num_labels))
+        if model.tokenizer.pad_token_id is None:  # decoders have none: any will do, since it is masked
+            model.tokenizer.pad_token = model.tokenizer.eos_token
+            net.config.pad_token_id = model.tokenizer.pad_token_id
+        model.padding = int(model.tokenizer.pad_token_id)
+        most = positions(net.config, model.tokenizer)
+        model.max_length = most if max_length is None else min(max_length, most)
+        read_first_token_only(net)
+        model.net, model._typed = net, "token_type_ids" in model.tokenizer.model_input_names
+        return model
+
     def _learn(self, inputs: Sequence[Text]) -> None:
         self._settings = None  # trained again, a loaded model starts where a new one does
         if self.source is not None:
@@ -116,12 +138,13 @@ class TransformerClassifier(TextClassifier):
         sizes |= {"pad_token_id": self.padding, "num_labels": self._outputs(), **(self.config or {})}
         return load_transformers().AutoConfig.for_model(**sizes)
 
-    def _types(self, net: Any, ids: Any) -> dict[str, Any]:
-        """The second part of a pair, behind the first separator, has a type of its own."""
-        if not self._typed or getattr(net.config, "type_vocab_size", 0) <= 1:
-            return {}
-        separators = (ids == self.tokenizer.sep_token_id).long()
-        return {"token_type_ids": (separators.cumsum(1) - separators).clamp(max=1)}
+    def _scores(self, net: Any, ids: Any, real: Any) -> Any:
+        """What the head says; the second part of a pair, behind the first separator, has a type of its own."""
+        types = {}
+        if self._typed and getattr(net.config, "type_vocab_size", 0) > 1:
+            separators = (ids == self.tokenizer.sep_token_id).long()
+            types = {"token_type_ids": (separators.cumsum(1) - separators).clamp(max=1)}
+        return net(input_ids=ids, attention_mask=real.long(), **types).logits
 
     def _write(self, folder: Path) -> dict[str, Any]:
         return {**super()._write(folder), "typed": self._typed, "ends_cut": self._ends_cut}
@@ -184,29 +207,6 @@ class Encoder(TransformerClassifier):
         model.asking_tokens = 2048 if choose_device(device) == "cpu" else 65_536
         return model
 
-    @classmethod
-    def opened(cls, source: str, *, max_length: int | None = None, device: str | None = None) -> Self:
-        """A network that exists already, with its tokenizer; its classes are the numbers of its outputs.
-
-        ``max_length`` is at most, and by default, what the network can read.
-        """
-        model = cls(source, device=device)
-        model.tokenizer = load_pretrained("AutoTokenizer", source, expected="a classifier of texts")
-        net = load_pretrained(cls._task, source, expected="a classifier of texts").eval()
-        model.classes = tuple(range(net.config.num_labels))
-        if model.tokenizer.pad_token_id is None:  # decoders have none: any will do, since it is masked
-            model.tokenizer.pad_token = model.tokenizer.eos_token
-            net.config.pad_token_id = model.tokenizer.pad_token_id
-        model.padding = int(model.tokenizer.pad_token_id)
-        most = positions(net.config, model.tokenizer)
-        model.max_length = most if max_length is None else min(max_length, most)
-        read_first_token_only(net)
-        model.net, model._typed = net, "token_type_ids" in model.tokenizer.model_input_names
-        return model
-
-    def _scores(self, net: Any, ids: Any, real: Any) -> Any:
-        return net(input_ids=ids, attention_mask=real.long(), **self._types(net, ids)).logits
-
 
 def positions(config: Any, tokenizer: Any) -> int:
     """Tokens that a network and its tokenizer can read; 512 where neither says."""
@@ -258,8 +258,7 @@ class TokenEncoder(TransformerClassifier):
         return super()._ids(texts)
 
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:
-        heads = net(input_ids=ids, attention_mask=real.long(), **self._types(net, ids)).logits
-        return _joined(*self._odds(heads, ids, real))
+        return _joined(*self._odds(super()._scores(net, ids, real), ids, real))
 
     def _odds(self, heads: Any, ids: Any, real: Any) -> tuple[Any, Any]:
         """Log odds that a token is right, and which tokens count, both (sample, position), of what the heads say."""
@@ -267,13 +266,12 @@ class TokenEncoder(TransformerClassifier):
         separators = (ids == self.tokenizer.sep_token_id).long()
         return heads[..., 0].float() + _START, ((separators.cumsum(1) - separators) > 0) & torch.as_tensor(real)
 
-    def _loss(self, encoded: Tokens, batch: Array, truth: Any, device: str) -> Any:
+    def _loss(self, encoded: Ragged, batch: Array, truth: Any, device: str) -> Any:
         torch = load_torch()
         ids, real = self._tensors(encoded, batch, device)
-        heads = self.net(input_ids=ids, attention_mask=real.long(), **self._types(self.net, ids)).logits
-        odds, own = self._odds(heads, ids, real)
+        odds, own = self._odds(super()._scores(self.net, ids, real), ids, real)
         whole = torch.nn.functional.cross_entropy(_joined(odds, own), truth[batch])
-        wrong, _ = padded(Ragged(self._known, encoded.ids.offsets), batch, -1, least=self.least_width)
+        wrong, _ = padded(Ragged(self._known, encoded.offsets), batch, -1, least=self.least_width)
         faults = torch.from_numpy(wrong).to(device)
         labelled = own & (faults >= 0)
         each = torch.nn.functional.binary_cross_entropy_with_logits(
@@ -281,11 +279,11 @@ class TokenEncoder(TransformerClassifier):
         )
         return whole + _TOKEN_WEIGHT * (each * labelled).sum() / labelled.sum().clamp(min=1)
 
-    def _prepare(self, encoded: Tokens, truth: Array) -> None:
+    def _prepare(self, encoded: Ragged, truth: Array) -> None:
         if truth.ndim == 2:  # shares of right and wrong say nothing of single tokens
-            self._known = np.full(len(encoded.ids.values), -1)
+            self._known = np.full(len(encoded.values), -1)
         else:
-            self._known = mistakes(encoded.ids, truth > 0, int(self.tokenizer.sep_token_id))
+            self._known = mistakes(encoded, truth > 0, int(self.tokenizer.sep_token_id))
 
 
 def _joined(odds: Any, own: Any) -> Any:

@@ -123,16 +123,11 @@ class FrozenEncoder(Classifier):
         given = self._inputs(inputs)
         states = self.states(given, progress=progress)
         logits = states @ self.weights.T + self.bias
-        views = []
-        for view in range(request.views):
-            seen = self.states(with_words_dropped(given, (request.seed, view, request.first_row)))
-            views.append((seen @ self.weights.T + self.bias).argmax(1))
-        return Answers(
-            self.classes,
-            logits,
-            features=states if request.features else None,
-            views=np.stack(views) if views else None,
-        )
+        views = self._views(given, request, lambda texts: self.states(texts) @ self.weights.T + self.bias)
+        return Answers(self.classes, logits, features=states if request.features else None, views=views)
+
+    def _view(self, inputs: Any, seed: Sequence[int], _: str) -> list[Text]:
+        return with_words_dropped(inputs, seed)
 
     @property
     def parameters(self) -> int:

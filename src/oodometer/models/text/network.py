@@ -100,24 +100,6 @@ def _dropped(text: str, rng: np.random.Generator, share: float) -> str:
     return " ".join(word for word, there in zip(words, stay, strict=True) if there)
 
 
-class Tokens:
-    """Token ids of texts."""
-
-    def __init__(self, ids: Ragged) -> None:
-        self.ids = ids
-
-    @property
-    def lengths(self) -> Array:
-        """Tokens of each text."""
-        result: Array = np.diff(self.ids.offsets)
-        return result
-
-    @property
-    def arrays(self) -> tuple[Array, ...]:
-        """The ids."""
-        return (self.ids.values,)
-
-
 class TextClassifier(TorchClassifier):
     """A classifier of texts, or of pairs of them, that is a torch network over token ids."""
 
@@ -134,16 +116,16 @@ class TextClassifier(TorchClassifier):
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:
         """Logits, shape (sample, class), of padded ids (sample, position) and the mask of real positions."""
 
-    def _encode(self, inputs: Any) -> Tokens:
-        return Tokens(self._ids(inputs))
+    def _encode(self, inputs: Any) -> Ragged:
+        return self._ids(inputs)
 
-    def _tensors(self, encoded: Tokens, batch: Array, device: str) -> tuple[Any, ...]:
+    def _tensors(self, encoded: Ragged, batch: Array, device: str) -> tuple[Any, ...]:
         """Padded ids of the samples at some positions and the mask of what is real, as tensors."""
         torch = load_torch()
-        ids, real = padded(encoded.ids, batch, self.padding, least=self.least_width)
+        ids, real = padded(encoded, batch, self.padding, least=self.least_width)
         return torch.from_numpy(ids).to(device), torch.from_numpy(real).to(device)
 
-    def _asking_batches(self, encoded: Tokens) -> list[Array]:
+    def _asking_batches(self, encoded: Ragged) -> list[Array]:
         if self.asking_tokens is None:
             return super()._asking_batches(encoded)
         lengths = encoded.lengths

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -73,6 +72,10 @@ class TorchClassifier(Classifier):
     def _read_encoding(self, folder: Path) -> None:
         """Read it back."""
 
+    def _arrays(self, encoded: Any) -> tuple[Array, ...]:
+        """All numbers of encoded inputs, which name the data in a fingerprint."""
+        return (encoded.values,)
+
     def _start(self) -> str:
         """A name of the weights that training starts from, where they are given."""
         return ""
@@ -115,7 +118,7 @@ class TorchClassifier(Classifier):
         torch.manual_seed(self.training.seed)
         self.net = self._build().to(device)
         about = {"kind": self.kind, "classes": self.classes, **self.options(), "start": self._start()}
-        name = fingerprint(about, *encoded.arrays, truth)
+        name = fingerprint(about, *self._arrays(encoded), truth)
         self._optimize(encoded, truth, held_out, name, None if checkpoint is None else Path(checkpoint), progress)
 
     def fit_further(
@@ -143,7 +146,7 @@ class TorchClassifier(Classifier):
         # A checkpoint of a training that began elsewhere is not taken for this one's.
         start = [weight.detach().float().cpu().numpy() for weight in weights(self.net).values()]
         about = {"kind": self.kind, "classes": self.classes, **self.options(), "further": True}
-        name = fingerprint(about, *start, *encoded.arrays, truth)
+        name = fingerprint(about, *start, *self._arrays(encoded), truth)
         self._optimize(encoded, truth, None, name, None if checkpoint is None else Path(checkpoint), progress)
         return self
 
@@ -162,7 +165,7 @@ class TorchClassifier(Classifier):
         self._prepare(encoded, truth)
         best = None
         if held_out is not None:
-            name = fingerprint({"name": name, "dev": True}, *held_out[0].arrays, held_out[1])
+            name = fingerprint({"name": name, "dev": True}, *self._arrays(held_out[0]), held_out[1])
             best = Best(lambda: self.net, lambda: self._mean_loss(*held_out, device), name=name, folder=folder)
             progress = best.watching(progress)
         train(
@@ -213,7 +216,11 @@ class TorchClassifier(Classifier):
             elif number >= 0:
                 seed = (request.seed, number, request.first_row)
                 encoded = self._encode(self._view(given, seed, request.augmentation))
-            tell = None if progress is None else partial(_tell, progress, turn, turns, len(given))
+
+            def tell(done: int, units: int, turn: int = turn) -> None:
+                if progress is not None:
+                    progress(turn * len(given) + done * len(given) // units, turns * len(given))
+
             with mode as features, Asking(self._asking_batches(encoded), self._units(encoded), tell) as asking:
                 for batch in asking:
                     with cast():
@@ -261,7 +268,3 @@ class TorchClassifier(Classifier):
         load_weights(model.net, read_tensors(folder / WEIGHTS)[0])
         model.net.eval()
         return model
-
-
-def _tell(progress: Progress, turn: int, turns: int, rows: int, done: int, units: int) -> None:
-    progress(turn * rows + done * rows // units, turns * rows)

@@ -28,33 +28,6 @@ CHECKPOINT = "checkpoint.safetensors"
 _CHECKSUM = "checksum"
 
 
-def store_checkpoint(folder: Path, net: Any, optimizer: Any, *, fingerprint: str, step: int) -> None:
-    """Write the state after ``step`` steps; the file appears whole or not at all."""
-    tensors = {f"net.{name}": value for name, value in weights(net).items()}
-    for i, state in optimizer.state_dict()["state"].items():
-        tensors |= {f"adam.{i}.{name}": value for name, value in state.items()}
-    folder.mkdir(parents=True, exist_ok=True)
-    write_tensors(folder / CHECKPOINT, tensors, {"fingerprint": fingerprint, "step": str(step)})
-
-
-def restore_checkpoint(
-    folder: Path, net: Any, optimizer: Any, *, fingerprint: str, fits: Callable[[int], bool] | None = None
-) -> int:
-    """Load the state of this very training; returns its steps, 0 for none and where ``fits(steps)`` is False."""
-    checkpoint = kept_tensors(folder / CHECKPOINT, fingerprint)
-    if checkpoint is None or (fits is not None and not fits(int(checkpoint[1]["step"]))):
-        return 0
-    tensors, about = checkpoint
-    load_weights(net, {k.removeprefix("net."): v for k, v in tensors.items() if k.startswith("net.")})
-    state: dict[int, dict[str, Any]] = {}
-    for key, value in tensors.items():
-        if key.startswith("adam."):
-            _, number, name = key.split(".", 2)
-            state.setdefault(int(number), {})[name] = value
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-    return int(about["step"])
-
-
 def kept_tensors(path: Path, fingerprint: str) -> tuple[dict[str, Any], dict[str, str]] | None:
     """Tensors of this very training and what is said of them; None where there are none, or none that can be read."""
     if not path.is_file():
@@ -329,7 +302,6 @@ class Hooks:
     progress : called with (steps done, steps in all).
     on_step : called with the number of steps done after each, the weights being those after it; and once more where a
         training goes on, since an interruption may have hit the call.
-    on_epoch : called with the number of epochs done after each.
     goes_on : asked with the steps done in a checkpoint that was found: False starts again from the first step.
     stop_after : steps after which training ends early, its state kept in the checkpoint; the learning rate is that of
         the whole config. None: all of them.
@@ -338,7 +310,6 @@ class Hooks:
 
     progress: Progress | None = None
     on_step: Callable[[int], None] | None = None
-    on_epoch: Callable[[int], None] | None = None
     goes_on: Callable[[int], bool] | None = None
     stop_after: int | None = None
     keep_epochs: bool = False
@@ -369,15 +340,24 @@ def train(
     def keep() -> None:
         nonlocal written
         if checkpoint is not None and whole and done > first:
-            store_checkpoint(checkpoint, net, optimizer, fingerprint=own, step=done)
+            tensors = {f"net.{key}": value for key, value in weights(net).items()}
+            for i, state in optimizer.state_dict()["state"].items():
+                tensors |= {f"adam.{i}.{key}": value for key, value in state.items()}
+            checkpoint.mkdir(parents=True, exist_ok=True)
+            write_tensors(checkpoint / CHECKPOINT, tensors, {"fingerprint": own, "step": str(done)})
             written = time.monotonic()
 
-    if checkpoint is not None:
-
-        def fits(step: int) -> bool:
-            return step <= last and (hooks.goes_on is None or hooks.goes_on(step))
-
-        done = first = restore_checkpoint(checkpoint, net, optimizer, fingerprint=own, fits=fits)
+    kept = None if checkpoint is None else kept_tensors(checkpoint / CHECKPOINT, own)
+    step = 0 if kept is None else int(kept[1]["step"])
+    if kept is not None and step <= last and (hooks.goes_on is None or hooks.goes_on(step)):
+        load_weights(net, {k.removeprefix("net."): v for k, v in kept[0].items() if k.startswith("net.")})
+        states: dict[int, dict[str, Any]] = {}
+        for key, value in kept[0].items():
+            if key.startswith("adam."):
+                _, number, field = key.split(".", 2)
+                states.setdefault(int(number), {})[field] = value
+        optimizer.load_state_dict({"state": states, "param_groups": optimizer.state_dict()["param_groups"]})
+        done = first = step
     net.train()
     cast = autocast(config.precision, next(iter(net.parameters())).device.type)
     try:
@@ -406,11 +386,8 @@ def train(
                     hooks.progress(done, last)
                 if time.monotonic() - written > config.checkpoint_seconds:
                     keep()
-            if done == first_steps[epoch + 1]:
-                if hooks.keep_epochs:
-                    keep()
-                if hooks.on_epoch is not None:
-                    hooks.on_epoch(epoch + 1)
+            if hooks.keep_epochs and done == first_steps[epoch + 1]:
+                keep()
     except KeyboardInterrupt:
         keep()
         raise
