@@ -57,53 +57,38 @@ def pieces_of(model: Encoder, examples: Sequence[Words]) -> list[Pieces]:
     # How many special tokens stand before the first part of a pair, and behind its second one
     parts = model.tokenizer("a", "a").sequence_ids(0)
     ends_of_pair = parts.index(0), parts[::-1].index(1)
-    return [_pair(model, example, ends_of_pair) if example.is_pair else _single(model, example) for example in examples]
+    return [_pieces(model, example, ends_of_pair) for example in examples]
 
 
-def _single(model: Encoder, words: Words) -> Pieces:
-    given = model.tokenizer(words.text, return_offsets_mapping=True, return_attention_mask=False, verbose=False)
-    parts = given.sequence_ids(0)
-    body = [at for at, part in enumerate(parts) if part is not None]
-    room = model.max_length - model.tokenizer.num_special_tokens_to_add()
-    stays = set(body[:room] if model._ends_cut else ends(body, room))
-    positions = [at for at, part in enumerate(parts) if part is None or at in stays]
-    return _pieces(words, given, parts, positions, len(body) > room)
-
-
-def _pair(model: Encoder, words: Words, around: tuple[int, int]) -> Pieces:
+def _pieces(model: Encoder, words: Words, around: tuple[int, int]) -> Pieces:
     options: dict[str, Any] = {"return_offsets_mapping": True, "return_attention_mask": False, "verbose": False}
     given = model.tokenizer(*words.texts, **options)
-    cut = len(given["input_ids"]) > model.max_length
-    if cut:
-        given = model.tokenizer(*words.texts, truncation="longest_first", max_length=model.max_length, **options)
-    parts = given.sequence_ids(0)
-    between = range(around[0], len(parts) - around[1])
-    return _pieces(words, given, parts, list(range(len(parts))), cut, between)
-
-
-def _pieces(
-    words: Words, given: Any, parts: Sequence[int | None], positions: list[int], cut: bool, between: range = range(0)
-) -> Pieces:
-    ids, offsets = given["input_ids"], given["offset_mapping"]
+    if words.is_pair:
+        cut = len(given["input_ids"]) > model.max_length
+        if cut:
+            given = model.tokenizer(*words.texts, truncation="longest_first", max_length=model.max_length, **options)
+        parts = given.sequence_ids(0)
+        positions, between = list(range(len(parts))), range(around[0], len(parts) - around[1])
+    else:  # a text too long loses its middle, or its end, as the encoder has it
+        parts = given.sequence_ids(0)
+        body = [at for at, part in enumerate(parts) if part is not None]
+        room = model.max_length - model.tokenizer.num_special_tokens_to_add()
+        stays, cut = set(body[:room] if model._ends_cut else ends(body, room)), len(body) > room
+        positions, between = [at for at, part in enumerate(parts) if part is None or at in stays], range(0)
     shares = np.zeros((len(positions), words.features))
     for row, at in enumerate(positions):
-        part = parts[at]
-        if part is not None:
-            _share(shares[row], words, part, *offsets[at])
-        elif at in between:
+        if at in between and parts[at] is None:  # a special token between the parts belongs to the separator
             shares[row, -1] = 1.0
-    return Pieces(np.array([ids[at] for at in positions], dtype=np.int64), shares, cut)
-
-
-def _share(row: Array, words: Words, part: int, start: int, stop: int) -> None:
-    first = int(np.searchsorted(words.parts, part))
-    spans = [span for span, own_part in zip(words.spans, words.parts, strict=True) if own_part == part]
-    letters = np.array([max(0, min(stop, b) - max(start, a)) for a, b in spans], dtype=np.float64)
-    if not len(letters):
-        return
-    if letters.sum() == 0:
-        letters[min(sum(1 for _, b in spans if b <= start), len(spans) - 1)] = 1
-    row[first : first + len(letters)] = letters / letters.sum()
+        if parts[at] is None:
+            continue
+        first, (start, stop) = int(np.searchsorted(words.parts, parts[at])), given["offset_mapping"][at]
+        spans = [span for span, own_part in zip(words.spans, words.parts, strict=True) if own_part == parts[at]]
+        letters = np.array([max(0, min(stop, b) - max(start, a)) for a, b in spans], dtype=np.float64)
+        if len(letters):
+            if letters.sum() == 0:
+                letters[min(sum(1 for _, b in spans if b <= start), len(spans) - 1)] = 1
+            shares[row, first : first + len(letters)] = letters / letters.sum()
+    return Pieces(np.array([given["input_ids"][at] for at in positions], dtype=np.int64), shares, cut)
 
 
 BASELINES = ("mask", "pad", "zero")
@@ -218,7 +203,11 @@ class _Path:
     ) -> list[WordAttributions]:
         """Attributions of the examples at some positions, in the order of these."""
         torch = load_torch()
-        arrays = self._padded([pieces[i] for i in batch])
+        shape = (len(batch), max(len(pieces[row].ids) for row in batch))
+        arrays = np.full(shape, self._model.padding, dtype=np.int64), np.zeros(shape, bool), np.zeros(shape, bool)
+        for at, row in enumerate(batch):  # ids, which of them are real, and which move along the line
+            for array, own in zip(arrays, (pieces[row].ids, True, pieces[row].moves), strict=True):
+                array[at, : len(pieces[row].ids)] = own
         ids, real, moves = (torch.from_numpy(array).to(self._device) for array in arrays)
         with torch.no_grad():
             there = self._layer(ids)
@@ -245,16 +234,6 @@ class _Path:
             separator, lack = float(own[-1]) if words.is_pair else math.nan, p - base - float(own.sum())
             out.append(WordAttributions(words, own[: len(words.words)], separator, target, p, base, lack))
         return out
-
-    def _padded(self, pieces: Sequence[Pieces]) -> tuple[Array, Array, Array]:
-        """Ids, which of them are real, and which move along the line, each of the shape (sample, piece)."""
-        shape = (len(pieces), max(len(piece.ids) for piece in pieces))
-        ids = np.full(shape, self._model.padding, dtype=np.int64)
-        real, moves = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
-        for row, piece in enumerate(pieces):
-            many = len(piece.ids)
-            ids[row, :many], real[row, :many], moves[row, :many] = piece.ids, True, piece.moves
-        return ids, real, moves
 
     def _probabilities(self, embedded: Any, ids: Any, real: Any) -> Any:
         """Probabilities of all classes, shape (sample, class), with these embeddings in place of those of the ids."""

@@ -99,17 +99,8 @@ class Panel:
             return Member(judge, fingerprint(about), folder / f"member-{index}", folder / f"training-{index}")
 
         fit, path = partial(fit_on, pairs, dev), None if checkpoint is None else Path(checkpoint)
-        return cls(
-            train_each(
-                judges,
-                member,
-                fit,
-                lambda member: load_discriminator(member.kept),
-                kept_in=path,
-                engine=(engine, None),
-                progress=progress,
-            )
-        )
+        where: dict[str, Any] = {"kept_in": path, "engine": (engine, None), "progress": progress}
+        return cls(train_each(judges, member, fit, lambda member: load_discriminator(member.kept), **where))
 
     def probabilities(
         self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None

@@ -49,12 +49,8 @@ def learn_pair_pieces(texts: Iterable[str], size: int, max_length: int) -> Any:
 HEADS: Mapping[str, type[Encoder | TokenEncoder]] = {"mark": Encoder, "tokens": TokenEncoder}
 """What a verdict is read from: the mark before the pair, or every token of the output."""
 
-SMALL: Mapping[str, Any] = {
-    "hidden_size": 128,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 512,
-}
+SMALL: Mapping[str, Any] = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "intermediate_size": 512}  # fmt: skip
 """Sizes of an encoder that learns on one CPU core in minutes."""
 
 NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
@@ -83,15 +79,8 @@ def pair_encoder(
     if config is not None:
         config = sizes_of(config)
         tokenizer = learn_pair_pieces(chain(*texts), vocab_size, max_length) if texts else None
-    return HEADS[head](
-        source,
-        config=config,
-        vocab_size=vocab_size,
-        max_length=max_length,
-        tokenizer=tokenizer,
-        training=training,
-        device=device,
-    )
+    sizes: dict[str, Any] = {"config": config, "vocab_size": vocab_size, "max_length": max_length}
+    return HEADS[head](source, **sizes, tokenizer=tokenizer, training=training, device=device)
 
 
 def sizes_of(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,27 +158,12 @@ def pretrain(
     load_torch().manual_seed(how.training.seed)
     # the untrained encoder, its weights drawn by torch's seed
     library = load_transformers()
-    base = library.AutoModel.from_config(
-        library.AutoConfig.for_model(
-            **{
-                "model_type": "bert",
-                "vocab_size": len(tokenizer),
-                "max_position_embeddings": how.max_length,
-                "pad_token_id": int(tokenizer.pad_token_id),
-                **sizes_of(config),
-            }
-        )
-    )
+    sizes = {"model_type": "bert", "vocab_size": len(tokenizer), "max_position_embeddings": how.max_length}
+    sizes |= {"pad_token_id": int(tokenizer.pad_token_id), **sizes_of(config)}
+    base = library.AutoModel.from_config(library.AutoConfig.for_model(**sizes))
     gaps = _Gaps(base, tokenizer, sequences, device)
-    train(
-        gaps.net,
-        gaps.loss,
-        LengthBatches(sequences.lengths, how.training),
-        how.training,
-        name=name,
-        checkpoint=None if checkpoint is None else Path(checkpoint),
-        hooks=Hooks(progress),
-    )
+    batches, state = LengthBatches(sequences.lengths, how.training), None if checkpoint is None else Path(checkpoint)
+    train(gaps.net, gaps.loss, batches, how.training, name=name, checkpoint=state, hooks=Hooks(progress))
 
     def write(part: Path) -> None:
         base.save_pretrained(part)

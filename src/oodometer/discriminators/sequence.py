@@ -65,18 +65,9 @@ class GenerativeDiscriminator(TrainedDiscriminator):
         device: str | None = None,
     ) -> None:
         super().__init__(share=share)
-        self.model: EncoderDecoder = EncoderDecoder(
-            source,
-            config=config,
-            tokens=tokens,
-            vocab_size=vocab_size,
-            max_length=max_length,
-            max_output_length=16,
-            stand_ins=stand_ins,
-            batch_tokens=batch_tokens,
-            training=training,
-            device=device,
-        )
+        sizes: dict[str, Any] = {"vocab_size": vocab_size, "max_length": max_length, "max_output_length": 16}
+        sizes |= {"config": config, "tokens": tokens, "stand_ins": stand_ins, "batch_tokens": batch_tokens}
+        self.model: EncoderDecoder = EncoderDecoder(source, **sizes, training=training, device=device)
         self.max_length = max_length
 
     def options(self) -> dict[str, Any]:
@@ -142,9 +133,8 @@ class GenerativeDiscriminator(TrainedDiscriminator):
             for batch in asking:
                 ids, real = padded(read, batch, codec.padding)
                 mask = torch.from_numpy(real).to(device).long()
-                states = net.get_encoder()(
-                    input_ids=torch.from_numpy(ids).to(device), attention_mask=mask, return_dict=True
-                )
+                given = torch.from_numpy(ids).to(device)
+                states = net.get_encoder()(input_ids=given, attention_mask=mask, return_dict=True)
                 states.last_hidden_state = states.last_hidden_state.repeat_interleave(len(CLASSES), 0)
                 mask = mask.repeat_interleave(len(CLASSES), 0)
                 scores = token_scores(net, answers.repeat(len(batch), 1), encoder_outputs=states, attention_mask=mask)

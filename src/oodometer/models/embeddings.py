@@ -183,17 +183,9 @@ def train_word2vec(
     except ImportError as error:
         raise MissingExtraError("training word2vec", "gensim", extra="text") from error
     how = replace(options or Word2VecOptions(), **more)
-    settings = {
-        "vector_size": how.dimensions,
-        "window": how.window,
-        "negative": how.negative,
-        "sg": 1,
-        "min_count": how.least_count,
-        "max_final_vocab": how.vocab_size,
-        "seed": how.seed + 1,
-        "workers": how.threads,
-        "sample": 1e-4,
-    }
+    settings: dict[str, Any] = {"vector_size": how.dimensions, "window": how.window, "negative": how.negative, "sg": 1}
+    settings |= {"min_count": how.least_count, "max_final_vocab": how.vocab_size, "sample": 1e-4}
+    settings |= {"seed": how.seed + 1, "workers": how.threads}
     model: Any = Word2Vec(**settings)
     folder = None if checkpoint is None else Path(checkpoint)
     try:
@@ -304,16 +296,9 @@ def train_glove(
     training = TrainingConfig(
         epochs=how.epochs, batch_size=BATCH, learning_rate=how.learning_rate, clip=None, seed=how.seed, epsilon=1e-12
     )
-    factors = fit_factors(
-        (i, j, x),
-        len(vocabulary),
-        dimensions=how.dimensions,
-        training=training,
-        x_max=how.x_max,
-        alpha=how.alpha,
-        checkpoint=checkpoint,
-        progress=progress,
-    )
+    sizes: dict[str, Any] = {"dimensions": how.dimensions, "x_max": how.x_max, "alpha": how.alpha}
+    kept: dict[str, Any] = {"checkpoint": checkpoint, "progress": progress}
+    factors = fit_factors((i, j, x), len(vocabulary), training=training, **sizes, **kept)
     matrix = (factors[0] + factors[1])[2:, :-1]
     return WordVectors(vocabulary.words, np.ascontiguousarray(matrix, dtype=np.float32))
 
@@ -348,15 +333,9 @@ def fit_factors(
         return (weights[at] * error.square()).sum()
 
     settings = {"kind": "glove", "words": words, "dimensions": dimensions, "x_max": x_max, "alpha": alpha}
-    train(
-        torch.nn.ParameterDict({"u": u, "v": v}),
-        loss,
-        _Shuffled(len(x), training.batch_size, rng),
-        training,
-        name=fingerprint(settings, i, j, x),
-        checkpoint=None if checkpoint is None else Path(checkpoint),
-        hooks=Hooks(progress, keep_epochs=True),
-    )
+    net, batches = torch.nn.ParameterDict({"u": u, "v": v}), _Shuffled(len(x), training.batch_size, rng)
+    name, folder = fingerprint(settings, i, j, x), None if checkpoint is None else Path(checkpoint)
+    train(net, loss, batches, training, name=name, checkpoint=folder, hooks=Hooks(progress, keep_epochs=True))
     return u.detach().numpy(), v.detach().numpy()
 
 

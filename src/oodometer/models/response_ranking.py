@@ -205,15 +205,9 @@ class ResponseRanker(TransformerClassifier):
         training: TrainingConfig | None = None,
         device: str | None = None,
     ) -> None:
-        super().__init__(
-            source,
-            config=config,
-            vocab_size=vocab_size,
-            max_length=max_length,
-            tokenizer=tokenizer,
-            training=training or TrainingConfig(epochs=1, batch_size=12, learning_rate=2e-5),
-            device=device,
-        )
+        training = training or TrainingConfig(epochs=1, batch_size=12, learning_rate=2e-5)
+        sizes: dict[str, Any] = {"config": config, "vocab_size": vocab_size, "max_length": max_length}
+        super().__init__(source, **sizes, tokenizer=tokenizer, training=training, device=device)
         if head not in HEADS:
             raise UsageError(f"expected a head of {' or '.join(HEADS)}, got {head!r}")
         self.head, self.layers = head, layers

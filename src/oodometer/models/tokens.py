@@ -102,13 +102,8 @@ def train_byte_pieces(
 
 def with_marks(inner: Any, max_length: int) -> Any:
     """The tokenizer as transformers' own; a text becomes [CLS] text [SEP], a pair [CLS] text [SEP] other [SEP]."""
-    return wrapped(
-        inner,
-        "[CLS] $A [SEP]",
-        "[CLS] $A [SEP] $B:1 [SEP]:1",
-        model_max_length=max_length,
-        **{f"{mark[1:-1].lower()}_token": mark for mark in MARKS},
-    )
+    marks: dict[str, Any] = {f"{mark[1:-1].lower()}_token": mark for mark in MARKS}
+    return wrapped(inner, "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", model_max_length=max_length, **marks)
 
 
 def wrapped(inner: Any, single: str, pair: str, **options: Any) -> Any:
@@ -172,15 +167,8 @@ def learn_pieces(texts: Iterable[str], size: int) -> Any:
 
 def _wrapped(inner: Any) -> Any:
     """The tokenizer as transformers' own, with the end token after each text."""
-    return wrapped(
-        inner,
-        f"$A {END}",
-        f"$A $B {END}",
-        pad_token=PADDING,
-        eos_token=END,
-        unk_token=UNKNOWN,
-        clean_up_tokenization_spaces=False,
-    )
+    marks: dict[str, Any] = {"pad_token": PADDING, "eos_token": END, "unk_token": UNKNOWN}
+    return wrapped(inner, f"$A {END}", f"$A $B {END}", **marks, clean_up_tokenization_spaces=False)
 
 
 MOST_LETTERS = 500  # the rest are unknown

@@ -509,16 +509,8 @@ class ResNet(ImageClassifier):
                 "expected a width of 8, 16, ..., an image_size of at least 8 and a dropout in [0, 1), got "
                 f"{width}, {image_size} and {dropout}"
             )
-        usual = TrainingConfig(
-            epochs=20,
-            batch_size=128,
-            learning_rate=0.1,
-            weight_decay=5e-4,
-            warmup=0.1,
-            clip=None,
-            optimizer="sgd",
-            schedule="cosine",
-        )
+        steps: dict[str, Any] = {"epochs": 20, "batch_size": 128, "learning_rate": 0.1, "warmup": 0.1, "clip": None}
+        usual = TrainingConfig(**steps, weight_decay=5e-4, optimizer="sgd", schedule="cosine")
         super().__init__(training=training or usual, device=device)
         self.depth, self.width, self.stages, self.stem_stride = depth, width, stages, stem_stride
         self.image_size: int | tuple[int, int] = image_size if isinstance(image_size, int) else (height, width_of_image)
@@ -615,16 +607,8 @@ def _network(width: int, number: int, blocks: int, stride: int, classes: int, dr
             stages.append(Block(before, after, 2 if stage and not block else 1))
             before = after
     head = [nn.Dropout(dropout)] if dropout else []
-    net = nn.Sequential(
-        nn.Conv2d(3, width, 3, stride, 1, bias=False),
-        nn.BatchNorm2d(width),
-        nn.ReLU(inplace=True),
-        *stages,
-        nn.AdaptiveAvgPool2d(1),
-        nn.Flatten(),
-        *head,
-        nn.Linear(before, classes),
-    )
+    stem = [nn.Conv2d(3, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True)]
+    net = nn.Sequential(*stem, *stages, nn.AdaptiveAvgPool2d(1), nn.Flatten(), *head, nn.Linear(before, classes))
     for module in net.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")

@@ -429,12 +429,11 @@ class EncoderDecoder(Artifact):
         if held_out is not None:
             held = codec.read(held_out[0]), codec.learnt(held_out[1])
             name = fingerprint({"name": name, "dev": True}, held[0].values, held[1].values)
-            best = Best(
-                lambda: self.net,
-                lambda: -float(self._scored(*held, None).values.mean(dtype=np.float64)),
-                name=name,
-                folder=folder,
-            )
+
+            def dev_loss() -> float:
+                return -float(self._scored(*held, None).values.mean(dtype=np.float64))
+
+            best = Best(lambda: self.net, dev_loss, name=name, folder=folder)
             progress = best.watching(progress)
 
         def loss(batch: Array) -> Any:
@@ -462,13 +461,8 @@ class EncoderDecoder(Artifact):
         )
 
     def _new_codec(self, tokenizer: Any, stand_ins: StandIns) -> Codec:
-        return Codec(
-            tokenizer,
-            stand_ins,
-            max_length=self.max_length,
-            max_output_length=self.max_output_length,
-            positions=getattr(self.net.config, "max_position_embeddings", None),
-        )
+        room = {"max_length": self.max_length, "max_output_length": self.max_output_length}
+        return Codec(tokenizer, stand_ins, **room, positions=getattr(self.net.config, "max_position_embeddings", None))
 
     def decode(self, inputs: Sequence[str], *, beams: int = 1, progress: Progress | None = None) -> Beams:
         """The ``beams`` best outputs of each input, by total log-probability.
@@ -479,16 +473,8 @@ class EncoderDecoder(Artifact):
             raise UsageError(f"expected at least 1 beam, got {beams}")
         inputs = check_strings(inputs, "input", some=False)
         codec, device = self.ready()
-        ids, logprobs, totals = decode(
-            self.net,
-            codec.read(inputs),
-            codec,
-            beams=beams,
-            usual_output=self._usual,
-            batch_tokens=self.batch_tokens,
-            device=device,
-            progress=progress,
-        )
+        bounds = {"beams": beams, "usual_output": self._usual, "batch_tokens": self.batch_tokens}
+        ids, logprobs, totals = decode(self.net, codec.read(inputs), codec, **bounds, device=device, progress=progress)
         must_be_numbers(totals[:, 0])  # every search ends with one answer at least
         own = self.net.generation_config  # ids of tokens that are no part of a text
         special = (own.decoder_start_token_id, own.bos_token_id, own.eos_token_id, own.pad_token_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -168,15 +169,9 @@ class TorchClassifier(Classifier):
             name = fingerprint({"name": name, "dev": True}, *self._arrays(held_out[0]), held_out[1])
             best = Best(lambda: self.net, lambda: self._mean_loss(*held_out, device), name=name, folder=folder)
             progress = best.watching(progress)
-        train(
-            self.net,
-            lambda batch: self._loss(encoded, batch, answers, device),
-            LengthBatches(encoded.lengths, self.training),
-            self.training,
-            name=name,
-            checkpoint=folder,
-            hooks=Hooks(progress=progress),
-        )
+        batches = LengthBatches(encoded.lengths, self.training)
+        loss = partial(self._loss, encoded, truth=answers, device=device)
+        train(self.net, loss, batches, self.training, name=name, checkpoint=folder, hooks=Hooks(progress))
         if best is not None:
             best.restore()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -119,15 +119,11 @@ def pseudo_labels(
     # Rows by truth (unknown, wrong, right) that at least so many judges accept.
     reached = np.sum(tables, axis=0)[:, ::-1].cumsum(axis=1)[:, ::-1]
     rows = int(reached[:, 0].sum())
-    ladder: list[dict[str, Any]] = [
-        {
-            "at_least": j,
-            "kept": int(reached[:, j].sum()),
-            "accepted": share(int(reached[:, j].sum()), rows, level),
-            "precision": share(int(reached[2, j]), int(reached[1:, j].sum()), level),
-        }
-        for j in range(judges + 1)
-    ]
+    ladder: list[dict[str, Any]] = []
+    for j, (_, wrong, right) in enumerate(reached.T.tolist()):
+        many = int(reached[:, j].sum())
+        measured = {"accepted": share(many, rows, level), "precision": share(right, wrong + right, level)}
+        ladder.append({"at_least": j, "kept": many, **measured})
     shares = (ladder[needed]["accepted"], ladder[needed]["precision"], ladder[0]["precision"])
     return PseudoLabels(replace(record, source=None), rows, judges, needed, *shares, tuple(ladder[1:]), level)
 
@@ -212,18 +208,22 @@ def vote_numbers(record: Predictions, agree: int | None, level: float) -> dict[s
     at_least = counts[::-1].cumsum()[::-1]
     bare = record.without_labels()
     estimate = VotingBounds(agree=agree, level=level).fit(bare).estimate(bare)
-    each = tuple(share(int(count), rows, level) for count in np.count_nonzero(votes > 0, axis=1))
-    widest = bounds_of(at_least, agree, level)
+    each = [share(int(count), rows, level) for count in np.count_nonzero(votes > 0, axis=1)]
+    ladder = [share(int(count), rows, level) for count in at_least[1:]]
+    numbers = _numbers(lambda k: bounds_of(at_least, k, level), agree, each, ladder)
+    return {**numbers, "estimate": estimate.interval, "assumes": estimate.assumes, "warnings": estimate.warnings}
+
+
+def _numbers(
+    bound: Callable[[int], Mapping[str, Any]], agree: int, each: Sequence[Any], ladder: Sequence[Any]
+) -> dict[str, Any]:
+    """The widest bounds, the judges, what at least 1, 2, ... of them say, and the bounds for every ``agree``."""
+    widest = bound(agree)
     return {
-        "agree": agree,
-        "estimate": estimate.interval,
-        "assumes": estimate.assumes,
-        "warnings": estimate.warnings,
+        **{"agree": agree, "single": each[0], "by_judge": tuple(each)},
         **{name: widest[name] for name in ("lower", "upper", "mean")},
-        "single": each[0],
-        "by_judge": each,
-        "ladder": tuple({"at_least": j, "share": share(int(at_least[j]), rows, level)} for j in range(1, judges + 1)),
-        "bounds": tuple(bounds_of(at_least, k, level) for k in agreements(judges)),
+        "ladder": tuple({"at_least": j, "share": own} for j, own in enumerate(ladder, 1)),
+        "bounds": tuple(bound(k) for k in agreements(len(each))),
     }
 
 
@@ -240,10 +240,10 @@ def metric_numbers(predicted: Array, agree: int | None, level: float, true: Arra
         ends = {"lower": spread(low, level), "upper": spread(high, level)}
         return {"agree": k, **ends, "mean": spread((low + high) / 2, level), "width": spread(high - low, level)}
 
-    widest = bound(agree)
-    each = tuple(spread(values, level) for values in predicted)
-    value = widest["mean"].value
-    low, high = min(widest["lower"].lower, value), max(widest["upper"].upper, value)
+    each, ladder = ([spread(values, level) for values in some] for some in (predicted, falling))
+    numbers = _numbers(bound, agree, each, ladder)
+    value = numbers["mean"].value
+    low, high = min(numbers["lower"].lower, value), max(numbers["upper"].upper, value)
     truth = None
     if true is not None and np.isfinite(true).any():
         labelled = np.isfinite(true)
@@ -251,17 +251,8 @@ def metric_numbers(predicted: Array, agree: int | None, level: float, true: Arra
         among = [float(falling[k - 1][labelled].mean()) for k in (agree, judges - agree + 1)]
         inside = among[0] <= table["true"].value <= among[1]
         truth = {"rows": int(labelled.sum()), **table, "lower": among[0], "upper": among[1], "inside": inside}
-    return {
-        "agree": agree,
-        "estimate": Interval(value, low, high, level, "empirical"),
-        "assumes": VotingBounds.assumes,
-        **{name: widest[name] for name in ("lower", "upper", "mean")},
-        "single": each[0],
-        "by_judge": each,
-        "ladder": tuple({"at_least": j, "share": spread(falling[j - 1], level)} for j in range(1, judges + 1)),
-        "bounds": tuple(bound(k) for k in agreements(judges)),
-        "truth": truth,
-    }
+    estimate = Interval(value, low, high, level, "empirical")
+    return {**numbers, "estimate": estimate, "assumes": VotingBounds.assumes, "truth": truth}
 
 
 def judged_view(result: Mapping[str, Any]) -> View:

@@ -27,7 +27,7 @@ from ...discriminators.base import check_pairs
 from ...errors import InputError, NotApplicable, UsageError
 from ...metrics.votes import check_agree
 from ...models.artifacts import fingerprint
-from ...models.base import Progress
+from ...models.base import Progress, part_of
 from ...models.torch.library import idle_threads
 from ...options import verb
 from ...predictions import Predictions
@@ -59,7 +59,6 @@ _STUDY = ("rows", "gold", "inside", "methods", "rules", "ladder", "by_judge", "b
 
 
 CONFIDENCE = "confidence"
-STEPS = 1000  # of the progress of one judge
 MOST = 2  # labels of a classifier among which 1 may be taken for Correct
 _ENDINGS = (".jsonl", ".csv", ".parquet", ".arrow", ".feather", ".npz")
 
@@ -81,10 +80,10 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
     >>> found.lower.value.__round__(3), found.upper.value.__round__(3), found.estimate.kind
     (0.333, 0.667, 'empirical')
     """
-    # `UsageError` for options that make no sense together
-    if options.threshold is not None and not 0 <= options.threshold <= 1:
-        raise UsageError(f"expected a threshold of P(Correct) from 0 to 1, got {options.threshold:g}")
-    if options.threshold is not None and options.calibrate is not None:
+    number = options.threshold
+    if number is not None and not 0 <= number <= 1:
+        raise UsageError(f"expected a threshold of P(Correct) from 0 to 1, got {number:g}")
+    if number is not None and options.calibrate is not None:
         raise UsageError("give --calibrate or --threshold, not both: the first sets the judges' thresholds")
     if options.with_confidence and options.calibrate is None:
         raise UsageError("--with-confidence needs --calibrate FILE: what a confidence means is learnt from labels")
@@ -119,13 +118,14 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
     with running(Kept(folder, about), passing=True) as answers:
         both = [rows] if labels is None else [rows, labels]  # all are asked about in one go
         texts = [text for part in both for text in part.inputs]
-        answers_of = _Asked(jury.members, texts, [text or "" for part in both for text in part.outputs or ()])
-        answers_of.ask(answers, options.progress)
-        p = jury.said
-        if p is None:
-            p = shortest(answers_of.said) if jury.metric == "exact" else answers_of.said
-        elif labels is not None:
-            p = np.hstack([p, _held_by(labels, jury.names[:-1] if jury.confidence else jury.names)])
+        written = [text or "" for part in both for text in part.outputs or ()]
+        p, cut, cuts = _answers(jury.members, texts, written, answers, options.progress)
+        if jury.said is None:
+            p = shortest(p) if jury.metric == "exact" else p
+        else:
+            p = jury.said
+            if labels is not None:
+                p = np.hstack([p, _held_by(labels, jury.names[:-1] if jury.confidence else jury.names)])
         if jury.confidence:
             p = np.vstack([p, _own_confidence(both)])
         accept = jury.accept if labels is None else calibrated(p[:, len(rows.inputs) :], labels, level)
@@ -162,8 +162,8 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
             judges=tuple(names),
             **numbers,
             empty=empty,
-            cut=answers_of.cut,
-            warnings=(*warnings, *answers_of.cuts),
+            cut=cut,
+            warnings=(*warnings, *cuts),
             level=level,
             seed=seed,
             record=record,
@@ -258,55 +258,44 @@ def _voted(record: Predictions, votes: Array, names: Sequence[str]) -> Predictio
 
 def _flat(record: Predictions) -> Predictions:
     """The record with lists and mappings of further columns as JSON, which a cell of CSV can hold."""
-    columns = dict(record.columns)
+    columns, write = dict(record.columns), partial(json.dumps, ensure_ascii=False, default=str)
     for name, values in columns.items():
         cells = values.tolist()
         if values.dtype.kind == "O" and any(isinstance(cell, list | dict) for cell in cells):
-            columns[name] = objects(
-                [
-                    json.dumps(cell, ensure_ascii=False, default=str) if isinstance(cell, list | dict) else cell
-                    for cell in cells
-                ]
-            )
+            columns[name] = objects([write(cell) if isinstance(cell, list | dict) else cell for cell in cells])
     return replace(record, columns=columns, _cache={})
 
 
-class _Asked:
-    """What judges said: P(Correct), axes (judge, sample), 0 for an empty output, which nobody is asked; ``cut`` pairs
-    at the judge that cut most, ``cuts`` what was said of them. ``members`` come with a text that tells them apart.
+def _answers(
+    members: Sequence[Member], inputs: list[str], outputs: list[str], folder: Kept, progress: Progress | None
+) -> tuple[Array, int, list[str]]:
+    """P(Correct), axes (judge, sample), 0 for an empty output, which nobody is asked; pairs that were cut; words on it.
+
+    One judge is asked after the other, with no more threads than there are idle cores; answers go to ``folder``.
     """
-
-    def __init__(self, members: Sequence[Member], inputs: Sequence[str], outputs: Sequence[str]) -> None:
-        self.members, (self._inputs, self._outputs) = members, check_pairs(inputs, outputs)
-        self.said = np.zeros((len(members), len(self._inputs)), dtype=np.float32)
-        self.cut, self.cuts = 0, list[str]()
-
-    def ask(self, folder: Kept, progress: Progress | None) -> None:
-        """Ask one judge after the other, with no more threads than there are idle cores; answers go to ``folder``."""
-        rows = [row for row, output in enumerate(self._outputs) if output.strip()]
-        texts = [self._inputs[row] for row in rows], [self._outputs[row] for row in rows]
-        pairs = fingerprint({"pairs": [self._inputs, self._outputs]})
-        rules = all(isinstance(judge, RuleDiscriminator) for judge, _ in self.members)
-
-        def tell(index: int, done: int, total: int) -> None:
-            if progress is not None:
-                progress(index * STEPS + STEPS * done // max(total, 1), STEPS * len(self.members))
-
-        with nullcontext() if rules else idle_threads(), noting_cuts(folder.folder) as self.cuts:
-            for index, (judge, name) in enumerate(self.members):
-                key = f"judge-{fingerprint({'judge': name, 'pairs': pairs})}"
-                answers = folder.get(key)
-                new = answers is None or len(answers["probabilities"]) != len(self._inputs)
-                if new:
-                    judge.truncated = 0
-                    if rows:
-                        self.said[index, rows] = judge.probabilities(*texts, progress=partial(tell, index))
-                    answers = {"probabilities": self.said[index].tolist(), "cut": judge.truncated}
-                    folder.keep(key, answers)
-                self.said[index] = np.array(answers["probabilities"], dtype=np.float32)
-                tell(index, 1, 1)
-                folder.tell(index + 1, len(self.members), int(new))
-                self.cut = max(self.cut, int(answers["cut"]))
+    inputs, outputs = check_pairs(inputs, outputs)
+    p, most_cut = np.zeros((len(members), len(inputs)), dtype=np.float32), 0
+    rows = [row for row, output in enumerate(outputs) if output.strip()]
+    texts = [inputs[row] for row in rows], [outputs[row] for row in rows]
+    pairs = fingerprint({"pairs": [inputs, outputs]})
+    rules = all(isinstance(judge, RuleDiscriminator) for judge, _ in members)
+    with nullcontext() if rules else idle_threads(), noting_cuts(folder.folder) as cuts:
+        for index, (judge, name) in enumerate(members):
+            tell = part_of(progress, index, len(members))
+            key = f"judge-{fingerprint({'judge': name, 'pairs': pairs})}"
+            answers = folder.get(key)
+            new = answers is None or len(answers["probabilities"]) != len(inputs)
+            if new:
+                judge.truncated = 0
+                if rows:
+                    p[index, rows] = judge.probabilities(*texts, progress=tell)
+                answers = {"probabilities": p[index].tolist(), "cut": judge.truncated}
+                folder.keep(key, answers)
+            p[index] = np.array(answers["probabilities"], dtype=np.float32)
+            tell(1, 1)
+            folder.tell(index + 1, len(members), int(new))
+            most_cut = max(most_cut, int(answers["cut"]))
+    return p, most_cut, cuts
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,11 +352,9 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
         expected = f"one label that means Correct for all, or {len(options.existing)}, one for each judge"
         got = str(len(options.judge_labels))
         raise InputError(expected, got=got, remedy="repeat --judge-label in the order of the judges")
-    named: Sequence[str | None] = (
-        options.judge_labels
-        if len(options.judge_labels) > 1
-        else [*options.judge_labels, None][:1] * len(options.existing)
-    )
+    named: Sequence[str | None] = options.judge_labels
+    if len(named) < 2:
+        named = [*named, None][:1] * len(options.existing)
     existing = []
     for source, label in zip(options.existing, named, strict=True):
         wanted: str | int = 1 if label is None else int(label) if label.isdecimal() else label
@@ -392,14 +379,17 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
             )
     else:
         names, p = judge_names([judge for judge, _ in members]), None
-    if existing and metric != "exact":
-        raise UsageError(f"existing classifiers judge right and wrong, the judges of the folder predict {metric}")
-    if metric != "exact" and (options.calibrate is not None or options.threshold is not None):
-        raise UsageError(f"thresholds are for judges of right and wrong; these predict {metric}")
-    if metric != "exact" and options.with_confidence:
-        raise UsageError(f"confidence votes on right and wrong; the judges of the folder predict {metric}")
-    if metric != "exact" and options.pseudo_labels is not None:
-        raise UsageError(f"pseudo-labels need judges of right and wrong; these predict {metric}")
+    for asked, words in (
+        (bool(existing), "existing classifiers judge right and wrong, the judges of the folder predict"),
+        (
+            options.calibrate is not None or options.threshold is not None,
+            "thresholds are for judges of right and wrong; these predict",
+        ),
+        (options.with_confidence, "confidence votes on right and wrong; the judges of the folder predict"),
+        (options.pseudo_labels is not None, "pseudo-labels need judges of right and wrong; these predict"),
+    ):
+        if asked and metric != "exact":
+            raise UsageError(f"{words} {metric}")
     confidence = options.with_confidence and CONFIDENCE not in names  # the last voter, where rows hold no answers of it
     return Jury(members, (*names, CONFIDENCE) if confidence else names, metric, held_out, accept, p, confidence)
 

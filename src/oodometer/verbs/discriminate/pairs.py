@@ -147,11 +147,8 @@ def _gold(data: Any, source: Source, renamed: Mapping[str, str]) -> list[str | N
     return gold_texts
 
 
-METRICS: Mapping[str, Callable[[Sequence[str], Sequence[str]], Array] | None] = {
-    "exact": None,
-    "token-f1": token_f1,
-    "bleu": sentence_bleu,
-}
+_Metric = Callable[[Sequence[str], Sequence[str]], Array]
+METRICS: Mapping[str, _Metric | None] = {"exact": None, "token-f1": token_f1, "bleu": sentence_bleu}
 """What judges may learn: to tell right from wrong, or to predict a metric in [0, 1]."""
 
 GOLD = "gold"

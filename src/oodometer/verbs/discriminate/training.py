@@ -111,12 +111,8 @@ class TrainedJudges(Shown, Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {
-            "command": "discriminate train",
-            "version": __version__,
-            **super().to_dict(),
-            "folder": str(self.folder),
-        }
+        about = {"command": "discriminate train", "version": __version__, **super().to_dict()}
+        return about | {"folder": str(self.folder)}
 
 
 @verb(TrainOptions)
@@ -131,25 +127,24 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
     Traceback (most recent call last):
     oodometer.errors.InputError: expected outputs that are wrong, got none: all 1 pairs are right; judges learn from ...
     """
-    # `UsageError` for options that make no sense together
-    kind, exact = options.kind, options.metric == "exact"
+    kind, exact, passes = options.kind, options.metric == "exact", options.pretraining
+    other = kind != "encoder"
     task_engine(options.engine, options.workers)
-    if options.judges < 1:
-        raise UsageError(f"expected at least 1 judge, got {options.judges}; 5 are usual")
-    if options.pretraining < 0:
-        raise UsageError(f"expected 0 or more passes of pretraining, got {options.pretraining}")
-    if options.pretraining and (options.source is not None or kind != "encoder"):
-        raise UsageError("pretraining is for encoders from scratch; leave it out, or source and kind")
-    if kind not in _KINDS:
-        raise UsageError(f"expected a kind of {', '.join(_KINDS[:-1])} or {_KINDS[-1]}, got {kind!r}")
-    if kind != "encoder" and not exact:
-        raise UsageError(f"a judge that predicts {options.metric} is an encoder; leave out --kind {kind}")
-    if options.max_length < 8:
-        raise UsageError(f"expected max_length of at least 8 tokens, got {options.max_length}")
-    if options.source is not None and options.config is not None:
-        raise UsageError("give source or config, not both")
-    if options.head is not None and (kind != "encoder" or not exact):
-        raise UsageError("head is for encoders that tell right from wrong; leave it out")
+    kinds = f"expected a kind of {', '.join(_KINDS[:-1])} or {_KINDS[-1]}, got {kind!r}"
+    for wrong, words in (
+        (options.judges < 1, f"expected at least 1 judge, got {options.judges}; 5 are usual"),
+        (passes < 0, f"expected 0 or more passes of pretraining, got {passes}"),
+        (passes and (options.source is not None or other), "pretraining is for encoders from scratch; leave it out, or "
+         "source and kind"),
+        (kind not in _KINDS, kinds),
+        (other and not exact, f"a judge that predicts {options.metric} is an encoder; leave out --kind {kind}"),
+        (options.max_length < 8, f"expected max_length of at least 8 tokens, got {options.max_length}"),
+        (options.source is not None and options.config is not None, "give source or config, not both"),
+        (options.head is not None and (other or not exact), "head is for encoders that tell right from wrong; leave it "
+         "out"),
+    ):  # fmt: skip
+        if wrong:
+            raise UsageError(words)
     pairs, out, metric, level, seed = options.pairs, options.out, options.metric, options.level, options.seed
     opener = Opener(options.mapping)
     how: dict[str, Any] = {"metric": metric, "balance": options.balance, "seed": seed}
@@ -181,16 +176,9 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
     path = Path(os.path.abspath(out))
     data = [[file.inputs, file.outputs, file.targets.tolist()] for file in (learnt, held_out)]
     training = fingerprint({**settings, "judges": options.judges, "metric": metric, "data": data})
-    common: dict[str, Any] = {
-        "folder": Path(out),
-        "judges": options.judges,
-        "metric": metric,
-        "settings": settings,
-        "examples": examples,
-        "dev": {"from": origin, "learnt": len(learnt), **held_out.statistics()},
-        "level": level,
-        "seed": seed,
-    }
+    common: dict[str, Any] = {"folder": Path(out), "judges": options.judges, "metric": metric, "settings": settings}
+    common |= {"dev": {"from": origin, "learnt": len(learnt), **held_out.statistics()}}
+    common |= {"examples": examples, "level": level, "seed": seed}
     done = finished(path, training)
     if done is not None:
         common |= {"thresholds": done.get("thresholds"), "warnings": tuple(done["warnings"])}
@@ -213,9 +201,8 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
                     p[:, given] = shortest(panel.probabilities(*texts))
                     truth = np.full(len(away.outputs), -1, dtype=np.int8)
                     truth[given] = labelled(away)[given]
-                    thresholds = calibrated(p, replace(away, correct=truth, golds=None), level).to_dict(
-                        judge_names(panel.members)
-                    )
+                    accept = calibrated(p, replace(away, correct=truth, golds=None), level)
+                    thresholds = accept.to_dict(judge_names(panel.members))
             except InputError as error:
                 warnings.append(f"the judges accept from P(Correct) 0.5 on: {error}")
         result = TrainedJudges(**common, held_out=measured, warnings=tuple(warnings), thresholds=thresholds)
@@ -235,19 +222,11 @@ def _panel(learnt: Pairs, held_out: Pairs, folder: Kept, options: TrainOptions) 
         right = [row for row, good in enumerate(learnt.correct.tolist()) if good]
         if not right:
             raise UsageError("there is no right pair to learn from before the judges; leave out pretraining")
-        start = pretrain(
-            [learnt.inputs[row] for row in right],
-            [learnt.outputs[row] for row in right],
-            state / "pretrained",
-            config=options.config or SMALL,
-            options=PretrainingOptions(
-                max_length=options.max_length,
-                training=replace(TRAINING, epochs=options.pretraining, seed=options.seed),
-                device=options.device,
-            ),
-            checkpoint=state / "pretraining",
-            progress=_part(options.progress, 0.0, first),
-        )
+        given, written = ([texts[row] for row in right] for texts in (learnt.inputs, learnt.outputs))
+        plan = replace(TRAINING, epochs=options.pretraining, seed=options.seed)
+        how = PretrainingOptions(max_length=options.max_length, training=plan, device=options.device)
+        more: dict[str, Any] = {"checkpoint": state / "pretraining", "progress": _part(options.progress, 0.0, first)}
+        start = pretrain(given, written, state / "pretrained", config=options.config or SMALL, options=how, **more)
         make = partial(_untrained, sent, str(start))
     seeds = range(options.seed * SEEDS, options.seed * SEEDS + options.judges)
     counted, seen = 0, False  # judges that are trained, by all calls, and whether the next one is trained now

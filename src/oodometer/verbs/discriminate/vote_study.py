@@ -140,12 +140,9 @@ def vote_study(
     first = next(row for row in tables["rules"] if row["rule"] == "single")
     assert labelled.votes is not None
     error = _error(labelled.verdicts, labelled.votes[0] > 0, level)
-    rows = [
-        StudyRow("single", first["accepted"], error, _measured(first)),
-        StudyRow("lower", both["lower"], None, _measured(low)),
-        StudyRow("upper", both["upper"], None, _measured(high)),
-        StudyRow("mean", both["mean"], both["error"]),
-    ]
+    rows = [StudyRow("single", first["accepted"], error, _measured(first))]
+    rows += [StudyRow(end, both[end], None, _measured(row)) for end, row in (("lower", low), ("upper", high))]
+    rows.append(StudyRow("mean", both["mean"], both["error"]))
     recalls = high["correct_recall"], low["incorrect_recall"]
     more, skipped = _baselines(labelled, reference, recalls, gamma, level, seed)
     unlabelled = len(every) - len(labelled)
@@ -155,20 +152,10 @@ def vote_study(
     if not 0 < gold.value < 1:
         which = "right" if gold.value else "wrong"
         warnings.append(f"every row is {which}: one of the recalls has nothing to recall")
-    return VoteStudy(
-        name=source.name,
-        rows=counts.rows,
-        judges=counts.judges,
-        gold=gold,
-        methods=(*rows, *more),
-        inside=both["inside"],
-        width=both["width"],
-        tables={k: v for k, v in tables.items() if k not in ("judges", "rows", "accuracy")},
-        skipped=tuple(skipped),
-        warnings=tuple(warnings),
-        level=level,
-        seed=seed,
-    )
+    tables = {name: table for name, table in tables.items() if name not in ("judges", "rows", "accuracy")}
+    inside, width, methods, notes = both["inside"], both["width"], (*rows, *more), tuple(warnings)
+    name, judges, left_out = source.name, counts.judges, tuple(skipped)
+    return VoteStudy(name, counts.rows, judges, gold, methods, inside, width, tables, left_out, notes, level, seed)
 
 
 def _measured(row: Mapping[str, Any]) -> dict[str, Interval | None]:
@@ -194,13 +181,12 @@ def _baselines(
     accepted = np.array([[np.count_nonzero(accepted_rows & ~right), np.count_nonzero(accepted_rows & right)]])
     of_verdict = np.array([np.count_nonzero(~right), np.count_nonzero(right)])
     measures = _measured(discrimination(accepted, of_verdict, level)[0])
-    rows = []
-    for name, method, points in (
-        ("max-prob", MaxProb(gamma=gamma, **options), accepted_rows),
-        ("ac", AverageConfidence(**options), scores),
-    ):
-        value, gap = method.fit(labelled).estimate(labelled).interval, _error(labelled.verdicts, points, level)
-        rows.append(StudyRow(name, value, gap, measures if name == "max-prob" else {}))
+    most, mean = (
+        method.fit(labelled).estimate(labelled).interval
+        for method in (MaxProb(gamma=gamma, **options), AverageConfidence(**options))
+    )
+    rows = [StudyRow("max-prob", most, _error(labelled.verdicts, accepted_rows, level), measures)]
+    rows.append(StudyRow("ac", mean, _error(labelled.verdicts, scores, level)))
     if reference is None:
         skipped.append(Skipped("atc", "needs a labelled reference with confidences: give reference=..."))
     else:
