@@ -158,7 +158,7 @@ def test_what_was_cut_is_counted(transformers: Any) -> None:
     assert model.truncated == 0
     model.logits(["a b c d e f g h i"])
     assert model.truncated == 1
-    ids = model._encode(pairs).ids
+    ids = model._encode(pairs)
     kept = [model.tokenizer.decode(row) for row in np.split(ids.values, ids.offsets[1:-1])]
     assert kept[1] == "[CLS] a b [SEP] c d e [SEP]"  # the shorter side is whole
     assert kept[2] == "[CLS] a b c d [SEP] a [SEP]"

@@ -281,9 +281,9 @@ class _Part:
         return len(self.examples)
 
     @property
-    def lost(self) -> str:
+    def lost(self) -> tuple[str, str]:
         """What is said where its file is not there."""
-        return f"a part was explained, and {self.kept.path / self.key}.json is not there"
+        return f"a part was explained, and {self.kept.path / self.key}.json is not there", "folder"
 
     def known(self) -> dict[str, Any] | None:
         """What was kept of it; None for nothing."""

@@ -181,9 +181,9 @@ class _Question:
         return len(self.inputs)
 
     @property
-    def lost(self) -> str:
+    def lost(self) -> tuple[str, str]:
         """What is said where no beams are found."""
-        return f"{self.model} was asked, and {self.key}.json does not hold its beams"
+        return f"{self.model} was asked, and {self.key}.json does not hold its beams", "checkpoint folder"
 
     def known(self) -> Outputs | None:
         """The beams that were kept, or None."""

@@ -156,96 +156,74 @@ def inoculate(
         unknown = [name for name in (*dose.shares, *([dose.of] if dose.of else [])) if name not in targets]
         if unknown:
             raise UsageError(f"unknown target set {unknown[0]!r} of {dose.name}; known: {', '.join(targets)}")
-    named = {_shares(dose): dose.name for dose in doses if not dose.steps}
-    home = None if folder is None else Path(folder)
-    suite = _Suite(make, source, targets, further, len(source) if rows is None else rows, home, named)
-    return [suite.inoculated(dose, part_of(progress, index, len(doses))) for index, dose in enumerate(doses)]
+    named = {_shares(dose): dose.name for dose in doses if not dose.steps}  # the models that others go on from
+    home, total = None if folder is None else Path(folder), len(source) if rows is None else rows
+    classes, untrained = tuple(sorted(set(source.targets))), make()
+    about = {"kind": untrained.kind, "options": untrained.options(), "training": repr(untrained.training)}
+    bases: dict[str, TorchClassifier] = {}  # where there is no folder to keep them in
 
-
-@dataclass
-class _Suite:
-    """What the models of a suite share; ``names``: shares -> the dose without steps that others go on from."""
-
-    make: Callable[[], TorchClassifier]
-    source: Dataset
-    targets: Mapping[str, Dataset]
-    further: TrainingConfig | None
-    rows: int
-    home: Path | None
-    names: Mapping[str, str]
-    bases: dict[str, TorchClassifier] = field(default_factory=dict)  # where there is no folder to keep them in
-
-    @property
-    def classes(self) -> tuple[Any, ...]:
-        """Of the source, in their order."""
-        return tuple(sorted(set(self.source.targets)))
-
-    def inoculated(self, dose: Dose, tell: Progress) -> Inoculated:
-        """The model of a dose, kept or trained, and its rows."""
-        counts = dict(zip(dose.shares, _counts(list(dose.shares.values()), self.rows), strict=True))
-        if not dose.steps:
-            return Inoculated(dose, self._without_steps(dose, Path(dose.name), tell), self.rows, counts)
-        training = self.further or self.make().training  # a loaded model does not know its own
-        added = dose.steps * training.batch_size
-        counts[dose.of] = counts.get(dose.of, 0) + added
-        shares = _shares(dose)
-        if self.home is not None or shares not in self.bases:
-            named = self.names.get(shares)
-            target = Path(_BASES, fingerprint({"shares": shares})) if named is None else Path(named)
-            base = self._without_steps(dose, target, lambda done, of: tell(done, 2 * of))
-        else:
-            base = self.bases[shares]
-
-        def second(done: int, of: int) -> None:
-            tell(of + done, 2 * of)
-
-        data = batches_of(self.targets[dose.of], dose.steps, training.batch_size, training.seed)
-        about = {"options": self._about(), "start": self._mixture(dose).fingerprint, "data": data.fingerprint}
-        name = fingerprint({**about, "classes": self.classes, "further": repr(training)})
-
-        def go_on(state: Path | None) -> TorchClassifier:
-            config = replace(training, epochs=1)
-            return copy.deepcopy(base).fit_further(data, training=config, checkpoint=state, progress=second)
-
-        model = self._kept(Path(dose.name), name, go_on, second)
-        return Inoculated(dose, model, self.rows + added, counts)
-
-    def _without_steps(self, dose: Dose, target: Path, tell: Progress) -> TorchClassifier:
-        """The model of a dose's shares, its further steps aside; ``target`` is where it is kept, within the folder."""
-        data = self._mixture(dose)
-        name = fingerprint({"options": self._about(), "data": data.fingerprint, "classes": self.classes})
-        model = self._kept(target, name, lambda state: self.make().fit(
-            data, classes=self.classes, checkpoint=state, progress=tell
-        ), tell)  # fmt: skip
-        if self.home is None:
-            self.bases.setdefault(_shares(dose), model)
-        return model
-
-    def _mixture(self, dose: Dose) -> Dataset:
-        parts = [(self.targets[name], share) for name, share in dose.shares.items()]
-        return mixed(self.source, parts, rows=self.rows, seed=self.make().training.seed)
-
-    def _about(self) -> dict[str, Any]:
-        model = self.make()
-        return {"kind": model.kind, "options": model.options(), "training": repr(model.training)}
-
-    def _kept(
-        self, within: Path, name: str, train: Callable[[Path | None], TorchClassifier], tell: Progress
+    def kept(
+        within: Path, name: str, train: Callable[[Path | None], TorchClassifier], tell: Progress
     ) -> TorchClassifier:
-        if self.home is None:
+        """The model of this very training in its place, else a new one, which is kept there."""
+        if home is None:
             return train(None)
-        target = self.home / within
+        target = home / within
         state = target.parent / _STATES / target.name
         if trained_as(target) == name:
             tell(1, 1)
-            kept_model: TorchClassifier = load_model(target)  # type: ignore[assignment]
-            return kept_model
+            return load_model(target)  # type: ignore[return-value]
         model = train(state)
         keep(target, name, model.save)
         shutil.rmtree(state, ignore_errors=True)
         with suppress(OSError):  # the states of others
             state.parent.rmdir()
         return model
+
+    def mixture(dose: Dose) -> Dataset:
+        parts = [(targets[name], share) for name, share in dose.shares.items()]
+        return mixed(source, parts, rows=total, seed=untrained.training.seed)
+
+    def without_steps(dose: Dose, target: Path, tell: Progress) -> TorchClassifier:
+        """The model of a dose's shares, its further steps aside; ``target`` is where it is kept, within the folder."""
+        data = mixture(dose)
+        name = fingerprint({"options": about, "data": data.fingerprint, "classes": classes})
+
+        def train(state: Path | None) -> TorchClassifier:
+            return make().fit(data, classes=classes, checkpoint=state, progress=tell)
+
+        model = kept(target, name, train, tell)
+        if home is None:
+            bases.setdefault(_shares(dose), model)
+        return model
+
+    def inoculated(dose: Dose, tell: Progress) -> Inoculated:
+        counts = dict(zip(dose.shares, _counts(list(dose.shares.values()), total), strict=True))
+        if not dose.steps:
+            return Inoculated(dose, without_steps(dose, Path(dose.name), tell), total, counts)
+        training = further or untrained.training  # a loaded model does not know its own
+        added = dose.steps * training.batch_size
+        counts[dose.of] = counts.get(dose.of, 0) + added
+        shares = _shares(dose)
+        base = bases.get(shares)
+        if base is None:
+            target = Path(named[shares]) if shares in named else Path(_BASES, fingerprint({"shares": shares}))
+            base = without_steps(dose, target, lambda done, of: tell(done, 2 * of))
+
+        def second(done: int, of: int) -> None:
+            tell(of + done, 2 * of)
+
+        data = batches_of(targets[dose.of], dose.steps, training.batch_size, training.seed)
+        start = {"options": about, "start": mixture(dose).fingerprint, "data": data.fingerprint}
+        name = fingerprint({**start, "classes": classes, "further": repr(training)})
+
+        def go_on(state: Path | None) -> TorchClassifier:
+            config = replace(training, epochs=1)
+            return copy.deepcopy(base).fit_further(data, training=config, checkpoint=state, progress=second)
+
+        return Inoculated(dose, kept(Path(dose.name), name, go_on, second), total + added, counts)
+
+    return [inoculated(dose, part_of(progress, index, len(doses))) for index, dose in enumerate(doses)]
 
 
 def _shares(dose: Dose) -> str:

@@ -256,7 +256,8 @@ def pieces_of_work(
 ) -> list[Any]:
     """What each piece gives, in order: kept before, made by ``here(piece, progress)``, or by tasks.
 
-    A piece has its ``size``; ``known()``, None where nothing is kept; and ``lost``, what is said where a task's is not.
+    A piece has its ``size``; ``known()``, None where nothing is kept; and ``lost``, what is said where a task's is not,
+    and which folder to name.
     """
     results = {at: known for at, piece in enumerate(pieces) if (known := piece.known()) is not None}
     rest = [at for at in range(len(pieces)) if at not in results]
@@ -282,9 +283,8 @@ def pieces_of_work(
     for at, answer in zip(rest, answers, strict=True):
         results[at] = pieces[at].known() if answer is None else answer
         if results[at] is None:
-            raise WorkError(
-                f"{pieces[at].lost}: the workers write to folders of other machines; name a folder that all of them see"
-            )
+            where = "the workers write to folders of other machines; name a"
+            raise WorkError(f"{pieces[at].lost[0]}: {where} {pieces[at].lost[1]} that all of them see")
     return [results[at] for at in range(len(pieces))]
 
 

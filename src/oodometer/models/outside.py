@@ -214,11 +214,13 @@ class EstimatorClassifier(OutsideClassifier):
         try:
             import pandas as pd
         except ImportError as error:
-            raise WorkError(
-                "a table with columns that are no numbers is handed to an estimator as a pandas frame; "
-                "pip install pandas"
-            ) from error
+            needed = "a table with columns that are no numbers is handed to an estimator as a pandas frame"
+            raise WorkError(f"{needed}; pip install pandas") from error
         return pd.DataFrame({name: columns[name] for name in names})
+
+
+def _columns(table: Table) -> Array:
+    return np.stack([np.asarray(side, dtype=np.float32) for side in table.columns.values()], axis=1)
 
 
 def _class_name(name: Any) -> int | str:
@@ -257,7 +259,7 @@ class ModuleClassifier(OutsideClassifier):
 
     def _array(self, inputs: Any) -> Any:
         if isinstance(inputs, Table):
-            return np.stack([np.asarray(side, dtype=np.float32) for side in inputs.columns.values()], axis=1)
+            return _columns(inputs)
         if not isinstance(inputs, np.ndarray):
             raise UsageError("a torch module takes images of one size; resize them, or give a function")
         if inputs.ndim == 2:
@@ -320,11 +322,9 @@ class OnnxClassifier(OutsideClassifier):
 
     def _class_names(self) -> tuple[int | str, ...] | None:
         about = self.folder / "config.json"
-        if not about.is_file():
-            return None
         try:
             config = json.loads(about.read_text(encoding="utf-8"))
-        except ValueError:
+        except (OSError, ValueError):
             return None
         if not isinstance(config, dict) or "id2label" not in config:
             return None
@@ -358,7 +358,7 @@ class OnnxClassifier(OutsideClassifier):
 
     def _array(self, inputs: Any, about: Any) -> Array:
         if isinstance(inputs, Table):
-            columns = np.stack([np.asarray(side, dtype=np.float32) for side in inputs.columns.values()], axis=1)
+            columns = _columns(inputs)
         elif len(about.shape) == 2:
             columns = np.asarray(inputs, dtype=np.float32)
         else:

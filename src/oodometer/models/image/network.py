@@ -239,26 +239,6 @@ def rotate(images: Array, degrees: Array) -> Array:
     return _moved_pixels(images, cos, -sin, x - cos * x + sin * y, sin, cos, y - sin * x - cos * y)
 
 
-def shear_x(images: Array, level: Array) -> Array:
-    """Row y moved to the left by level y."""
-    return _moved_pixels(images, 1, level, 0, 0, 1, 0)
-
-
-def shear_y(images: Array, level: Array) -> Array:
-    """Column x moved up by level x."""
-    return _moved_pixels(images, 1, 0, 0, level, 1, 0)
-
-
-def translate_x(images: Array, share: Array) -> Array:
-    """Moved to the left by a share of the width."""
-    return _moved_pixels(images, 1, 0, share * images.shape[2], 0, 1, 0)
-
-
-def translate_y(images: Array, share: Array) -> Array:
-    """Moved up by a share of the height."""
-    return _moved_pixels(images, 1, 0, 0, 0, 1, share * images.shape[1])
-
-
 def _moved_pixels(images: Array, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> Array:
     """The pixel at (x, y) is that at (a x + b y + c, d x + e y + f), middles of pixels at 0.5."""
     samples, height, width = images.shape[:3]
@@ -295,10 +275,11 @@ OPERATIONS: dict[str, tuple[_Operation, _Strength]] = {
     "contrast": (contrast, _either(0.9, 1.0)),
     "brightness": (brightness, _either(0.9, 1.0)),
     "sharpness": (sharpness, _either(0.9, 1.0)),
-    "shear_x": (shear_x, _either(0.3)),
-    "shear_y": (shear_y, _either(0.3)),
-    "translate_x": (translate_x, _either(0.45)),
-    "translate_y": (translate_y, _either(0.45)),
+    # row y to the left, column x up by a level; to the left, up by a share of the side
+    "shear_x": (lambda images, level: _moved_pixels(images, 1, level, 0, 0, 1, 0), _either(0.3)),
+    "shear_y": (lambda images, level: _moved_pixels(images, 1, 0, 0, level, 1, 0), _either(0.3)),
+    "translate_x": (lambda images, by: _moved_pixels(images, 1, 0, by * images.shape[2], 0, 1, 0), _either(0.45)),
+    "translate_y": (lambda images, by: _moved_pixels(images, 1, 0, 0, 0, 1, by * images.shape[1]), _either(0.45)),
 }
 """The 14 operations, each with its strength by the share m / 10 of the largest magnitude, and the side, -1 or 1."""
 
