@@ -155,11 +155,8 @@ def row_of(name: str, example: WordAttributions, about: Explained, at: int) -> d
         "target": int(example.target),
         "class": classes[example.target] if classes else None,
         "classes": classes,
-        "probability": _known(example.probability),
-        "base": _known(example.base),
-        "fit": _known(example.fit),
-        "method": about.method,
-        "model": about.model,
+        **{key: _known(getattr(example, key)) for key in _NUMBERS},
+        **{"method": about.method, "model": about.model},
     }
 
 
@@ -379,16 +376,11 @@ def explain_in(
     files = "" if path is None else json.dumps(stamp_of(path)[1:], default=said)
     kept = Kept(Path(folder), question=f"{job} {files}".strip())
     kept.claim("attributions by this method with these options of this model and these texts")
-    parts = [
-        _Part(
-            kept.sent,
-            start,
-            tuple(examples[start : start + AT_ONCE]),
-            named[start : start + AT_ONCE],
-            tuple(wanted[start : start + AT_ONCE]) if wanted else None,
-        )
-        for start in range(0, len(examples), AT_ONCE)
-    ]
+    parts: list[_Part] = []
+    for start in range(0, len(examples), AT_ONCE):
+        some = slice(start, start + AT_ONCE)
+        classes_of = tuple(wanted[some]) if wanted else None
+        parts.append(_Part(kept.sent, start, tuple(examples[some]), named[some], classes_of))
     live: Any = None
     if engine is None:
         live = model if path is None else open_classifier(path, device=how.device)

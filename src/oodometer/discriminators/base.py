@@ -133,16 +133,14 @@ def check_verdicts(correct: Sequence[Any], rows: int, *, one_class: bool = False
     return verdicts
 
 
-KINDS.update(
-    {
-        "classifier": "discriminators.classifier:ClassifierDiscriminator",
-        "generative": "discriminators.sequence:GenerativeDiscriminator",
-        "likelihood": "discriminators.sequence:LikelihoodDiscriminator",
-        "pretrained": "discriminators.existing:PretrainedDiscriminator",
-        "regression": "discriminators.classifier:RegressionDiscriminator",
-        "rule": "discriminators.existing:RuleDiscriminator",
-    }
-)
+KINDS |= {
+    "classifier": "discriminators.classifier:ClassifierDiscriminator",
+    "generative": "discriminators.sequence:GenerativeDiscriminator",
+    "likelihood": "discriminators.sequence:LikelihoodDiscriminator",
+    "pretrained": "discriminators.existing:PretrainedDiscriminator",
+    "regression": "discriminators.classifier:RegressionDiscriminator",
+    "rule": "discriminators.existing:RuleDiscriminator",
+}
 
 
 def load_discriminator(folder: str | os.PathLike[str]) -> Discriminator:

@@ -145,13 +145,11 @@ def token_f1(outputs: Sequence[str], golds: Sequence[str]) -> Array:
     >>> token_f1(["a b c", "a a", ""], ["c b a", "a b", "a"]).round(2).tolist()
     [1.0, 0.5, 0.0]
     """
-    return np.array(
-        [
-            2 * (Counter(output) & Counter(gold)).total() / (len(output) + len(gold)) if output or gold else 1.0
-            for output, gold in _split(outputs, golds)
-        ],
-        dtype=np.float32,
-    )
+    f1 = []
+    for output, gold in _split(outputs, golds):
+        shared, both = (Counter(output) & Counter(gold)).total(), len(output) + len(gold)
+        f1.append(2 * shared / both if both else 1.0)
+    return np.array(f1, dtype=np.float32)
 
 
 def sentence_bleu(outputs: Sequence[str], golds: Sequence[str], *, order: int = 4) -> Array:
@@ -240,11 +238,10 @@ class RegressionDiscriminator(EncoderDiscriminator):
                 raise InputError("a metric between 0 and 1", got=got, column="correct", row=row + 1, remedy=remedy)
         targets = np.stack([1 - metric, metric], axis=1).astype(np.float32)
         if not dev and (targets == targets[0]).all():
-            got, remedy = (
-                f"{targets[0, 1]:g} for all of them",
-                "add outputs of earlier checkpoints (a smaller K) or of another model",
+            got, remedy = f"{targets[0, 1]:g} for all of them", "add outputs of earlier checkpoints (a smaller K) or of"
+            raise InputError(
+                "outputs of different quality", got=got, column="correct", remedy=f"{remedy} another model"
             )
-            raise InputError("outputs of different quality", got=got, column="correct", remedy=remedy)
         return targets
 
     def _calibrate(self, targets: Array, dev: Learnt | None) -> None:

@@ -76,13 +76,11 @@ class Examples:
         come = np.array(new[: round(share * len(mine))], dtype=np.int64)
         stay = np.sort(rng.permutation(mine)[: len(mine) - len(come)])
         stays = np.concatenate([np.flatnonzero(self.correct), stay])
-        return Examples(
-            [*(self.inputs[i] for i in stays), *(other.inputs[i] for i in come)],
-            [*(self.outputs[i] for i in stays), *(other.outputs[i] for i in come)],
-            np.concatenate([self.correct[stays], other.correct[come]]),
-            np.concatenate([self.origin[stays], other.origin[come]]),
-            {**self.counts, "mixed": len(come)},
-        )
+        both = ((self.inputs, other.inputs), (self.outputs, other.outputs))
+        texts = [[*(own[i] for i in stays), *(more[i] for i in come)] for own, more in both]
+        correct = np.concatenate([self.correct[stays], other.correct[come]])
+        origin = np.concatenate([self.origin[stays], other.origin[come]])
+        return Examples(texts[0], texts[1], correct, origin, {**self.counts, "mixed": len(come)})
 
     def statistics(self) -> dict[str, Any]:
         """Counts of pairs, of inputs and by origin, and ``counts``; ready for JSON."""
@@ -105,22 +103,16 @@ class Examples:
                 f"{asked['name']}: right on {100 * asked['accuracy']:.1f} % of {asked['rows']:,} inputs; "
                 f"{asked['wrong']:,} wrong beams, {asked['kept']:,} kept"
             )
-        left = {
-            "empty": "empty outputs",
-            "duplicates": "pairs that were there already",
-            "beyond_balance": "mistakes beyond the balance",
-        }
+        left = {"empty": "empty outputs", "duplicates": "pairs that were there already"}
+        left["beyond_balance"] = "mistakes beyond the balance"
         out = [f"{s[name]:,} {what}" for name, what in left.items() if s.get(name)]
         return "\n".join(lines + ([f"left out: {', '.join(out)}"] if out else []))
 
     def record(self) -> Predictions:
         """The pairs as a record with ``input``, ``output``, ``correct`` and the column ``origin``, to be written."""
-        return Predictions.from_arrays(
-            input=objects(self.inputs),
-            output=objects(self.outputs),
-            correct=self.correct.astype(np.int8),
-            columns={"origin": self.origin.astype(object)},
-        )
+        texts, columns = (objects(self.inputs), objects(self.outputs)), {"origin": self.origin.astype(object)}
+        correct = self.correct.astype(np.int8)
+        return Predictions.from_arrays(input=texts[0], output=texts[1], correct=correct, columns=columns)
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the pairs as a predictions file: Parquet, JSONL, CSV, Arrow or NPZ, told by the ending."""
@@ -385,19 +377,11 @@ def collect(
         drawn = order[np.argsort([negatives[i] in later for i in order], kind="stable")][:most]
     examples = positives + [negatives[i] for i in drawn]
     places = np.array([place for _, _, place in examples])
-    counts = {
-        "checkpoints": [asked | {"kept": int((places == at).sum())} for at, asked in enumerate(checkpoints)],
-        "empty": empty,
-        "duplicates": duplicates,
-        "beyond_balance": len(negatives) - most,
-    }
-    return Examples(
-        [inputs[row] for row, _, _ in examples],
-        [output for _, output, _ in examples],
-        np.arange(len(examples)) < len(positives),
-        objects([GOLD if place < 0 else checkpoints[place]["name"] for place in places]),
-        counts,
-    )
+    kept = [asked | {"kept": int((places == at).sum())} for at, asked in enumerate(checkpoints)]
+    counts = {"checkpoints": kept, "empty": empty, "duplicates": duplicates, "beyond_balance": len(negatives) - most}
+    texts = [inputs[row] for row, _, _ in examples], [output for _, output, _ in examples]
+    origin = objects([GOLD if place < 0 else checkpoints[place]["name"] for place in places])
+    return Examples(*texts, np.arange(len(examples)) < len(positives), origin, counts)
 
 
 def folds_of(inputs: Sequence[str], folds: int = 2, seed: int = 0) -> Array:

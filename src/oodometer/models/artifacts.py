@@ -24,21 +24,16 @@ TRAINING = "training.json"
 _PACKAGE = __name__.partition(".")[0]
 
 KINDS: dict[str, str] = {
-    "bag-of-words": "models.text.words:BagOfWords",
-    "convolution": "models.text.words:Convolution",
-    "embedding-sum": "models.text.words:EmbeddingSum",
-    "encoder": "models.text.encoder:Encoder",
-    "frozen-encoder": "models.text.frozen_encoder:FrozenEncoder",
-    "recurrent": "models.text.words:Recurrent",
-    "token-encoder": "models.text.encoder:TokenEncoder",
-    "resnet": "models.image.network:ResNet",
-    "image-encoder": "models.image.network:ImageEncoder",
+    "bag-of-words": "models.text.words:BagOfWords", "convolution": "models.text.words:Convolution",
+    "embedding-sum": "models.text.words:EmbeddingSum", "recurrent": "models.text.words:Recurrent",
+    "encoder": "models.text.encoder:Encoder", "token-encoder": "models.text.encoder:TokenEncoder",
+    "frozen-encoder": "models.text.frozen_encoder:FrozenEncoder", "ensemble": "models.ensemble:Ensemble",
+    "resnet": "models.image.network:ResNet", "image-encoder": "models.image.network:ImageEncoder",
     "response-ranker": "models.response_ranking:ResponseRanker",
-    "ensemble": "models.ensemble:Ensemble",
     "monte-carlo-dropout": "models.uncertainty:MonteCarloDropout",
     "temperature-scaling": "models.uncertainty:TemperatureScaling",
     "encoder-decoder": "models.seq2seq.encoder_decoder:EncoderDecoder",
-}
+}  # fmt: skip
 """Kind of model -> the module and class that holds it; a kind is imported when it is first asked for.
 
 Floors above add kinds of their own: `oodometer.discriminators.base` does.

@@ -353,10 +353,8 @@ class _Shuffled:
         for index in range(min(epoch, len(self.begins) - 1), epoch + 1):
             self.rng.set_state(self.begins[index])
             order = torch.randperm(self.pairs, generator=self.rng)
-            batches = [
-                (at + self.pairs * (torch.rand(len(at), generator=self.rng) < 0.5)).numpy()
-                for at in order.split(self.size)
-            ]
+            parts = order.split(self.size)
+            batches = [(at + self.pairs * (torch.rand(len(at), generator=self.rng) < 0.5)).numpy() for at in parts]
             if index + 1 == len(self.begins):
                 self.begins.append(self.rng.get_state())
         return batches

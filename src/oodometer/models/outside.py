@@ -343,11 +343,8 @@ class OnnxClassifier(OutsideClassifier):
             for batch in sorted_batches(ids.lengths, BATCH):
                 matrix, real = padded(ids, batch, int(self._tokenizer.pad_token_id or 0))
                 mark = matrix == (self._tokenizer.sep_token_id if self._tokenizer.sep_token_id is not None else -1)
-                feeds = {
-                    "input_ids": matrix,
-                    "attention_mask": real.astype(np.int64),
-                    "token_type_ids": np.minimum(mark.cumsum(1) - mark, 1).astype(np.int64) * real,
-                }
+                feeds = {"input_ids": matrix, "attention_mask": real.astype(np.int64)}
+                feeds["token_type_ids"] = np.minimum(mark.cumsum(1) - mark, 1).astype(np.int64) * real
                 outputs = self._run({name: feeds[name] for name in self.inputs if name in feeds})
                 out = np.empty((len(texts), outputs.shape[1]), dtype=outputs.dtype) if out is None else out
                 out[batch] = outputs

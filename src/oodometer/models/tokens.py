@@ -89,13 +89,9 @@ def train_byte_pieces(
 
     inner = Tokenizer(models.BPE())
     inner.pre_tokenizer, inner.decoder = before, decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=size,
-        min_frequency=min_frequency,
-        special_tokens=list(special),
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-        show_progress=False,
-    )
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    how: dict[str, Any] = {"vocab_size": size, "min_frequency": min_frequency}
+    trainer = trainers.BpeTrainer(**how, special_tokens=list(special), initial_alphabet=letters, show_progress=False)
     inner.train_from_iterator(texts, trainer)
     return inner
 

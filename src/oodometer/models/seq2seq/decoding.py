@@ -86,22 +86,15 @@ def score(
     values = np.zeros(int(outputs.offsets[-1]), dtype=np.float32)
     vocabulary = int(net.config.get_text_config(decoder=True).vocab_size)
     order = np.lexsort((-lengths[:, 1], -lengths[:, 0]))
-    batches = [
-        batch
-        for large in token_batches(lengths, order, batch_tokens)
-        for batch in token_batches(lengths[:, 1], large, max(1, most_logits // vocabulary))
-    ]
+    large, most = token_batches(lengths, order, batch_tokens), max(1, most_logits // vocabulary)
+    batches = [batch for some in large for batch in token_batches(lengths[:, 1], some, most)]
 
     with Asking(batches, len(outputs), progress) as asking:
         for batch in asking:
             ids, real = padded(inputs, batch, padding)
             labels, own = padded(outputs, batch, IGNORED)
-            scores = token_scores(
-                net,
-                torch.from_numpy(labels).to(device),
-                input_ids=torch.from_numpy(ids).to(device),
-                attention_mask=torch.from_numpy(real).to(device).long(),
-            )
+            given, mask, wanted = (torch.from_numpy(array).to(device) for array in (ids, real, labels))
+            scores = token_scores(net, wanted, input_ids=given, attention_mask=mask.long())
             lengths_here = outputs.lengths[batch]  # where the values of these rows are, row after row
             before = np.repeat(outputs.offsets[:-1][batch] - (np.cumsum(lengths_here) - lengths_here), lengths_here)
             values[before + np.arange(int(lengths_here.sum()))] = scores.cpu().numpy()[own]
@@ -154,10 +147,8 @@ def search(
         given = net(encoder_outputs=kind(last_hidden_state=hidden), attention_mask=mask, decoder_input_ids=last, **more)
         cache = given[cache_name]
         best, parent, token, value = _continuations(torch, given.logits[:, -1].float(), totals, 2 * beams)
-        grown = (
-            torch.cat([_rows(ids, parent), token[..., None]], -1),
-            torch.cat([_rows(values, parent), value[..., None]], -1),
-        )
+        both = ((ids, token), (values, value))
+        grown = [torch.cat([_rows(before, parent), new[..., None]], -1) for before, new in both]
         ends = torch.isin(token, end) | (step == cap - 1)
         answers = torch.where(ends & ~done[:, None], best, -torch.inf)[:, :beams]
         new = (answers, grown[0][:, :beams], grown[1][:, :beams])

@@ -117,16 +117,12 @@ def new_net(config: Mapping[str, Any] | None, tokenizer: Any) -> Any:
     """
     library, sizes = load_transformers(), dict(config or {})
     kind = str(sizes.pop("model_type", "t5"))
-    tokens = {
-        "vocab_size": len(tokenizer),
-        "pad_token_id": tokenizer.pad_token_id,
-        "eos_token_id": tokenizer.eos_token_id,
-        "decoder_start_token_id": tokenizer.pad_token_id,
-    }
+    start, end = tokenizer.pad_token_id, tokenizer.eos_token_id
+    tokens = {"vocab_size": len(tokenizer), "pad_token_id": start, "eos_token_id": end, "decoder_start_token_id": start}
     if kind == "t5":
         sizes = {**SIZES, **sizes}
     else:  # the usual numbers of these tokens are those of another vocabulary
-        tokens |= {"bos_token_id": tokenizer.eos_token_id, "forced_eos_token_id": None}
+        tokens |= {"bos_token_id": end, "forced_eos_token_id": None}
     from transformers.models.auto.modeling_auto import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
 
     if kind not in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES:
@@ -439,11 +435,8 @@ class EncoderDecoder(Artifact):
         def loss(batch: Array) -> Any:
             ids, real = padded(read, batch, codec.padding)
             labels, _ = padded(written, batch, IGNORED)
-            return self.net(
-                input_ids=torch.from_numpy(ids).to(device),
-                attention_mask=torch.from_numpy(real).to(device).long(),
-                labels=torch.from_numpy(labels).to(device),
-            ).loss
+            given, mask, wanted = (torch.from_numpy(array).to(device) for array in (ids, real, labels))
+            return self.net(input_ids=given, attention_mask=mask.long(), labels=wanted).loss
 
         lengths = np.stack([read.lengths, written.lengths], axis=1)
         hooks = Hooks(progress, on_step=on_step, goes_on=goes_on, stop_after=stop_after)

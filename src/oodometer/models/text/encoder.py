@@ -42,13 +42,8 @@ def _forward(layer: Any, hidden: Any, mask: Any = None, *rest: Any, **more: Any)
         read(given).view(heads).transpose(1, 2)
         for read, given in ((own.query, first), (own.key, hidden), (own.value, hidden))
     )
-    attended_values = attention(
-        query,
-        key,
-        value,
-        attn_mask=None if mask is None else mask[..., :1, :],
-        dropout_p=own.dropout.p if own.training else 0.0,
-    )
+    first_mask, rate = None if mask is None else mask[..., :1, :], own.dropout.p if own.training else 0.0
+    attended_values = attention(query, key, value, attn_mask=first_mask, dropout_p=rate)
     attended = layer.attention.output(attended_values.transpose(1, 2).reshape(first.shape), first)
     return layer.feed_forward_chunk(attended)
 

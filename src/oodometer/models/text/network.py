@@ -144,17 +144,12 @@ def counted_ids(tokenizer: Any, texts: Sequence[Text], max_length: int, *, end: 
         first = [text if isinstance(text, str) else text[0] for text in texts]
         second = ["" if isinstance(text, str) else text[1] for text in texts]
         rows = tokenizer(first, second, return_attention_mask=False, verbose=False)["input_ids"]
-        cut = [row_number for row_number, row in enumerate(rows) if len(row) > max_length]
+        cut = [at for at, row in enumerate(rows) if len(row) > max_length]
         if cut:
-            short = tokenizer(
-                [first[row_number] for row_number in cut],
-                [second[row_number] for row_number in cut],
-                truncation="longest_first",
-                max_length=max_length,
-                return_attention_mask=False,
-            )["input_ids"]
-            for row_number, row in zip(cut, short, strict=True):
-                rows[row_number] = row
+            sides = ([texts[at] for at in cut] for texts in (first, second))
+            how = {"truncation": "longest_first", "max_length": max_length, "return_attention_mask": False}
+            for at, row in zip(cut, tokenizer(*sides, **how)["input_ids"], strict=True):
+                rows[at] = row
         return ragged(rows), len(cut)
     room = max_length - tokenizer.num_special_tokens_to_add()
     plain = tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]

@@ -161,14 +161,8 @@ class Convolution(WordsNetwork):
     def _build(self) -> Any:
         nn = load_torch().nn
         layers = [nn.Conv1d(self.dimensions, self.filters, width) for width in self.widths]
-        return nn.ModuleDict(
-            {
-                "embedding": self._embedding(),
-                "filters": nn.ModuleList(layers),
-                "dropout": nn.Dropout(self.dropout),
-                "linear": nn.Linear(self.filters * len(self.widths), len(self.classes)),
-            }
-        )
+        parts = {"embedding": self._embedding(), "filters": nn.ModuleList(layers), "dropout": nn.Dropout(self.dropout)}
+        return nn.ModuleDict({**parts, "linear": nn.Linear(self.filters * len(self.widths), len(self.classes))})
 
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:
         torch = load_torch()
@@ -253,14 +247,9 @@ class Recurrent(WordsNetwork):
 
     def _build(self) -> Any:
         nn = load_torch().nn
-        return nn.ModuleDict(
-            {
-                "embedding": self._embedding(),
-                "lstm": nn.LSTM(self.dimensions, self.units, batch_first=True),
-                "dropout": nn.Dropout(self.dropout),
-                "linear": nn.Linear(self.units, len(self.classes)),
-            }
-        )
+        states = {"embedding": self._embedding(), "lstm": nn.LSTM(self.dimensions, self.units, batch_first=True)}
+        head = {"dropout": nn.Dropout(self.dropout), "linear": nn.Linear(self.units, len(self.classes))}
+        return nn.ModuleDict({**states, **head})
 
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:
         torch = load_torch()

@@ -189,13 +189,9 @@ class JudgedOutputs(Shown, Record):
             labels = self.pseudo_labels.to_dict()
             exported = {name: labels[name] for name in ("kept", "agree", "accepted", "precision", "accuracy", "ladder")}
             exported["file"] = self.pseudo_out
-        return {
-            "command": "discriminate predict",
-            "version": __version__,
-            **super().to_dict(),
-            "by_judge": [{"judge": n, **i.to_dict()} for n, i in zip(self.judges, self.by_judge, strict=True)],
-            "pseudo_labels": exported,
-        }
+        each = [{"judge": n, **i.to_dict()} for n, i in zip(self.judges, self.by_judge, strict=True)]
+        about = {"command": "discriminate predict", "version": __version__, **super().to_dict()}
+        return about | {"by_judge": each, "pseudo_labels": exported}
 
 
 def vote_numbers(record: Predictions, agree: int | None, level: float) -> dict[str, Any]:

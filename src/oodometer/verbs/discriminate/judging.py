@@ -155,22 +155,10 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
                     f"no row is accepted by {accepted.agree} of {accepted.judges} judges: nothing was written to "
                     f"{pseudo_labels}; ask for fewer with --agree"
                 )
-        return JudgedOutputs(
-            name=rows.name,
-            rows=len(rows.inputs),
-            metric=jury.metric,
-            judges=tuple(names),
-            **numbers,
-            empty=empty,
-            cut=cut,
-            warnings=(*warnings, *cuts),
-            level=level,
-            seed=seed,
-            record=record,
-            out=None if out is None else str(out),
-            pseudo_labels=accepted,
-            pseudo_out=None if pseudo_labels is None else str(pseudo_labels),
-        )
+        numbers |= {"name": rows.name, "rows": len(rows.inputs), "metric": jury.metric, "judges": tuple(names)}
+        numbers |= {"empty": empty, "cut": cut, "warnings": (*warnings, *cuts), "level": level, "seed": seed}
+        files = [None if path is None else str(path) for path in (out, pseudo_labels)]
+        return JudgedOutputs(**numbers, record=record, out=files[0], pseudo_labels=accepted, pseudo_out=files[1])
 
 
 def _held_by(labels: TextRows, names: Sequence[str]) -> Array:
@@ -218,17 +206,11 @@ def _judged(
 
     strict, lenient = (other(accept.votes(p, end))["estimate"] for end in ("strict", "lenient"))
     usual = other((p >= HALF).astype(np.int8))
-    numbers |= {
-        "estimate": replace(
-            numbers["estimate"],  # what so few labelled rows leave open of the thresholds
-            lower=min(numbers["estimate"].lower, strict.lower),
-            upper=max(numbers["estimate"].upper, lenient.upper),
-        ),
-        "assumes": numbers["assumes"] + accept.assumes,
-        "thresholds": accept.to_dict(jury.names),
-        "at_half": {name: usual[name] for name in ("lower", "upper", "mean")},
-    }
-    return record, numbers, warnings
+    own = numbers["estimate"]  # with what so few labelled rows leave open of the thresholds
+    estimate = replace(own, lower=min(own.lower, strict.lower), upper=max(own.upper, lenient.upper))
+    numbers |= {"estimate": estimate, "assumes": numbers["assumes"] + accept.assumes}
+    numbers |= {"at_half": {name: usual[name] for name in ("lower", "upper", "mean")}}
+    return record, numbers | {"thresholds": accept.to_dict(jury.names)}, warnings
 
 
 def _without(record: Predictions, jury: Jury) -> tuple[Predictions, int, list[str]]:

@@ -205,12 +205,8 @@ def pairs_of(
             raise rows.error(int(unknown[0]), expected, got, "give it or drop the row", "gold")
     if all(rows.outputs is None for rows in files) and not all_right:
         raise files[0].lacks("a column output", "output", why="judges learn from what a model wrote; ")
-    right = {
-        (squeezed(given), squeezed(gold))
-        for rows in files
-        for given, gold in zip(rows.inputs, rows.golds or (), strict=False)
-        if gold is not None
-    }
+    every_gold = [pair for rows in files for pair in zip(rows.inputs, rows.golds or (), strict=False)]
+    right = {(squeezed(given), squeezed(gold)) for given, gold in every_gold if gold is not None}
     # gold pairs, then right outputs, then the others; where two rows judge one pair differently the better stays
     golds: list[tuple[str, str, float, str]] = []
     others: list[tuple[str, str, float, str]] = []
@@ -252,10 +248,8 @@ def pairs_of(
         if once.correct.all():
             got = f"none: all {len(once)} pairs are right"
             raise InputError("outputs that are wrong", got=got, remedy=_NO_NEGATIVES, **where)
-        got, remedy = (
-            f"none: all {len(once)} pairs are wrong",
-            "give the gold outputs as a column gold, or right outputs",
-        )
+        got = f"none: all {len(once)} pairs are wrong"
+        remedy = "give the gold outputs as a column gold, or right outputs"
         raise InputError("outputs that are right", got=got, remedy=remedy, **where)
     if balance:
         most = max(1, int(balance * once.correct.sum()))

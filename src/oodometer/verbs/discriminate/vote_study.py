@@ -206,9 +206,5 @@ def _baselines(
         oracle = max_prob_oracle(scores, labelled.verdicts, correct.value, incorrect.value, level=level)
     except NotApplicable as error:
         return rows, [*skipped, Skipped("max-prob-oracle", str(error))]
-    rows += [
-        StudyRow("max-prob-oracle-lower", oracle.lower),
-        StudyRow("max-prob-oracle-upper", oracle.upper),
-        StudyRow("max-prob-oracle-mean", oracle.mean, oracle.error),
-    ]
-    return rows, skipped
+    rows += [StudyRow(f"max-prob-oracle-{end}", getattr(oracle, end)) for end in ("lower", "upper")]
+    return [*rows, StudyRow("max-prob-oracle-mean", oracle.mean, oracle.error)], skipped

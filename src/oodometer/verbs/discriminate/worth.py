@@ -174,10 +174,7 @@ def worth(
     p = panel.probabilities(pairs.inputs, pairs.outputs, progress=progress)
     names = judge_names(panel.members)
     base = {"pairs": len(pairs), "inputs": len(set(pairs.inputs)), "assumes": ASSUMES}
-    texts: dict[str, Any] = {
-        "input": np.array(pairs.inputs, dtype=object),
-        "output": np.array(pairs.outputs, dtype=object),
-    }
+    texts: dict[str, Any] = {"input": np.array(pairs.inputs, object), "output": np.array(pairs.outputs, object)}
     columns: dict[str, Any] = {"origin": pairs.origin}
     if metric != "exact":
         column = metric.replace("-", "_")
