@@ -281,7 +281,7 @@ def pieces_of_work(
         return [results[at] for at in range(len(pieces))]
     answers = run_tasks(engine, task, [pieces[at] for at in rest], on_done=finished)
     for at, answer in zip(rest, answers, strict=True):
-        results[at] = pieces[at].known() if answer is None else answer
+        results[at] = answer if pieces[at].kept is None else pieces[at].known()
         if results[at] is None:
             where = "the workers write to folders of other machines; name a"
             raise WorkError(f"{pieces[at].lost[0]}: {where} {pieces[at].lost[1]} that all of them see")
