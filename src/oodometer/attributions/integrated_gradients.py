@@ -115,9 +115,7 @@ class IntegratedGradients(Attribution):
 
     Raises `UsageError` for a model that is no `Encoder`, for an encoder without the token of the baseline and for
     options out of range, `MissingExtraError` without captum, `InputError` as `BlackBox.explain` does, and for gradients
-    that are not finite.
-
-    Source: Sundararajan et al. (2017); masks as the baseline as in Singhal et al. (2022).
+    that are not finite. Source: Sundararajan et al. (2017); masks as the baseline as in Singhal et al. (2022).
 
     >>> IntegratedGradients(steps=16).explain(lambda texts: [[0.5, 0.5]] * len(texts), ["a good film"])
     Traceback (most recent call last):

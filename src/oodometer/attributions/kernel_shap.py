@@ -37,9 +37,8 @@ class KernelShap(BlackBox):
     absent : "remove", "mask" (the mask of the model's own tokenizer) or another mask.
     seed : of the draws; those of an example depend on it and on the text alone.
 
-    Raises `UsageError` for options out of range; see `BlackBox.explain` for the rest.
-
-    Source: Lundberg and Lee (2017); complements and whole sizes as in their software.
+    Raises `UsageError` for options out of range; see `BlackBox.explain` for the rest. Source: Lundberg and Lee (2017);
+    complements and whole sizes as in their software.
 
     >>> film = lambda texts: [[0.2, 0.8] if "good" in text else [0.8, 0.2] for text in texts]
     >>> found, = KernelShap().explain(film, ["a good film"])

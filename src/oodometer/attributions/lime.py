@@ -34,10 +34,9 @@ class Lime(BlackBox):
     alpha : the weight of the ridge.
     seed : of the draws; those of an example depend on it and on the text alone.
 
-    Raises `UsageError` for options out of range; see `BlackBox.explain` for the rest.
-
-    Source: Ribeiro et al. (2016); kernel, width, alpha and draws are those of their software, whose kernel has the
-    factor 1/2 that the paper has not. There the words are word types by default; here each word is its own.
+    Raises `UsageError` for options out of range; see `BlackBox.explain` for the rest. Source: Ribeiro et al. (2016);
+    kernel, width, alpha and draws are those of their software, whose kernel has the factor 1/2 that the paper has not.
+    There the words are word types by default; here each word is its own.
 
     >>> film = lambda texts: [[0.2, 0.8] if "good" in text else [0.8, 0.2] for text in texts]
     >>> found, = Lime(samples=500).explain(film, ["a good film"])

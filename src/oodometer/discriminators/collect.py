@@ -278,9 +278,8 @@ def collect(
     An output that equals any gold output of its input after ``clean`` is never a mistake, nor is an empty one (it is
     judged Incorrect without asking). The result is the same on every engine, and that of one thread in this process.
     Raises `InputError` for a row without gold, and where no model made any mistake, `UsageError` for an engine and a
-    model in memory, `WorkError` where a worker died; the beams that were kept stay.
-
-    Source: Yao and Koller (2024), section 3.1; for folds Wolpert (1992), stacked generalization.
+    model in memory, `WorkError` where a worker died; the beams that were kept stay. Source: Yao and Koller (2024),
+    section 3.1; for folds Wolpert (1992), stacked generalization.
     """
     inputs, golds = check_pairs(inputs, golds)
     how = replace(options or CollectOptions(), **more)

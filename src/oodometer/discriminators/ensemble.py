@@ -225,7 +225,6 @@ def fit_thresholds(probabilities: Array, correct: Any, level: float = 0.95) -> A
     The slack is that of order statistics: the share that is accepted from the k-th largest P on is Beta(k, n - k + 1)
     distributed, whatever the distribution of P. ``strict`` accepts the most k with P(Binomial(n, r / n) < k) at most
     (1 - level) / 2, ``lenient`` the fewest k with P(Binomial(n, r / n) >= k) at most that; with few rows none and all.
-
     ``probabilities`` have axes (judge, sample), ``correct`` (sample,). Raises `InputError` for probabilities outside
     [0, 1], and where all outputs are right or none is: then no threshold follows. Source: Garg et al. (2022), ATC, for
     a judge's probability in the place of confidence; David and Nagaraja (2003), section 7.1, for the slack.

@@ -37,9 +37,8 @@ class Ensemble(Classifier):
     names : a name for each.
     average : whether the mean is judged; the answers then have the variance over the models, too.
 
-    Raises `UsageError` for no model, `InputError` where the classes of two differ.
-
-    Source: Lakshminarayanan et al. (2017) for the mean.
+    Raises `UsageError` for no model, `InputError` where the classes of two differ. Source: Lakshminarayanan et al.
+    (2017) for the mean.
     """
 
     kind = "ensemble"
@@ -235,9 +234,8 @@ def train_deep_ensemble(
     progress : Called with (done, all), in thousandths of a model.
 
     Returns an `Ensemble` with ``average``: mean and variance over the models. Raises `UsageError` for equal seeds and
-    for two models that start from the same seed, `WorkError` where a worker died; the finished models stay.
-
-    Source: Lakshminarayanan et al. (2017).
+    for two models that start from the same seed, `WorkError` where a worker died; the finished models stay. Source:
+    Lakshminarayanan et al. (2017).
 
     >>> train_deep_ensemble(lambda seed: None, Dataset("none", ("a",), ("b",)), seeds=(1, 1))
     Traceback (most recent call last):

@@ -87,9 +87,7 @@ def mixed(
     seed : Of the draws and of the order.
 
     Raises `UsageError` for shares out of range and for fewer than one row, `InputError` for a share that is above 0 and
-    gives no row, and for a set without rows that some are to come from.
-
-    Source: Liu, Schwartz and Smith (2019).
+    gives no row, and for a set without rows that some are to come from. Source: Liu, Schwartz and Smith (2019).
 
     >>> near = Dataset("near", ("a", "b", "c", "d"), (0, 1, 0, 1))
     >>> far = Dataset("far", ("x", "y"), (1, 0))
@@ -145,9 +143,7 @@ def inoculate(
     progress : Called with (done, all), in thousandths of a model; ``done`` never falls.
 
     Returns the models in the order of the doses. Raises `UsageError` for doses of the same name and for a target set
-    that is not among the targets.
-
-    Source: Liu, Schwartz and Smith (2019).
+    that is not among the targets. Source: Liu, Schwartz and Smith (2019).
     """
     names = [dose.name for dose in doses]
     if len(set(names)) < len(names) or not names:

@@ -120,9 +120,7 @@ def learn_words(texts: Iterable[str]) -> Any:
     """A tokenizer whose tokens are the words of the texts, parted by white space; ``</s>`` ends each text.
 
     Every word has a token, the most frequent first, equal counts by the alphabet. A word that no text holds becomes
-    ``<unk>``.
-
-    Returns a ``PreTrainedTokenizerFast`` of transformers.
+    ``<unk>``. Returns a ``PreTrainedTokenizerFast`` of transformers.
 
     >>> found = learn_words(["a cat sees a cat", "( cat )"])
     >>> found("a cat ) dog")["input_ids"], found.decode([3, 4])
@@ -145,11 +143,9 @@ def learn_words(texts: Iterable[str]) -> Any:
 def learn_pieces(texts: Iterable[str], size: int) -> Any:
     """A tokenizer of at most ``size`` pieces of bytes; it spells any text, white space included.
 
-    Pieces are the 256 bytes and the pairs of pieces that are merged, the most frequent pair first.
-
-    Returns a ``PreTrainedTokenizerFast`` of transformers.
-
-    Source: Sennrich, Haddow and Birch (2016); Radford et al. (2019) for bytes.
+    Pieces are the 256 bytes and the pairs of pieces that are merged, the most frequent pair first. Returns a
+    ``PreTrainedTokenizerFast`` of transformers. Source: Sennrich, Haddow and Birch (2016); Radford et al. (2019) for
+    bytes.
 
     >>> found = learn_pieces(["low lower lowest"] * 3, size=270)
     >>> found.decode(found("slow → {low}", add_special_tokens=False)["input_ids"])

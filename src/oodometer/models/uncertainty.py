@@ -66,9 +66,7 @@ class TemperatureScaling(OfOneModel):
     temperature : T, where it is known already; else `fit` finds it.
 
     Raises `UsageError` for a temperature that is not positive, for a model that gives probabilities alone, and where it
-    is asked before `fit`.
-
-    Source: Guo et al. (2017).
+    is asked before `fit`. Source: Guo et al. (2017).
 
     >>> TemperatureScaling(None)
     Traceback (most recent call last):
@@ -134,9 +132,8 @@ class MonteCarloDropout(OfOneModel):
     passes : N; two or more have a variance above 0.
     seed : of the masks: the same seed, inputs and batches give the same answers.
 
-    Raises `UsageError` for fewer than two passes, and when a model without dropout is asked.
-
-    Source: Gal and Ghahramani (2016).
+    Raises `UsageError` for fewer than two passes, and when a model without dropout is asked. Source: Gal and Ghahramani
+    (2016).
 
     >>> MonteCarloDropout(None)
     Traceback (most recent call last):

@@ -361,9 +361,8 @@ class ImageEncoder(ImageClassifier):
     training, device : how and where to train.
 
     Images are resized and scaled by the network's own processor. `from_pretrained` takes the network with its head and
-    its classes; `fit` gives it a new head for the classes of the data and trains all of it.
-
-    Source: Dosovitskiy et al. (2021) for transformers over images.
+    its classes; `fit` gives it a new head for the classes of the data and trains all of it. Source: Dosovitskiy et al.
+    (2021) for transformers over images.
 
     >>> ImageEncoder("a-path").options()
     {'source': 'a-path'}

@@ -57,9 +57,8 @@ def find_stand_ins(tokenizer: Any, texts: Iterable[str]) -> dict[str, str]:
     """Characters of the texts that the tokenizer cannot spell, each with a token of the vocabulary that no text holds.
 
     A character is lost when the tokens of a short text around it do not give the text back (T5: ``{ } < ~ ^`` and
-    others). Single characters are preferred as stand-ins, since they part words where the lost ones do.
-
-    Raises `InputError` where the vocabulary has too few tokens left.
+    others). Single characters are preferred as stand-ins, since they part words where the lost ones do. Raises
+    `InputError` where the vocabulary has too few tokens left.
     """
     given = list(texts)
     letters = sorted({letter for text in given for letter in set(text)})

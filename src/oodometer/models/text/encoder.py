@@ -175,9 +175,7 @@ class Encoder(TransformerClassifier):
     tokenizer : with ``config``, a tokenizer of transformers to use instead of learning one.
     training, device : how and where to train.
 
-    ``truncated`` is the number of texts of the last call that were too long.
-
-    Source: Devlin et al. (2019).
+    ``truncated`` is the number of texts of the last call that were too long. Source: Devlin et al. (2019).
 
     >>> from oodometer.models import Encoder
     >>> Encoder()
@@ -229,9 +227,8 @@ class TokenEncoder(TransformerClassifier):
     which tokens are wrong: all tokens of a right text are right; of a wrong one those that differ from a right text of
     the same first text among the training pairs (see `mistakes`), where there is one.
 
-    Parameters as for `Encoder`. Raises `UsageError` for texts that are no pairs, or for other than two classes.
-
-    Source: Cobbe et al. (2021) for verdicts on every token; Devlin et al. (2019) for pairs in an encoder.
+    Parameters as for `Encoder`. Raises `UsageError` for texts that are no pairs, or for other than two classes. Source:
+    Cobbe et al. (2021) for verdicts on every token; Devlin et al. (2019) for pairs in an encoder.
 
     >>> from oodometer.models import TokenEncoder
     >>> TokenEncoder(config={"hidden_size": 32}).kind

@@ -27,9 +27,8 @@ class AttentionImportance:
     tokenizer, best one that was trained on the task; ``device`` as in torch, by default a GPU where there is one. A
     text longer than the model's limit loses its oldest words, whose importance is 0. Calling it with the turns of a
     text gives a float64 for each word and punctuation mark, in order. Raises `InputError` for a folder that is no
-    model, `MissingExtraError` without torch and transformers.
-
-    Source: Lee et al. (2021) take the attention of the ranker; heads, layer and pieces are not told, and are ours.
+    model, `MissingExtraError` without torch and transformers. Source: Lee et al. (2021) take the attention of the
+    ranker; heads, layer and pieces are not told, and are ours.
     """
 
     def __init__(self, model: str | os.PathLike[str], *, device: str | None = None) -> None:
