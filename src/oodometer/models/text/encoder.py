@@ -133,13 +133,16 @@ class TransformerClassifier(TextClassifier):
         sizes |= {"pad_token_id": self.padding, "num_labels": self._outputs(), **(self.config or {})}
         return load_transformers().AutoConfig.for_model(**sizes)
 
-    def _scores(self, net: Any, ids: Any, real: Any) -> Any:
-        """What the head says; the second part of a pair, behind the first separator, has a type of its own."""
-        types = {}
+    def _network_inputs(self, net: Any, ids: Any, real: Any) -> dict[str, Any]:
+        """What the network reads; the second part of a pair, behind the first separator, has a type of its own."""
+        given = {"input_ids": ids, "attention_mask": real.long()}
         if self._typed and getattr(net.config, "type_vocab_size", 0) > 1:
             separators = (ids == self.tokenizer.sep_token_id).long()
-            types = {"token_type_ids": (separators.cumsum(1) - separators).clamp(max=1)}
-        return net(input_ids=ids, attention_mask=real.long(), **types).logits
+            given["token_type_ids"] = (separators.cumsum(1) - separators).clamp(max=1)
+        return given
+
+    def _scores(self, net: Any, ids: Any, real: Any) -> Any:
+        return net(**self._network_inputs(net, ids, real)).logits
 
     def _write(self, folder: Path) -> dict[str, Any]:
         return {**super()._write(folder), "typed": self._typed, "ends_cut": self._ends_cut}
@@ -250,7 +253,7 @@ class TokenEncoder(TransformerClassifier):
         return super()._ids(texts)
 
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:
-        return _joined(*self._odds(super()._scores(net, ids, real), ids, real))
+        return _joined(*self._odds(net(**self._network_inputs(net, ids, real)).logits, ids, real))
 
     def _odds(self, heads: Any, ids: Any, real: Any) -> tuple[Any, Any]:
         """Log odds that a token is right, and which tokens count, both (sample, position), of what the heads say."""
@@ -261,7 +264,7 @@ class TokenEncoder(TransformerClassifier):
     def _loss(self, encoded: Ragged, batch: Array, truth: Any, device: str) -> Any:
         torch = load_torch()
         ids, real = self._tensors(encoded, batch, device)
-        odds, own = self._odds(super()._scores(self.net, ids, real), ids, real)
+        odds, own = self._odds(self.net(**self._network_inputs(self.net, ids, real)).logits, ids, real)
         whole = torch.nn.functional.cross_entropy(_joined(odds, own), truth[batch])
         wrong, _ = padded(Ragged(self._known, encoded.offsets), batch, -1, least=self.least_width)
         faults = torch.from_numpy(wrong).to(device)

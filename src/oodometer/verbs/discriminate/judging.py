@@ -27,7 +27,7 @@ from ...discriminators.base import check_pairs
 from ...errors import InputError, NotApplicable, UsageError
 from ...metrics.votes import check_agree
 from ...models.artifacts import fingerprint
-from ...models.base import Progress, part_of
+from ...models.base import part_of
 from ...models.torch.library import idle_threads
 from ...options import verb
 from ...predictions import Predictions
@@ -118,8 +118,28 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
     with running(Kept(folder, about), passing=True) as answers:
         both = [rows] if labels is None else [rows, labels]  # all are asked about in one go
         texts = [text for part in both for text in part.inputs]
-        written = [text or "" for part in both for text in part.outputs or ()]
-        p, cut, cuts = _answers(jury.members, texts, written, answers, options.progress)
+        texts, written = check_pairs(texts, [text or "" for part in both for text in part.outputs or ()])
+        filled = [row for row, output in enumerate(written) if output.strip()]  # of an empty one nobody is asked
+        filled_texts = [texts[row] for row in filled], [written[row] for row in filled]
+        pairs, many = fingerprint({"pairs": [texts, written]}), len(jury.members)
+        rules, cut = all(isinstance(judge, RuleDiscriminator) for judge, _ in jury.members), 0
+        p = np.zeros((many, len(texts)), dtype=np.float32)
+        with nullcontext() if rules else idle_threads(), noting_cuts(answers.folder) as cuts:
+            for index, (judge, name) in enumerate(jury.members):
+                tell = part_of(options.progress, index, many)
+                key = f"judge-{fingerprint({'judge': name, 'pairs': pairs})}"
+                known = answers.get(key)
+                new = known is None or len(known["probabilities"]) != len(texts)
+                if new:
+                    judge.truncated = 0
+                    if filled:
+                        p[index, filled] = judge.probabilities(*filled_texts, progress=tell)
+                    known = {"probabilities": p[index].tolist(), "cut": judge.truncated}
+                    answers.keep(key, known)
+                p[index] = np.array(known["probabilities"], dtype=np.float32)
+                tell(1, 1)
+                answers.tell(index + 1, many, int(new))
+                cut = max(cut, int(known["cut"]))
         if jury.said is None:
             p = shortest(p) if jury.metric == "exact" else p
         else:
@@ -246,38 +266,6 @@ def _flat(record: Predictions) -> Predictions:
         if values.dtype.kind == "O" and any(isinstance(cell, list | dict) for cell in cells):
             columns[name] = objects([write(cell) if isinstance(cell, list | dict) else cell for cell in cells])
     return replace(record, columns=columns, _cache={})
-
-
-def _answers(
-    members: Sequence[Member], inputs: list[str], outputs: list[str], folder: Kept, progress: Progress | None
-) -> tuple[Array, int, list[str]]:
-    """P(Correct), axes (judge, sample), 0 for an empty output, which nobody is asked; pairs that were cut; words on it.
-
-    One judge is asked after the other, with no more threads than there are idle cores; answers go to ``folder``.
-    """
-    inputs, outputs = check_pairs(inputs, outputs)
-    p, most_cut = np.zeros((len(members), len(inputs)), dtype=np.float32), 0
-    rows = [row for row, output in enumerate(outputs) if output.strip()]
-    texts = [inputs[row] for row in rows], [outputs[row] for row in rows]
-    pairs = fingerprint({"pairs": [inputs, outputs]})
-    rules = all(isinstance(judge, RuleDiscriminator) for judge, _ in members)
-    with nullcontext() if rules else idle_threads(), noting_cuts(folder.folder) as cuts:
-        for index, (judge, name) in enumerate(members):
-            tell = part_of(progress, index, len(members))
-            key = f"judge-{fingerprint({'judge': name, 'pairs': pairs})}"
-            answers = folder.get(key)
-            new = answers is None or len(answers["probabilities"]) != len(inputs)
-            if new:
-                judge.truncated = 0
-                if rows:
-                    p[index, rows] = judge.probabilities(*texts, progress=tell)
-                answers = {"probabilities": p[index].tolist(), "cut": judge.truncated}
-                folder.keep(key, answers)
-            p[index] = np.array(answers["probabilities"], dtype=np.float32)
-            tell(1, 1)
-            folder.tell(index + 1, len(members), int(new))
-            most_cut = max(most_cut, int(answers["cut"]))
-    return p, most_cut, cuts
 
 
 @dataclass(frozen=True, eq=False)
