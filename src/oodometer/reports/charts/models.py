@@ -47,16 +47,17 @@ def names(result: Result) -> dict[str, str]:
     return dict(zip(given, unique(short(item, _WIDEST) for item in given), strict=True))
 
 
-def order(result: Result) -> list[str]:
-    """Models from the best to the worst, by AUC where it is there, else by accuracy, else as given."""
-    given, ranked = [str(model.get("name")) for model in result.get("models") or []], rankings(result)
-    first = [str(row.get("model")) for row in ranked.get("auc_coverage") or ranked.get("accuracy") or []]
-    return list(dict.fromkeys([*(name for name in first if name in given), *given]))
-
-
 def colors(result: Result) -> dict[str, str]:
-    """Three models in colour, the others quiet: what may answer most, the best by AUC, the best by DiSCA."""
-    led, ranked, ordered = leader(result), rankings(result), order(result)
+    """Three models in colour, the others quiet: what may answer most, the best by AUC, the best by DiSCA. Models stand
+    from the best to the worst, by AUC where it is there, else by accuracy, else as given.
+    """
+    led, ranked, given = (
+        leader(result),
+        rankings(result),
+        [str(model.get("name")) for model in result.get("models") or []],
+    )
+    first = [str(row.get("model")) for row in ranked.get("auc_coverage") or ranked.get("accuracy") or []]
+    ordered = list(dict.fromkeys([*(name for name in first if name in given), *given]))
     heads = [str(led[0].get("name"))] if led else []
     heads += [str(ranked[name][0].get("model")) for name in ("auc_coverage", "disca", "accuracy") if name in ranked]
     shown = [name for name in dict.fromkeys([*heads, *ordered]) if name in ordered]
@@ -406,11 +407,6 @@ METRICS = {
 _FIRM = 0.9  # share of replicates in which a place must hold
 
 
-def firm(row: Result) -> bool:
-    """Whether the place of a model holds in most replicates."""
-    return (finite(row.get("stable")) or 0.0) >= _FIRM
-
-
 def places(result: Result, domain: str) -> Figure | None:
     """The rank of each model by each metric, joined by lines, so that crossings show where metrics disagree."""
     shown = {str(model.get("name")): (name, tone) for model, name, tone in _each(result)}
@@ -423,7 +419,8 @@ def places(result: Result, domain: str) -> Figure | None:
     for at, metric in enumerate(metrics):
         for slot, row in enumerate(row for row in by_metric[metric] if str(row.get("model")) in shown):
             columns = by_model.setdefault(str(row["model"]), {key: [] for key in fields})
-            cell = (at, slot, number(row["value"], 4), firm(row), f"{row.get('rank')}", percent(row.get("stable"), 0),
+            held = (finite(row.get("stable")) or 0.0) >= _FIRM
+            cell = (at, slot, number(row["value"], 4), held, f"{row.get('rank')}", percent(row.get("stable"), 0),
                     percent(row.get("p_best"), 0))  # fmt: skip
             for key, value in zip(fields, cell, strict=True):
                 columns[key].append(value)
