@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import json
 import lzma
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from oodometer.cli import main
+
 Answer = dict[str, Any]
 Check = Callable[[Answer], bool]
-ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="module")
@@ -37,22 +35,6 @@ def cases(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         packed_bytes = (data_dir / "deployed" / f"car_loan_{name}.csv.xz").read_bytes()
         (out / f"car_{name}.csv").write_bytes(lzma.decompress(packed_bytes))
     return out
-
-
-def run(folder: Path, command: str) -> tuple[int, Answer, str]:
-    """Exit code, JSON and standard error of a command in a process of its own."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run(
-        [sys.executable, "-m", "oodometer", *command.split()],
-        cwd=folder,
-        env=env,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=300,
-        check=False,
-    )
-    return done.returncode, json.loads(done.stdout) if done.stdout.startswith("{") else {}, done.stderr
 
 
 def near(*path: str, value: float, by: float = 0.006) -> Check:
@@ -140,19 +122,6 @@ CASES: Sequence[tuple[str, Check | None, bool]] = [
 ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("command", "check", "may_refuse"), CASES, ids=[case[0] for case in CASES])
-def test_right_value_or_refusal(cases: Path, command: str, check: Check | None, may_refuse: bool) -> None:
-    code, answer, error = run(cases, f"{command} --json -")
-    if code == 2 and may_refuse:
-        assert len(error.strip().splitlines()) <= 3
-        assert "Traceback" not in error
-        return
-    assert code in (0, 3), error
-    assert check is not None, f"{command} gave {json.dumps(answer)[:600]}"
-    assert check(answer), json.dumps(answer)[:1500]
-
-
 # A log is read by `predict`, then evaluated: log, options of predict, what must hold of the evaluation or None where
 # only a refusal by predict is right, whether a refusal is right as well
 LOGS: Sequence[tuple[str, Check | None, bool]] = [
@@ -185,16 +154,32 @@ LOGS: Sequence[tuple[str, Check | None, bool]] = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("log", "check", "may_refuse"), LOGS, ids=[case[0] for case in LOGS])
-def test_logs_are_read_rightly_or_refused(cases: Path, log: str, check: Check | None, may_refuse: bool) -> None:
-    out = f"{log}.parquet"
-    code, _, error = run(cases, f"predict {log} --out {out}")
-    if code == 2 and may_refuse:
-        assert len(error.strip().splitlines()) <= 3
-        assert "Traceback" not in error
-        return
-    assert code == 0, error
-    code, answer, error = run(cases, f"evaluate {out} --json -")
-    assert code == 0, error
-    assert check is not None, f"{log} gave {json.dumps(answer)[:600]}"
+@pytest.mark.parametrize(
+    ("commands", "check", "may_refuse"),
+    [pytest.param([f"{command} --json -"], *rest, id=command) for command, *rest in CASES]
+    + [
+        pytest.param([f"predict {log} --out {log}.parquet", f"evaluate {log}.parquet --json -"], *rest, id=log)
+        for log, *rest in LOGS
+    ],
+)
+def test_right_value_or_refusal(
+    cases: Path,
+    commands: Sequence[str],
+    check: Check | None,
+    may_refuse: bool,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(cases)
+    for command in commands:
+        capsys.readouterr()
+        code = main(command.split())
+        said = capsys.readouterr()
+        if command == commands[0] and code == 2 and may_refuse:
+            assert len(said.err.strip().splitlines()) <= 3
+            assert "Traceback" not in said.err
+            return
+        assert code in (0, 3), said.err
+    answer = json.loads(said.out)
+    assert check is not None, f"{commands[0]} gave {json.dumps(answer)[:600]}"
     assert check(answer), json.dumps(answer)[:1500]
