@@ -15,6 +15,7 @@ further labels, suggested or random. Intervals: 95 %, Student's t over the suite
 from __future__ import annotations
 
 import argparse
+import importlib
 import itertools
 import sys
 from collections.abc import Iterator, Mapping
@@ -26,11 +27,10 @@ import numpy as np
 from benchmarks import kit
 from oodometer.inference.clusters import student_quantile
 from oodometer.rankings import Posterior, agreement_values, posterior, posterior_by_pattern, rows_to_label
-from oodometer.rankings import posterior as by_pattern
 
 ORDERS = ("right of ten", "before", "rank", "right, ties by agreement", "right, ties by reference", "plain sum")
 LABELS, POOL, MORE = 10, 1000, 10
-CONSTANTS: dict[str, dict[str, Any]] = {  # of the prior of `by_pattern`
+CONSTANTS: dict[str, dict[str, Any]] = {  # of the prior of `posterior_by_pattern`
     "shipped": {},
     "models alike": {"_OWN": (0.5, 0.3)},
     "models apart": {"_OWN": (1.3, 0.3)},
@@ -270,6 +270,7 @@ def constants(every: list[Suite], draws: int) -> dict[str, Any]:
     """Each setting of the prior on all suites; the best of all other sources, for each source."""
     sources = sorted({one.source for one in every})
     loss, pairs = (np.zeros((len(CONSTANTS), len(sources))) for _ in range(2))
+    by_pattern = importlib.import_module("oodometer.rankings.posterior")  # its function has the same name
     shipped = {name: getattr(by_pattern, name) for name in ("_OWN", "_SCALE", "_SHARED", "_LEAN", "_SLOPE", "_TIED")}
     for number, changed in enumerate(CONSTANTS.values()):
         for name, value in {**shipped, **changed}.items():

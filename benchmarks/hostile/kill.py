@@ -23,6 +23,7 @@ from typing import Any
 
 from benchmarks import kit
 from benchmarks.kit import RESULTS, ROOT
+from oodometer.passes.run_folder import FACTS
 from oodometer.runs import LOCK, MANIFEST
 
 from .material import columns_of, select, write
@@ -117,8 +118,8 @@ def held(folder: Path) -> dict[str, str]:
     out = {}
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         name = str(path.relative_to(folder))
-        # when it began and ended, and states whose names tell where the data lie
-        of_a_run = path.name in (MANIFEST, LOCK) or path.suffix == ".state"
+        # when it began and ended, and names that tell where the data lie
+        of_a_run = path.name in (MANIFEST, LOCK, FACTS) or path.suffix == ".state"
         if not (of_a_run or name.startswith(("data/", "tmp/")) or name.endswith((".parquet.lock", "energy.csv"))):
             out[name] = _content(path, folder)
     return out

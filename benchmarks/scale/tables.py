@@ -7,6 +7,8 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..kit import table
+
 Round = dict[str, dict[str, Any]]
 MEGA = 1e6
 START, END = "<!-- tables: start -->", "<!-- tables: end -->"
@@ -101,79 +103,57 @@ def _promises(rounds: Sequence[Round], sizes: Sequence[int]) -> str:
     def engine(name: str) -> Callable[[Round], float]:
         return lambda one: float(one[f"engine {name}"]["large"]) / float(one["engine local"]["large"])
 
-    mega = int(middle / MEGA)
+    low, mega, high = (int(rows / MEGA) for rows in (small, middle, large))
+    bare = "against a bare scan in"
     rows = [
-        (
-            f"two workers, {mega} M rows, against one, the whole command: at least 1.5 times as fast",
-            two_against_one,
-            "≥",
-            1.5,
-        ),
-        (
-            f"the same of the pass alone, from {int(small / MEGA)} M to {int(large / MEGA)} M rows",
+        (f"two workers, {mega} M rows, against one, the whole command: at least 1.5 times as fast",
+            two_against_one, "≥", 1.5),
+        (f"the same of the pass alone, from {low} M to {high} M rows",
             lambda one: rate("estimate all", small, large, " 2")(one) / rate("estimate all", small, large, " 1")(one),
-            "≥",
-            1.5,
-        ),
+            "≥", 1.5),
         (f"Ray, {mega} M rows, after its start: at most 1.5 times `local`", engine("ray"), "≤", 1.5),
         (f"Spark, {mega} M rows, after its start: at most 1.5 times `local`", engine("spark"), "≤", 1.5),
-        (
-            f"time is linear: rows a second from {mega} M to {int(large / MEGA)} M against those up to {mega} M",
-            straight,
-            "≥",
-            0.8,
-        ),
+        (f"time is linear: rows a second from {mega} M to {high} M against those up to {mega} M", straight, "≥", 0.8),
         ("largest Python process (without Java), MB: under 1 GB", peak, "≤", 1000),
-        (f"peak memory at {int(large / MEGA)} M rows against {int(small / MEGA)} M: flat", grown, "≤", 1.25),
+        (f"peak memory at {high} M rows against {low} M: flat", grown, "≤", 1.25),
         ("as typed (two workers), all methods, against the fastest bare scan", against_fastest, "≥", 0.5),
-        ("one worker, all methods, against a bare scan in one thread", against_scan("all", 1, "stream"), "≥", 0.5),
-        ("one worker, five methods, against a bare scan in one thread", against_scan("five", 1, "stream"), "≥", 0.5),
-        ("two workers, all methods, against a bare scan in two threads", against_scan("all", 2, "threads"), "≥", 0.5),
-        ("two workers, five methods, against a bare scan in two threads", against_scan("five", 2, "threads"), "≥", 0.5),
-    ]
-    lines = ["## What was asked, and what holds\n", "| asked | measured | wanted | holds |", "|---|---:|---:|---|"]
+        (f"one worker, all methods, {bare} one thread", against_scan("all", 1, "stream"), "≥", 0.5),
+        (f"one worker, five methods, {bare} one thread", against_scan("five", 1, "stream"), "≥", 0.5),
+        (f"two workers, all methods, {bare} two threads", against_scan("all", 2, "threads"), "≥", 0.5),
+        (f"two workers, five methods, {bare} two threads", against_scan("five", 2, "threads"), "≥", 0.5)]  # fmt: skip
+    lines = []
     for said, of, sign, wanted in rows:
         found = median(rounds, of)
         if found is not None:
             holds = found >= wanted if sign == "≥" else found <= wanted
             shown = f"{found:,.0f}" if wanted >= 100 else f"{found:.2f}"
-            lines.append(f"| {said} | {shown} | {sign} {wanted:g} | {'yes' if holds else 'no'} |")
-    return "\n".join(lines) + "\n"
+            lines.append([said, shown, f"{sign} {wanted:g}", "yes" if holds else "no"])
+    head = ["asked", "measured", "wanted", "holds"]
+    return "\n".join(["## What was asked, and what holds\n", *table(head, lines, "lrrl")])
 
 
 def _throughput(rounds: Sequence[Round], sizes: Sequence[int]) -> str:
     sides = [(f"pyarrow, {said}", f"scan {how}", "") for how, said in _SCANS.items()]
-    for kind in ("all", "five"):
-        for workers in (1, 2):
-            named = "every method that applies" if kind == "all" else "five methods"
-            sides.append(
-                (f"`estimate`, {named}, {workers} worker{'s'[: workers - 1]}", f"estimate {kind}", f" {workers}")
-            )
-    sides += [
-        (f"`evaluate`, every metric, {workers} worker{'s'[: workers - 1]}", "evaluate", f" {workers}")
-        for workers in (1, 2)
-    ]
-    heads = [f"{int(rows / MEGA)} M" for rows in sizes]
-    lines = [
-        "## Seconds, rows a second, memory\n",
-        f"| side | {' | '.join(f'{head}, s' for head in heads)} | M rows/s | peak, MB |",
-        "|---|" + "---:|" * (len(sizes) + 2),
-    ]
+    said_of = {"`estimate`, every method that applies": "estimate all", "`estimate`, five methods": "estimate five",
+        "`evaluate`, every metric": "evaluate"}  # fmt: skip
+    workers = ((1, "1 worker"), (2, "2 workers"))
+    sides += [(f"{said}, {many}", name, f" {n}") for said, name in said_of.items() for n, many in workers]
+    lines = []
     for said, name, tail in sides:
-        there = [rows for rows in sizes if median(rounds, seconds(f"{name} {rows}{tail}")) is not None]
+        found = [median(rounds, seconds(f"{name} {rows}{tail}")) for rows in sizes]
+        there = [rows for rows, took in zip(sizes, found, strict=True) if took is not None]
         if not there:
             continue
-        cells = []
-        for rows in sizes:
-            found = median(rounds, seconds(f"{name} {rows}{tail}"))
-            cells.append("" if found is None else f"{found:.2f}")
         speed = median(rounds, rate(name, there[0], there[-1], tail)) if len(there) > 1 else None
         peak = median(rounds, lambda one, n=f"{name} {there[-1]}{tail}": float(one[n]["peak_mb"]))
-        lines.append(
-            f"| {said} | {' | '.join(cells)} | {'' if speed is None else f'{speed:.1f}'} | "
-            f"{'' if peak is None else f'{peak:,.0f}'} |"
-        )
-    return "\n".join(lines) + "\n"
+        lines.append([said, *(shown(took, ".2f") for took in found), shown(speed, ".1f"), shown(peak, ",.0f")])
+    heads = ["side", *(f"{int(rows / MEGA)} M, s" for rows in sizes), "M rows/s", "peak, MB"]
+    return "\n".join(["## Seconds, rows a second, memory\n", *table(heads, lines)])
+
+
+def shown(found: float | None, form: str) -> str:
+    """A number, or nothing where a case was left out."""
+    return "" if found is None else format(found, form)
 
 
 _SCANS = {"stream": "batches in one thread", "threads": "a scanner with two threads", "table": "`read_table`"}
@@ -181,37 +161,29 @@ _SCANS = {"stream": "batches in one thread", "threads": "a scanner with two thre
 
 def _engines(rounds: Sequence[Round], sizes: Sequence[int]) -> str:
     small, middle = (f"{int(rows / MEGA)} M" for rows in (sizes[0], sizes[len(sizes) // 2]))
-    lines = [
-        "## Engines\n",
-        "Two workers each, in one process that keeps the engine for three calls of `estimate`.\n",
-        f"| engine | first call, {small}, s | second, {small}, s | third, {middle}, s | third against `local` | "
-        "largest worker, MB |",
-        "|---|---:|---:|---:|---:|---:|",
-    ]
     names = [name.removeprefix("engine ") for name in rounds[0] if name.startswith("engine ")]
+    lines = []
     for name in names:
-        cells = [
-            median(rounds, lambda one, n=name, which=which: float(one[f"engine {n}"][which]))
-            for which in ("first", "small", "large")
-        ]
+        found = [median(rounds, lambda one, n=name, which=which: float(one[f"engine {n}"][which]))
+            for which in ("first", "small", "large")]  # fmt: skip
         ratio = median(rounds, lambda one, n=name: float(one[f"engine {n}"]["large"]) / one["engine local"]["large"])
         worker = median(
             rounds, lambda one, n=name: float(one[f"engine {n}"]["worker_mb"]) or float(one[f"engine {n}"]["peak_mb"])
         )
-        told = " | ".join("" if cell is None else f"{cell:.2f}" for cell in cells)
-        lines.append(f"| {name} | {told} | {'' if ratio is None else f'{ratio:.2f}'} | {worker:,.0f} |")
+        lines.append([name, *(shown(cell, ".2f") for cell in (*found, ratio)), shown(worker, ",.0f")])
     same = all(len({str(one[f"engine {name}"]["answer"]) for name in names}) == 1 for one in rounds)
-    lines.append(f"\nThe answers of all engines are {'equal to the last bit' if same else 'NOT EQUAL'}.")
-    return "\n".join(lines) + "\n" if names else ""
+    head = ["engine", f"first call, {small}, s", f"second, {small}, s", f"third, {middle}, s", "third against `local`",
+        "largest worker, MB"]  # fmt: skip
+    page = ["## Engines\n", "Two workers each, in one process that keeps the engine for three calls of `estimate`.\n",
+        *table(head, lines),
+        f"The answers of all engines are {'equal to the last bit' if same else 'NOT EQUAL'}.\n"]  # fmt: skip
+    return "\n".join(page) if names else ""
 
 
 def _states(rounds: Sequence[Round]) -> str:
-    lines = ["## What a part and a file cost the driver\n", "| what | |", "|---|---:|"]
-    for key, said, form in STATE_ROWS:
-        found = median(rounds, lambda one, k=key: float(one["states"][k]))
-        if found is not None:
-            lines.append(f"| {said} | {form.format(found)} |")
-    return "\n".join(lines) + "\n" if len(lines) > 3 else ""
+    found = [(said, form, median(rounds, lambda one, k=key: float(one["states"][k]))) for key, said, form in STATE_ROWS]
+    lines = [[said, form.format(number)] for said, form, number in found if number is not None]
+    return "\n".join(["## What a part and a file cost the driver\n", *table(["what", ""], lines)]) if lines else ""
 
 
 def _on_paper(rounds: Sequence[Round], sizes: Sequence[int]) -> str:
@@ -234,36 +206,25 @@ SMALL_FILE = 10**6
 
 def on_paper(rate: float, get: Get) -> str:
     """The section of the page; ``rate`` in rows a second of one worker, ``get`` a median of the table of states."""
-    lines = [
-        "| rows | bytes read | workers | time of the passes | bytes a second to read | core hours | at $0.05 an hour |",
-        "|---:|---:|---:|---:|---:|---:|---:|",
-    ]
+    passes, driver = [], []
     for rows in ROWS:
+        name = f"1e{len(str(rows)) - 1}"
         for workers in WORKERS:
-            seconds = rows / rate / workers
-            hours = rows / rate / 3600
-            lines.append(
-                f"| 1e{len(str(rows)) - 1} | {_bytes(rows * BYTES_A_ROW)} | {workers} | {_time(seconds)} | "
-                f"{_bytes(rows * BYTES_A_ROW / seconds)} | {hours:,.2f} | ${hours * PRICE:,.3f} |"
-            )
-    lines += [
-        "",
-        "What the process that merges has to do by itself, however many workers there are:",
-        "",
-        "| rows | files | parts | heads opened | references held | states merged | and, with a run folder, unpacked | "
-        "its size |",
-        "|---:|---:|---:|---:|---:|---:|---:|---:|",
-    ]
-    for rows in ROWS:
+            seconds, hours = rows / rate / workers, rows / rate / 3600
+            passes.append([name, _bytes(rows * BYTES_A_ROW), str(workers), _time(seconds),
+                _bytes(rows * BYTES_A_ROW / seconds), f"{hours:,.2f}", f"${hours * PRICE:,.3f}"])  # fmt: skip
         for size, length in ((10**9, LONG_PART), (SMALL_FILE, SHORT_PART)):
             files, parts = max(1, rows // size), max(1, rows // size) * -(-size // length)
             held = files * get("held_bytes_a_file") + parts * get("held_bytes_a_part")
-            lines.append(
-                f"| 1e{len(str(rows)) - 1} | {files:,} of {size:.0e} rows | {parts:,} | "
-                f"{_time(files * get('open_ms') / 1e3)} | {_bytes(held)} | {_time(parts * get('merge_ms') / 1e3)} | "
-                f"{_time(parts * get('unpack_ms') / 1e3)} | {_bytes(parts * get('kept_bytes'))} |"
-            )
-    return "\n".join(lines).replace("e+0", "e") + "\n"
+            driver.append([name, f"{files:,} of {size:.0e} rows".replace("e+0", "e"), f"{parts:,}",
+                _time(files * get("open_ms") / 1e3), _bytes(held), _time(parts * get("merge_ms") / 1e3),
+                _time(parts * get("unpack_ms") / 1e3), _bytes(parts * get("kept_bytes"))])  # fmt: skip
+    read = ["rows", "bytes read", "workers", "time of the passes", "bytes a second to read", "core hours",
+        "at $0.05 an hour"]  # fmt: skip
+    merged = ["rows", "files", "parts", "heads opened", "references held", "states merged",
+        "and, with a run folder, unpacked", "its size"]  # fmt: skip
+    alone = "What the process that merges has to do by itself, however many workers there are:"
+    return "\n".join([*table(read, passes, "r"), alone, "", *table(merged, driver, "r")])
 
 
 def _time(seconds: float) -> str:
