@@ -56,10 +56,8 @@ def steps_of(config: RunConfig, data: RunData) -> list[Step]:
     def ask_step(name: str, about: str, member: int, some: Sequence[Condition], folder: str, passes: int) -> str:
         step = placed(folder, work.ask, data, some, f"models/{member}", passes=passes)
         sets = "sets-importance" if some and some[0].group == "importance" else "sets"
-        files, settings = (
-            tuple(f"{folder}/{condition.name}.npz" for condition in some),
-            {"passes": passes, "seed": config.seed},
-        )
+        files = tuple(f"{folder}/{condition.name}.npz" for condition in some)
+        settings = {"passes": passes, "seed": config.seed}
         weight, needs = _ASK * len(some) * max(passes, 1), (f"train-{member}", sets)
         out.append(Step(name, f"asking ranker {member + 1} {about}", files, step, settings, needs, weight))
         return name

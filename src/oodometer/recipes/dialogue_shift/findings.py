@@ -27,9 +27,8 @@ def _spread(cell: Cell | None) -> str:
     return "-" if cell is None else f"{cell['mean']:.3f}" + ("" if cell["sd"] is None else f" ± {cell['sd']:.3f}")
 
 
-PAGE = Page.beside(
-    __file__, spread=_spread, counted=lambda pair: "-" if pair is None else f"{pair[0]:,} of {pair[1]:.2f}"
-)
+PAGE = Page.beside(__file__, spread=_spread,
+    counted=lambda pair: "-" if pair is None else f"{pair[0]:,} of {pair[1]:.2f}")  # fmt: skip
 
 
 def claims_of(result: Cell) -> list[Claim]:
@@ -175,13 +174,9 @@ def _point(label: Any, order: int, what: str, cell: Cell) -> dict[str, Any]:
     return {"what": what, "severity": str(label), "order": order, "value": cell["mean"], **ends}
 
 
-_DRAWN = {
-    "figure-2-unknown-words": ("uw", "ratio of exchanged words"),
-    "figure-2-deleted-turns": ("ic", "share of deleted turns"),
-    "known-words": ("kw", "ratio of exchanged words"),
-    "short-contexts": ("sr", "turns"),
-    "figure-d1-importance": ("importance", "fifth by importance"),
-}
+_DRAWN = {"figure-2-unknown-words": ("uw", "ratio of exchanged words"),
+    "figure-2-deleted-turns": ("ic", "share of deleted turns"), "known-words": ("kw", "ratio of exchanged words"),
+    "short-contexts": ("sr", "turns"), "figure-d1-importance": ("importance", "fifth by importance")}  # fmt: skip
 
 
 def _estimates_drawn(result: Cell) -> list[Panel]:
@@ -197,11 +192,8 @@ def _estimates_drawn(result: Cell) -> list[Panel]:
     return panels
 
 
-FIGURES = Figures(
-    PAGE,
-    {name: partial(_curves, group=group, across=across) for name, (group, across) in _DRAWN.items()}
-    | {"estimate-beside-truth": _estimates_drawn},
-)
+_CURVES = {name: partial(_curves, group=group, across=across) for name, (group, across) in _DRAWN.items()}
+FIGURES = Figures(PAGE, _CURVES | {"estimate-beside-truth": _estimates_drawn})
 
 
 def markdown(result: Cell) -> str:

@@ -66,13 +66,8 @@ class RunConfig:
 
 
 RUN_CONFIGS = read_sizes(__file__, RunConfig)
-_SHIFTS = {
-    "uw": "unknown-words",
-    "kw": "known-words",
-    "importance": "important-words",
-    "ic": "insufficient-context",
-    "sr": "short-context",
-}
+_SHIFTS = {"uw": "unknown-words", "kw": "known-words", "importance": "important-words", "ic": "insufficient-context",
+    "sr": "short-context"}  # fmt: skip
 GROUPS = ("source", *_SHIFTS)
 Importance = Callable[[Sequence[str]], Array]
 

@@ -29,10 +29,8 @@ def steps_of(config: RunConfig, data: RunData) -> list[Step]:
     out: list[Step] = []
     folders = sorted({folder for network in config.networks.values() if (folder := cut_folder(network))})
     if folders:
-        cuts, cut = (
-            sorted(f"{folder}/{file}" for folder in folders for file in work.CUT_FILES),
-            partial(work.cut, folders),
-        )
+        cuts = sorted(f"{folder}/{file}" for folder in folders for file in work.CUT_FILES)
+        cut = partial(work.cut, folders)
         out.append(Step("cut", "cutting the network", tuple(cuts), cut, {"files": cuts}, (), 5.0))
 
     def train_step(plan: Plan, seed: int) -> Step:
@@ -41,10 +39,8 @@ def steps_of(config: RunConfig, data: RunData) -> list[Step]:
         settings |= {"training": training_of(config, plan), "data": marks[plan.family]}
         settings |= {"paws": config.paws_inoculation} if plan.family == "paraphrase" else {}
         needs = (f"train-{seed}-{plan.start}",) if plan.start else ("cut",) if cut_folder(network) else ()
-        steps, longer = (
-            plan.further if plan.start else plan.steps,
-            {"nli": 2.0, "paraphrase": 3.0}.get(plan.family, 1.0),
-        )
+        steps = plan.further if plan.start else plan.steps
+        longer = {"nli": 2.0, "paraphrase": 3.0}.get(plan.family, 1.0)
         about, step = f"training {plan.name} (seed {seed})", placed(folder, work.train, data, plan, seed)
         files = tuple(f"{folder}/{file}" for file in (*MODEL_FILES, "classes.json"))
         return Step(f"train-{seed}-{plan.name}", about, files, step, settings, needs, 1 + _STEP * steps * longer)

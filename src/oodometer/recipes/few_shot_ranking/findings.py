@@ -220,14 +220,9 @@ def _pairs_drawn(result: Record, method: str, suites: Sequence[str]) -> list[Pan
     return panels
 
 
-FIGURES = Figures(
-    PAGE,
-    {
-        "figure-4-paws-architectures": _counts_drawn,
-        "figure-5-lime-msgs": partial(_pairs_drawn, method="lime", suites=_MSGS),
-        "figure-6-shap": partial(_pairs_drawn, method="shap", suites=("CON", "PAWS")),
-    },
-)
+FIGURES = Figures(PAGE, {"figure-4-paws-architectures": _counts_drawn,
+    "figure-5-lime-msgs": partial(_pairs_drawn, method="lime", suites=_MSGS),
+    "figure-6-shap": partial(_pairs_drawn, method="shap", suites=("CON", "PAWS"))})  # fmt: skip
 
 _BASELINES = ("ACC", "CONF", "CONF reversed", "CONF-GT", "CONF-GT reversed", "RANDOM")
 _TABLES = {"shap": "Table 2", "lime": "Table 7", "token-ig": "Table 8"}

@@ -51,14 +51,8 @@ class RunConfig:
 RUN_CONFIGS = read_sizes(__file__, RunConfig)
 FAMILIES = ("MORPH", "VERB", "ADJECT", "nli", "paraphrase")
 """Sources of in-domain data, each with its target data."""
-_DOSES: Mapping[str, Mapping[str, int]] = {
-    "No-inoc": {},
-    "2L": {"L": 2},
-    "2S": {"S": 2},
-    "2L 1S": {"L": 2, "S": 1},
-    "1L 2S": {"L": 1, "S": 2},
-    "2L 2S": {"L": 2, "S": 2},
-}
+_DOSES: Mapping[str, Mapping[str, int]] = {"No-inoc": {}, "2L": {"L": 2}, "2S": {"S": 2}, "2L 1S": {"L": 2, "S": 1},
+    "1L 2S": {"L": 1, "S": 2}, "2L 2S": {"L": 2, "S": 2}}  # fmt: skip
 """The paper's names of the doses of MSGS: which target sets in the first or the second of the config's shares."""
 
 
@@ -99,14 +93,10 @@ class Suite:
 
 
 _GENERAL = ("index-diff", "max-diff", "sum-diff", "first-tok")
-SUITES = (
-    Suite("MORPH", "MORPH", ("irreg",), ("irreg",), True),
-    Suite("VERB", "VERB", ("verb",), ("verb",), True),
+SUITES = (Suite("MORPH", "MORPH", ("irreg",), ("irreg",), True), Suite("VERB", "VERB", ("verb",), ("verb",), True),
     Suite("ADJECT", "ADJECT", ("adj",), ("adj",), True),
     Suite("PAWS", "paraphrase", ("swap-avg", "swap-max-diff", *_GENERAL), ("swap-avg", "swap-max-diff")),
-    Suite("SUB", "nli", _GENERAL, ("index-diff",)),
-    Suite("CON", "nli", ("const", *_GENERAL), ("const",)),
-)
+    Suite("SUB", "nli", _GENERAL, ("index-diff",)), Suite("CON", "nli", ("const", *_GENERAL), ("const",)))  # fmt: skip
 
 
 def suites_of(family: str) -> tuple[Suite, ...]:

@@ -386,20 +386,13 @@ def _bars(result: Result) -> list[Panel]:
 
 
 _RANKS: Mapping[str, Any] = {"scale": {"zero": False, "reverse": True}, "axis": {"tickMinStep": 1}}
-FIGURES = Figures(
-    PAGE,
-    {
-        "figure-1-b": partial(_of_tolerances, y="b", title="confidence b"),
-        "figure-2-a": _dots,
-        "figure-3-fluctuations": _bars,
-        "figure-4-coverage-by-accuracy": partial(_of_curves, x="accuracy", y="coverage"),
-        "figure-5-coverage-by-tolerance": partial(_of_tolerances, y="coverage", title="coverage"),
-        "figure-6-confidence-by-accuracy": partial(_of_curves, x="accuracy", y="confidence"),
-        "figure-8-curves": partial(_of_curves, x="coverage", y="accuracy", scale={**_BACK, "reverse": False}),
-        "figure-9-accuracy-by-tolerance": partial(_of_tolerances, y="accuracy", title="accuracy"),
-        "figure-16-rankings": partial(_of_tolerances, y="rank", title="rank by DiSCA", **_RANKS),
-    },
-)
+FIGURES = Figures(PAGE, {"figure-1-b": partial(_of_tolerances, y="b", title="confidence b"), "figure-2-a": _dots,
+    "figure-3-fluctuations": _bars, "figure-4-coverage-by-accuracy": partial(_of_curves, x="accuracy", y="coverage"),
+    "figure-5-coverage-by-tolerance": partial(_of_tolerances, y="coverage", title="coverage"),
+    "figure-6-confidence-by-accuracy": partial(_of_curves, x="accuracy", y="confidence"),
+    "figure-8-curves": partial(_of_curves, x="coverage", y="accuracy", scale={**_BACK, "reverse": False}),
+    "figure-9-accuracy-by-tolerance": partial(_of_tolerances, y="accuracy", title="accuracy"),
+    "figure-16-rankings": partial(_of_tolerances, y="rank", title="rank by DiSCA", **_RANKS)})  # fmt: skip
 
 
 def markdown(result: Result) -> str:

@@ -35,18 +35,11 @@ class RunConfig:
     seed: int = 0
 
 
-RUN_CONFIGS = {
-    "small": RunConfig(),
-    "paper": RunConfig(test_rows=None, encoder_rows=None, dimensions=300, trained_vectors=False),
-}
-_KINDS: dict[str, Callable[..., Classifier]] = {
-    "bag-of-words": BagOfWords,
-    "embedding-sum": EmbeddingSum,
-    "convolution": Convolution,
-    "recurrent": Recurrent,
-    "encoder": Encoder,
-    "frozen-encoder": FrozenEncoder,
-}
+RUN_CONFIGS = {"small": RunConfig(),
+    "paper": RunConfig(test_rows=None, encoder_rows=None, dimensions=300, trained_vectors=False)}  # fmt: skip
+_KINDS: dict[str, Callable[..., Classifier]] = {"bag-of-words": BagOfWords, "embedding-sum": EmbeddingSum,
+    "convolution": Convolution, "recurrent": Recurrent, "encoder": Encoder,
+    "frozen-encoder": FrozenEncoder}  # fmt: skip
 
 
 @final
@@ -104,12 +97,10 @@ def build(entry: Entry, vectors: WordVectors | None = None) -> Classifier:
     return _KINDS[entry.kind](**options)
 
 
+_GOOGLE, _GLOVE = "GoogleNews-vectors-negative300", "glove.840B.300d"
 VECTORS: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "word2vec": (
-        ("GoogleNews-vectors-negative300.bin", "GoogleNews-vectors-negative300.bin.gz"),
-        "hub:LoganKilpatrick/GoogleNews-vectors-negative300/GoogleNews-vectors-negative300.bin.gz",
-    ),
-    "glove": (("glove.840B.300d.txt", "glove.840B.300d.zip"), "hub:stanfordnlp/glove/glove.840B.300d.zip"),
+    "word2vec": ((f"{_GOOGLE}.bin", f"{_GOOGLE}.bin.gz"), f"hub:LoganKilpatrick/{_GOOGLE}/{_GOOGLE}.bin.gz"),
+    "glove": ((f"{_GLOVE}.txt", f"{_GLOVE}.zip"), f"hub:stanfordnlp/glove/{_GLOVE}.zip"),
 }
 """Downloaded vectors of the paper's scale: a file in the folder of OODOMETER_DATA, else a file on the hub."""
 
