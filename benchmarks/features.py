@@ -36,36 +36,23 @@ CASES = 2  # of each natural bed
 BEDS = ("adult-age", "adult-group", "bank-time", "bikes-season", "elec2", "flights-airport", "heart", "wine")
 METHODS = ("importance", "pape")
 DEPLOYED: Mapping[str, Mapping[str, Any]] = {
-    "car_loan": {
-        "truth": ("car_loan_analysis_target.csv", "repaid"),
-        "positive": "y_pred_proba",
-        "mapping": {"repaid": "label", "y_pred": "prediction", "timestamp": "time"},
-    },
-    "mc": {
-        "truth": ("mc_analysis_gt.csv", "y_true"),
-        "mapping": {
-            "y_true": "label",
-            "y_pred": "prediction",
-            "timestamp": "time",
-            **{f"y_pred_proba_{name}": f"prob_{name}" for name in ("prepaid_card", "highstreet_card", "upmarket_card")},
-        },
-    },
-}
+    "car_loan": {"truth": ("car_loan_analysis_target.csv", "repaid"), "positive": "y_pred_proba",
+        "mapping": {"repaid": "label", "y_pred": "prediction", "timestamp": "time"}},
+    "mc": {"truth": ("mc_analysis_gt.csv", "y_true"),
+        "mapping": {"y_true": "label", "y_pred": "prediction", "timestamp": "time",
+            **{f"y_pred_proba_{one}_card": f"prob_{one}_card" for one in ("prepaid", "highstreet", "upmarket")}}},
+}  # fmt: skip
 
 
 def told(found: Estimation, truth: float) -> dict[str, Any]:
     """What a result says, beside the truth."""
     head, values = found.headline, {one.method: one.value for one in found.estimates}
     columns = () if found.diagnosis is None else found.diagnosis.columns
-    return {
-        "error": head.value - truth,
-        "width": head.upper - head.lower,
-        "holds": head.lower <= truth <= head.upper,
-        "trust": head.trust,
-        "kind": None if found.diagnosis is None else found.diagnosis.kind,
-        "methods": {name: values[name] - truth for name in METHODS if name in values},
-        "moved": [one.name for one in columns if one.moved],
-    }
+    kind = None if found.diagnosis is None else found.diagnosis.kind
+    methods = {name: values[name] - truth for name in METHODS if name in values}
+    return {"error": head.value - truth, "width": head.upper - head.lower, "holds": head.lower <= truth <= head.upper,
+        "trust": head.trust, "kind": kind, "methods": methods,
+        "moved": [one.name for one in columns if one.moved]}  # fmt: skip
 
 
 def both(truth: float, **sides: Callable[[], Estimation]) -> dict[str, Any]:
@@ -134,15 +121,9 @@ def summary(cases: Sequence[Mapping[str, Any]]) -> list[list[str]]:
         row += [str(sum(c[side]["trust"] == "high" for c in some)) for side in ("without", "with")]
         for method in METHODS:
             own = [c for c in some if all(method in c[side]["methods"] for side in ("without", "with"))]
-            row.append(
-                " / ".join(
-                    f"{100 * statistics.fmean(abs(c[side]['methods'][method]) for c in own):.1f}"
-                    for side in ("without", "with")
-                )
-                + ("" if len(own) == len(some) else f" (of {len(own)})")
-                if own
-                else "-"
-            )
+            errors = [[abs(c[side]["methods"][method]) for c in own] for side in ("without", "with")]
+            both_said = " / ".join(f"{100 * statistics.fmean(each):.1f}" for each in errors if own)
+            row.append((both_said or "-") + ("" if len(own) in (0, len(some)) else f" (of {len(own)})"))
         rows.append(row)
     return rows
 

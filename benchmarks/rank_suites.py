@@ -153,14 +153,9 @@ def of_suite(suite: Suite, draws: int, further: int) -> dict[str, Any]:
                 after = ranked(suite.predicted[:, known], suite.truth[known], pool[:, left])
                 both.append(regret(places(after.order), accuracy))
             more.append(both)
-    return {
-        "suite": suite.name,
-        "kind": suite.kind,
-        "source": suite.source,
-        "orders": {name: np.mean(values, axis=0).round(5).tolist() for name, values in orders.items()},
-        "said": kept,
-        "further": np.mean(more, axis=0).round(4).tolist() if more else None,
-    }
+    means = {name: np.mean(values, axis=0).round(5).tolist() for name, values in orders.items()}
+    return {"suite": suite.name, "kind": suite.kind, "source": suite.source, "orders": means, "said": kept,
+        "further": np.mean(more, axis=0).round(4).tolist() if more else None}  # fmt: skip
 
 
 def mean_interval(values: Any) -> list[float]:

@@ -107,21 +107,15 @@ def figures(cases: Sequence[Case]) -> dict[str, Any]:
     width, whole = mean(c["width"] for c in cases), mean(c["exact_width"] for c in cases)
     curve = np.mean([c["widths"] for c in cases], axis=0)
     worth = float(np.exp(np.interp(-width, -curve, np.log(COUNTS))))
-    return {
-        "cases": len(cases),
-        "coverage": round(mean(c["coverage"] for c in cases), 4),
-        "width": round(width, 4),
-        "exact_width": round(whole, 4),
-        "ratio": round(width / whole, 4),
-        "worth": round(worth, 1),
-        "said": round(float(np.median([c["said"] for c in cases])), 1),
-        "error": round(mean(c["error"] for c in cases), 4),
-        **{
-            f"{what}_{100 * margin:.0f}": round(mean(c["falls"][margin][i] for c in cases), 4)
-            for margin in MARGINS
-            for i, what in enumerate(("decided", "wrong"))
-        },
+    coverage, error = (round(mean(c[what] for c in cases), 4) for what in ("coverage", "error"))
+    said = round(float(np.median([c["said"] for c in cases])), 1)
+    falls = {
+        f"{what}_{100 * margin:.0f}": round(mean(c["falls"][margin][i] for c in cases), 4)
+        for margin in MARGINS
+        for i, what in enumerate(("decided", "wrong"))
     }
+    return {"cases": len(cases), "coverage": coverage, "width": round(width, 4), "exact_width": round(whole, 4),
+        "ratio": round(width / whole, 4), "worth": round(worth, 1), "said": said, "error": error, **falls}  # fmt: skip
 
 
 def summary(cases: Sequence[Case]) -> dict[str, list[dict[str, Any]]]:

@@ -75,18 +75,10 @@ def measure(case: Path, cache: Path) -> Shift:
             case / "reference.parquet", case / "target.parquet", level=LEVEL, backtest=cache, workers=1
         )
     head = found.headline
-    said = Case(
-        case.parent.name,
-        case.name,
-        int(found.reference["rows"]),
-        int(found.target["rows"]),
-        truth["accuracy"],
-        (head.value, head.lower, head.upper),
-        head.trust,
-        "none given" if found.diagnosis is None else found.diagnosis.kind,
-        head.method,
-        {e.method: (e.value, e.lower, e.upper) for e in found.estimates},
-    )
+    kind = "none given" if found.diagnosis is None else found.diagnosis.kind
+    said = Case(case.parent.name, case.name, int(found.reference["rows"]), int(found.target["rows"]), truth["accuracy"],
+        (head.value, head.lower, head.upper), head.trust, kind, head.method,
+        {e.method: (e.value, e.lower, e.upper) for e in found.estimates})  # fmt: skip
     still = found.headline.bands.get("unchanged", found.headline.interval)
     signs, evidence = signs_of_result(found), Evidence(LEVEL, diagnosis=found.diagnosis)
     assert signs is not None
@@ -101,13 +93,9 @@ def measure_all(cases: Sequence[Path], folder: Path, workers: int) -> tuple[list
 
 
 def measure_cases(
-    cases: Sequence[Path],
-    kept: Path,
-    work: Callable[[Path], Any],
-    workers: int,
-    write: Callable[[Any], Any],
-    read: Callable[[Any], Any],
-) -> tuple[list[Any], list[str]]:
+    cases: Sequence[Path], kept: Path, work: Callable[[Path], Any], workers: int, write: Callable[[Any], Any],
+    read: Callable[[Any], Any]
+) -> tuple[list[Any], list[str]]:  # fmt: skip
     """What ``work`` makes of each case, and what failed; kept line by line in a file, and not measured again."""
     done = dict(_read(kept, read))
     left = [case for case in cases if (case.parent.name, case.name) not in done]

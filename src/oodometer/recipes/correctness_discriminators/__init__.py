@@ -90,12 +90,8 @@ def steps_of(task: Task) -> list[Step]:
     asked = []
     for name in ("dev", *(test.name for test in task.tests)):
         files = [f"predictions/{name}.parquet", f"predictions/{name}.json"]
-        how = {
-            "data": data.set(name).fingerprint,
-            "beams": config.beams,
-            "columns": PROBABILITY,
-            "brackets": task.brackets,
-        }
+        how = {"data": data.set(name).fingerprint, "beams": config.beams, "columns": PROBABILITY,
+            "brackets": task.brackets}  # fmt: skip
         about, ask, needs = f"parsing and judging {name}", partial(work.ask, name=name), ["parser", *judges, *halves]
         asked.append(add(f"ask-{name}", about, files, ask, needs, 0.15 / (len(task.tests) + 1), **how))
     own = [step.name.removeprefix(f"{task.name}/") for step in out if step.name.startswith(f"{task.name}/")]

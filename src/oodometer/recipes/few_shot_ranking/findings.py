@@ -305,14 +305,10 @@ def _of_pairs(table: FewShotAccuracies) -> str:
             if name in row["pairwise"]:
                 cells = [f"{100 * p:.1f}" for p in row["pairwise"][name]]
                 rows.append([str(row["seed"]), name, *(cells + ["-"] * (6 - len(cells)))])
-    return PAGE.table(
-        "pairs",
-        rows,
-        models="; ".join(by_seed[0]["models"] if by_seed else ()),
+    return PAGE.table("pairs", rows, models="; ".join(by_seed[0]["models"] if by_seed else ()),
         pairs=". ".join(f"Seed {row['seed']}: {'; '.join(p['pair'] for p in row['pairs'])}" for row in by_seed),
         named=", ".join(theirs["pairs"]),
-        printed="; ".join(f"{name} {values}" for name, values in theirs.items() if name != "pairs"),
-    )
+        printed="; ".join(f"{name} {values}" for name, values in theirs.items() if name != "pairs"))  # fmt: skip
 
 
 def _of_models(result: Record) -> Iterator[str]:

@@ -453,13 +453,8 @@ def _partings(result: Result) -> str:
         seen.append(f"{NAMES[name]}: {len(here)} pairs, with {counts}")
     sides = _sides(firm)
     verdict = next((claim["verdict"] for claim in result["claims"] if claim["name"] == "disca_is_right"), "undecided")
-    fields = {
-        "of": len(parted),
-        "firm": len(firm),
-        "seen": "; ".join(seen),
-        "auc": sides["AUC"],
-        "disca": sides["DiSCA"],
-    }
+    fields = {"of": len(parted), "firm": len(firm), "seen": "; ".join(seen), "auc": sides["AUC"],
+        "disca": sides["DiSCA"]}  # fmt: skip
     fields["verdict"] = "is undecided" if verdict == "undecided" else verdict
     fields["none"] = ", and no firm pair here speaks for it." if firm and not sides["DiSCA"] else "."
     return PAGE.table("partings", [(pair, NAMES[pair.name]) for pair in firm], **fields)

@@ -266,24 +266,13 @@ def tabulate(
         for name in SETS
         for i, j in np.argwhere(shares[name].tail_seen)
     ]
-    return {
-        "form": FORM,
-        "paper": "selective-answering",
-        "scale": scale,
-        "version": __version__,
-        "python": platform.python_version(),
-        "work": {"cores": os.cpu_count(), "threads": threads, **work},
-        "settings": {**given, "replicates": shares["imdb"].replicates},
-        "models": models,
-        "rankings": {s: {m: [row["model"] for row in by.get(m, [])] for m in RANKED} for s, by in rankings.items()},
-        "disagreements": disagreements,
-        "pairs": pairs,
-        "findings": [
-            {"set": _SETS[finding["domain"]], **{k: finding[k] for k in _FINDING}} for finding in compared["findings"]
-        ],
-        "tails": tails,
-        "search": search_of(models, SETS, seed, part(3)),
-    }
+    ranked = {s: {m: [row["model"] for row in by.get(m, [])] for m in RANKED} for s, by in rankings.items()}
+    found = [{"set": _SETS[one["domain"]], **{k: one[k] for k in _FINDING}} for one in compared["findings"]]
+    return {"form": FORM, "paper": "selective-answering", "scale": scale, "version": __version__,
+        "python": platform.python_version(), "work": {"cores": os.cpu_count(), "threads": threads, **work},
+        "settings": {**given, "replicates": shares["imdb"].replicates}, "models": models, "rankings": ranked,
+        "disagreements": disagreements, "pairs": pairs, "findings": found, "tails": tails,
+        "search": search_of(models, SETS, seed, part(3))}  # fmt: skip
 
 
 _FINDING = ("name", "share", "contested", "sentence")
