@@ -172,8 +172,7 @@ def softmax_correlation(gram: Array, prior: Array) -> float:
     >>> softmax_correlation(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([0.5, 0.5])).__round__(4)
     0.7071
     """
-    norm = float(np.linalg.norm(gram) * np.linalg.norm(prior))
-    return float(np.diagonal(gram) @ prior) / norm
+    return float(np.diagonal(gram) @ prior) / float(np.linalg.norm(gram) * np.linalg.norm(prior))
 
 
 @register("ranker")

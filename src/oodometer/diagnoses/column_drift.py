@@ -29,10 +29,8 @@ def columns_finding(
     sides.
     """
     odd: list[str] = []
-    for what, pair in (("feature", features), ("probability", probabilities)):
-        if pair is None:
-            continue
-        here, there = pair
+    pairs = {"feature": features, "probability": probabilities}
+    for what, (here, there) in ((name, pair) for name, pair in pairs.items() if pair is not None):
         low, high = here.min(axis=0), here.max(axis=0)
         constant = (there.min(axis=0) == there.max(axis=0)) & (low < high) & (len(there) > 1)
         outside = ((there < low) | (there > high)).mean(axis=0)
@@ -62,8 +60,7 @@ def _constant(columns: Sequence[UserColumn], what: str, feature: int, value: flo
     if user is None:
         return f"{what} {feature}: constant at {value:.6g}"
     if k < len(user.center) and user.kind != "category":
-        name = user.features()[k]
-        return f"{name}: constant at {value * user.scale[k] + user.center[k]:.6g}"
+        return f"{user.features()[k]}: constant at {value * user.scale[k] + user.center[k]:.6g}"
     if value < 1:
         return ""
     return f"{user.name}: missing in every row" if k == user.width - 1 else f"{user.features()[k]} in every row"

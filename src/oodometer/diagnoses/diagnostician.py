@@ -255,21 +255,17 @@ class Diagnostician(Method[Sums, Diagnosis]):
         if cells is not None and statistics:
             label = label_shift_finding(cells, counts, self.seed)
             if not changed and not label.refutes and label.statistic is not None:
-                label = replace(
-                    label, says="nothing moved that other class shares would explain", supports=(), strength="none"
-                )
+                nothing = "nothing moved that other class shares would explain"
+                label = replace(label, says=nothing, supports=(), strength="none")
             findings["label shift"] = label
         alarm = alarm_finding(findings.get("confidence"), findings.get("agreement"), overlap)
-        if alarm is not None:
-            findings["confidence alarm"] = alarm
-        sample = state["sample"]
-        here, there = self._here["sample"].arrays, sample.arrays
+        here, there = self._here["sample"].arrays, state["sample"].arrays
         alike = {k for k in {*here} & {*there} if here[k].shape[1:] == there[k].shape[1:] and len(there[k])}
         both = ("features", "probabilities")
         features, probabilities = ((here[k], there[k]) if k in alike else None for k in both)
         columns = columns_finding(features, probabilities, () if self._drift is None else self._drift.columns)
-        if columns is not None:
-            findings["columns"] = columns
+        last = {"confidence alarm": alarm, "columns": columns}
+        findings |= {name: finding for name, finding in last.items() if finding is not None}
         kind, why = _kind(findings, changed)
         fewest = min(state["rows"], self._here["rows"])
         if kind == "none" and fewest < _FEW_ROWS:

@@ -332,8 +332,7 @@ def counts_of_truth(counts: Sums) -> tuple[Array, Array]:
         return hits, counts["misses"]
     if top.shape[1] > 1:  # two classes: what is not the predicted one is the other
         return hits, (top - hits)[::-1, ::-1]
-    support = counts["pairs"].sum(axis=1)[:, None]
-    return hits, support - hits
+    return hits, counts["pairs"].sum(axis=1)[:, None] - hits
 
 
 MOST_CLASSES = 100  # of which each pair is counted

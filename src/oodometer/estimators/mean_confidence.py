@@ -119,8 +119,7 @@ class HistogramImportance(Estimator):
     def _fit(self, reference: Predictions) -> None:
         self._score: Score = natural_confidence(reference).fit(reference)
         self._rows = reference.rows
-        index = self._bin(reference)
-        rows, hits = count_verdicts(index, reference.verdicts, self._bins)
+        rows, hits = count_verdicts(self._bin(reference), reference.verdicts, self._bins)
         full = rows > 0
         centres = np.arange(self._bins)
         self._accuracy: Array = np.interp(centres, centres[full], hits[full] / rows[full])
@@ -219,8 +218,7 @@ class AverageConfidence(Estimator):
         return cls(score=argument, **options)
 
     def _fit(self, reference: Predictions) -> None:
-        score = self._score or natural_confidence(reference)
-        self._score = score.fit(reference)
+        self._score = (self._score or natural_confidence(reference)).fit(reference)
         self._rows = reference.rows if reference.calibrated else sys.maxsize  # raw scores owe it nothing
         self._reference_variance = confidence_gap(reference, self._score)[1] if reference.calibrated else 0.0
 

@@ -317,8 +317,7 @@ class ClasswiseThreshold(_WithScore):
     def summarize(self, batch: Predictions) -> Sums:
         """Rows, and for each predicted class the credit at its threshold and at the ends of its interval."""
         reached, tied = count_passed(self._score(batch), batch.predicted, self._thresholds)
-        above = reached - tied * (1 - self._ties)
-        return Sums(rows=len(batch), above=above)
+        return Sums(rows=len(batch), above=reached - tied * (1 - self._ties))
 
     def finish(self, state: Sums) -> Estimate:
         """Share above the class's own threshold."""

@@ -20,12 +20,8 @@ from .brier import Brier, brier_score, NegativeLogLikelihood, log_loss
 from .calibration import ExpectedCalibrationError, expected_calibration_error, EqualMassCalibrationError
 from .calibration import equal_mass_calibration_error, DebiasedCalibrationError, debiased_calibration_error
 from .calibration import SmoothCalibrationError, smooth_calibration_error, KolmogorovSmirnovError, ks_calibration_error
-from .risk_coverage import (
-    AccuracyCoverageArea,
-    area_under_accuracy_coverage,
-    RiskCoverageArea,
-    area_under_risk_coverage,
-)
+from .risk_coverage import AccuracyCoverageArea, area_under_accuracy_coverage
+from .risk_coverage import RiskCoverageArea, area_under_risk_coverage
 from .risk_coverage import ExcessRiskCoverageArea, excess_area_under_risk_coverage, GeneralizedRiskCoverageArea
 from .risk_coverage import area_under_generalized_risk_coverage
 from .risk_coverage import CoverageAtRisk, coverage_at_risk, RiskAtCoverage, risk_at_coverage

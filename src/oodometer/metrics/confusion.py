@@ -178,8 +178,7 @@ class CohenKappa(ConfusionMetric[Measure]):
         truth, guess = state.truth, state.guess
         by_chance = predicted[truth] + support[guess]  # how one more sample moves it
         over = (truth == guess) * n + float(state.hits.sum()) - by_chance
-        moved = (over - value * (2 * n - by_chance)) / divisor
-        return _correlation(state, value, moved, level)
+        return _correlation(state, value, (over - value * (2 * n - by_chance)) / divisor, level)
 
 
 @register("metric")
@@ -213,8 +212,7 @@ class MatthewsCorrelation(ConfusionMetric[Measure]):
         truth, guess = state.truth, state.guess
         over = (truth == guess) * n + hits - predicted[truth] - support[guess]
         under = (n - predicted[guess]) / of_guess + (n - support[truth]) / of_truth
-        moved = over / divisor - value * under
-        return _correlation(state, value, moved, level)
+        return _correlation(state, value, over / divisor - value * under, level)
 
 
 def _correlation(state: Confusion, value: float, moved: Array, level: float) -> Measure:

@@ -245,8 +245,7 @@ def roc_auc(positive: Any, score: Any) -> float:
     >>> roc_auc([1, 0, 1, 0], [0.9, 0.7, 0.6, 0.2])
     0.75
     """
-    counts = score_counts(positive, score)
-    return float(decision_metrics.roc_auc(*counts))
+    return float(decision_metrics.roc_auc(*score_counts(positive, score)))
 
 
 def auc_of(counts: ScoreCounts) -> Uncertain | None:

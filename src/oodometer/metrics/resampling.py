@@ -77,8 +77,7 @@ def clopper_pearson_many(successes: Array, trials: Array, level: float) -> tuple
     k, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     tail = (1 - level) / 2
     lower = np.where(k > 0, betaincinv(np.maximum(k, 1e-9), n - k + 1, tail), 0.0)
-    upper = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1e-9), 1 - tail), 1.0)
-    return lower, upper
+    return lower, np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1e-9), 1 - tail), 1.0)
 
 
 REPLICATES = 200
