@@ -94,8 +94,7 @@ class Places:
 
 @register("metric")
 class RecallAtK(_AtK[Places]):
-    """R@k, with the interval of Clopper and Pearson (1934); ``recall_at_k:5`` asks for k = 5, not 1.
-
+    """R@k, with the interval of Clopper and Pearson (1934); ``recall_at_k:5`` asks for k = 5.
     ``by_k`` has it for other k, ``mean_reciprocal_rank`` the mean of 1 / place; of R@k/n, n is ``most_candidates``.
     Only of records with `candidate_scores`. Source: Lowe et al. (2015).
 
@@ -148,7 +147,9 @@ def accuracy(correct: Any) -> float:
 
 @register("metric")
 class Accuracy(Metric[Sums, Measure]):
-    """Accuracy, hits / n, with the exact interval. Source: Clopper and Pearson (1934).
+    """Accuracy, hits / n, with the interval of Clopper and Pearson (1934), which holds for every n.
+
+    Source: Clopper and Pearson (1934) for the interval.
 
     >>> Accuracy().compute(Predictions.from_classes([0, 1, 1, 1], label=[0, 1, 1, 0])).value
     0.75

@@ -342,7 +342,9 @@ class MacroPrecision(ClassMean):
 
 @register("metric")
 class MacroRecall(ClassMean):
-    """Mean recall over the classes that occur as truth (balanced accuracy). Source: Sokolova and Lapalme (2009).
+    """Mean recall over the classes that occur as truth, also called balanced accuracy.
+
+    Source: Sokolova and Lapalme (2009).
 
     >>> MacroRecall().compute(Predictions.from_classes([0, 1, 1], label=[0, 0, 1])).value  # (1/2 + 1) / 2
     0.75
@@ -355,7 +357,9 @@ class MacroRecall(ClassMean):
 
 @register("metric")
 class MacroF1(ClassMean):
-    """Mean F1 over the classes that occur as truth or prediction. Source: Sokolova and Lapalme (2009).
+    """Mean F1 over the classes that occur as truth or prediction.
+
+    Source: Sokolova and Lapalme (2009).
 
     >>> round(MacroF1().compute(Predictions.from_classes([0, 1, 1], label=[0, 0, 1])).value, 4)  # (2/3 + 2/3) / 2
     0.6667
