@@ -122,7 +122,9 @@ class Options:
     def __post_init__(self) -> None:
         for name, field, about in declared(type(self)):
             value = getattr(self, name)
-            if value is not field.default and (value is not None or "None" not in str(field.type)):
+            if value is field.default and value != ():  # it passes its check, which may make a list of ()
+                continue
+            if value is not None or "None" not in str(field.type):
                 object.__setattr__(self, name, (about.check or check_of(name, field.type))(name, value))
 
 
