@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Protocol, final
+from typing import Any, final
 
 import numpy as np
 
@@ -264,16 +264,6 @@ class TrainingConfig:
         )
 
 
-class Batches(Protocol):
-    """The batches of each epoch, the same for the same epoch whenever it is asked."""
-
-    def of_epoch(self, epoch: int) -> list[Array]:
-        """Positions of samples, one array a step."""
-
-    def steps(self, epochs: int) -> list[int]:
-        """Number of steps of each epoch."""
-
-
 @dataclass(frozen=True)
 class LengthBatches:
     """Batches by `length_batches`; ``lengths`` (sample,), or (sample, part) of parts that are each padded by
@@ -297,15 +287,10 @@ class LengthBatches:
 
 @dataclass(frozen=True)
 class Hooks:
-    """What is called, and asked, as a training goes.
-
-    progress : called with (steps done, steps in all).
-    on_step : called with the number of steps done after each, the weights being those after it; and once more where a
-        training goes on, since an interruption may have hit the call.
-    goes_on : asked with the steps done in a checkpoint that was found: False starts again from the first step.
-    stop_after : steps after which training ends early, its state kept in the checkpoint; the learning rate is that of
-        the whole config. None: all of them.
-    keep_epochs : whether the checkpoint is also written after each epoch, the last included.
+    """What is called as a training goes: ``progress(steps, all)``; ``on_step(steps)`` after each step, and once more
+    where a training goes on, since an interruption may have hit the call; ``goes_on(steps)`` of a checkpoint, False
+    starts anew.
+    ``stop_after`` ends the training early, its state kept; ``keep_epochs`` writes the checkpoint after each epoch, too.
     """
 
     progress: Progress | None = None
@@ -318,7 +303,7 @@ class Hooks:
 def train(
     net: Any,
     loss: Callable[[Array], Any],
-    batches: Batches,
+    batches: Any,
     config: TrainingConfig,
     *,
     name: str,
@@ -326,6 +311,7 @@ def train(
     hooks: Hooks | None = None,
 ) -> None:
     """Minimise the mean of ``loss(positions)`` over batches; the network is left in evaluation mode.
+    ``batches`` gives those ``of_epoch(epoch)``, the same whenever asked, and ``steps(epochs)``: `LengthBatches`.
     ``name`` is the `fingerprint` of settings and data, ``checkpoint`` the folder of the state, which an interruption
     writes.
     """
