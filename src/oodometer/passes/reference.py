@@ -83,15 +83,11 @@ def check_numbers(classes: Sequence[Any], label: Array, predicted: Array, rows: 
     near = float(w @ (true * guess)) / spread if spread > 0 else 0.0
     if near <= (_NEAR_WITH_GAPS if gaps else _NEAR):
         return
-    raise InputError(
-        "classes",
-        got=f"whole numbers that the predictions miss by little ({len(different)} different ones, right in "
-        f"{percent(accuracy)} of the rows): a regression, which accuracy does not measure",
-        remedy="write 1 where an error is small enough and 0 elsewhere into a column `correct`, in the place of "
-        "`label` and `prediction`; if they are classes, put a letter before the numbers",
-        file=file,
-        column="label",
-    )
+    got = f"whole numbers that the predictions miss by little ({len(different)} different ones, right in "
+    got += f"{percent(accuracy)} of the rows): a regression, which accuracy does not measure"
+    remedy = "write 1 where an error is small enough and 0 elsewhere into a column `correct`, in the place of "
+    remedy += "`label` and `prediction`; if they are classes, put a letter before the numbers"
+    raise InputError("classes", got=got, remedy=remedy, file=file, column="label")
 
 
 def confusion(record: Predictions) -> Array | None:

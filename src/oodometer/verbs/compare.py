@@ -344,10 +344,10 @@ def _against(domain: Domain, a: int, b: int, metric: str) -> list[dict[str, Any]
             covered = domain.values("coverage_at_risk")
             if covered[a] > covered[b]:
                 risk = float(one.metrics["coverage_at_risk"].to_dict()["risk"])
-                doubt = (
-                    f"; but coverage at risk sides with AUC: with at most {percent(risk, None)} of the answers wrong "
+                doubt = f"; but coverage at risk sides with AUC: with at most {percent(risk, None)} of the answers "
+                doubt += (
+                    f"wrong {names[a]} answers {percent(covered[a])} of the rows and {names[b]} {percent(covered[b])}"
                 )
-                doubt += f"{names[a]} answers {percent(covered[a])} of the rows and {names[b]} {percent(covered[b])}"
         say += f", {'DiSCA' if doubt else 'selective answering'} prefers {names[b]}: "
         say += f"DiSCA {values[b]:.3f} against {values[a]:.3f}, because {_because(one, other)}{doubt}"
     else:
@@ -367,9 +367,9 @@ def _undecided(domain: Domain, ahead: Sequence[tuple[int, int]]) -> list[dict[st
         return []
     a, b, share = unsure[0]
     if len(unsure) == 1:
-        areas, scores = _precise(area[a], area[b]), _precise(score[b], score[a])
-        say = f"AUC prefers {names[a]} ({areas[0]} against {areas[1]}) and DiSCA {names[b]} ({scores[0]} against "
-        say += f"{scores[1]}), but that may be chance: they part so in {percent(share, 0)} of the replicates"
+        areas, scores = (" against ".join(_precise(*two)) for two in ((area[a], area[b]), (score[b], score[a])))
+        say = f"AUC prefers {names[a]} ({areas}) and DiSCA {names[b]} ({scores}), but that may be chance: they part "
+        say += f"so in {percent(share, 0)} of the replicates"
     else:
         say = f"AUC and DiSCA order {len(unsure)} {'more ' if len(apart) > len(unsure) else ''}pairs of models "
         say += f"differently, but that may be chance: each in fewer than {percent(SURE, 0)} of the replicates, the "
@@ -486,18 +486,12 @@ class CompareJob(CompareOptions):
     @property
     def settings(self) -> dict[str, Any]:
         """What the result tells of them."""
-        return {
-            **self.curve,
-            "require": list(self.require),
-            "threshold": self.threshold,
-            "features": self.features if self.features in (None, "auto") else listed(self.features),
-            "score": self.score,
-            "cluster": self.cluster,
-            "didma_weights": list(self.didma_weights),
-            "nidma_weights": list(self.nidma_weights),
-            "energy_unit": self.energy_unit if self.energy else None,
-            "optimal_parameters": self.optimal_parameters,
-        }
+        out = {**self.curve, "require": list(self.require), "threshold": self.threshold}
+        out["features"] = self.features if self.features in (None, "auto") else listed(self.features)
+        out |= {"score": self.score, "cluster": self.cluster}
+        out |= {name: list(getattr(self, name)) for name in ("didma_weights", "nidma_weights")}
+        out["energy_unit"] = self.energy_unit if self.energy else None
+        return out | {"optimal_parameters": self.optimal_parameters}
 
 
 @verb(CompareJob)
@@ -651,9 +645,7 @@ def _read_rows(source: Source, options: CompareJob, key: str | None, execution: 
         return np.concatenate(pieces) if pieces and all(piece is not None for piece in pieces) else None
 
     values, verdicts, truth, places, keys = map(column, range(5))
-    ids = None
-    if key is not None and places is not None:
-        ids = _ids(source, key, places)
+    ids = None if key is None or places is None else _ids(source, key, places)
     return evaluation, Rows(whole[order.state_key], values, verdicts, truth, ids, keys if plan.grouped else None)
 
 
@@ -722,10 +714,8 @@ def _moved_columns(
     if options.features is None:
         return out
     if not aways and not targets:
-        raise UsageError(
-            "--features tell which columns moved from the models' files to others; give --target or --out-of-domain "
-            "once for each model, or leave --features out"
-        )
+        remedy = "give --target or --out-of-domain once for each model, or leave --features out"
+        raise UsageError(f"--features tell which columns moved from the models' files to others; {remedy}")
     key = _row_key(options.key, homes)
     for domain, others in (("out_of_domain", aways), ("target", targets)):
         for moved, home, other in zip(out, homes, others, strict=False):

@@ -70,12 +70,9 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
                     raise
                 source, lines = wrong_where_unseen(source)
                 evaluation = judged(source)
-            notes = (line for line in opener.notes if line.startswith(f"{source.name}: "))
-            done.append(
-                replace(
-                    evaluation, skipped=(*evaluation.skipped, *unable), warnings=(*notes, *lines, *evaluation.warnings)
-                )
-            )
+            notes = [line for line in opener.notes if line.startswith(f"{source.name}: ")]
+            warnings = (*notes, *lines, *evaluation.warnings)
+            done.append(replace(evaluation, skipped=(*evaluation.skipped, *unable), warnings=warnings))
     return done[0] if len(done) == 1 else Evaluations(tuple(done))
 
 
