@@ -35,7 +35,6 @@ def made(**fields: Any) -> Predictions:
 
 def test_what_follows_from_the_scores() -> None:
     record = made()
-    assert record.label is not None
     assert record.label.tolist() == [0, 2, 0, -1]
     assert record.predicted.tolist() == [0, 1, 3, 0], "the first of two that tie"
     assert record.confidence == pytest.approx([max(row) for row in softmaxes(SCORES)])
@@ -93,7 +92,6 @@ def test_losses_are_those_of_a_loop(rows: list[list[float]], data: st.DataObject
 
 def test_a_score_far_below_the_best_has_a_finite_loss() -> None:
     record = Predictions.from_candidates([[0.0, 2000.0], [1e308, -1e308]], label=[0, 0])
-    assert record.confidence is not None
     assert record.confidence.tolist() == [1.0, 1.0]
     assert registry.create("metric", "nll").compute(record).value == pytest.approx(1000.0)
 
@@ -134,7 +132,6 @@ def test_cutting_and_joining() -> None:
 def test_a_part_of_a_larger_ragged_array_is_taken() -> None:
     whole = Ragged(np.arange(9, dtype=np.float32), np.array([2, 4, 7]))
     record = Predictions.from_candidates(whole, label=[1, 2])
-    assert record.candidate_scores is not None
     assert record.candidate_scores.values.tolist() == [2, 3, 4, 5, 6]
     assert record.candidate_scores.values.dtype == np.float32
     assert record.accuracy == 1.0

@@ -274,7 +274,6 @@ UNKNOWN = [
 @pytest.mark.parametrize("label", UNKNOWN, ids=repr)
 def test_null_is_an_unknown_label(label: Any) -> None:
     record = Predictions.from_probabilities([[0.9, 0.1]] * 3, label=label)
-    assert record.label is not None
     assert record.label.tolist() == [0, -1, 1]
     assert record.verdicts.tolist() == [1, -1, 0]
     assert record.accuracy == 0.5

@@ -116,7 +116,6 @@ def test_from_classes_and_from_confidence() -> None:
 def test_classes_of_all_columns_are_put_together() -> None:
     record = Predictions.from_arrays(prediction=["b", "b"], members=[["c", "b"]], views=[["b", "a"]], label=["d", None])
     assert record.classes == ("a", "b", "c", "d")
-    assert record.members is not None
     assert record.members.tolist() == [[2, 1]]
 
 
@@ -197,7 +196,6 @@ def test_tensors_on_a_device(dtype: Any) -> None:
     logits = np.array([[1.0, 2.0], [0.5, -1.0]], dtype=dtype)
     record = Predictions.from_logits(Tensor(logits), label=Tensor(np.array([1, 1])))
     assert record.accuracy == 0.5
-    assert record.logits is not None
     assert record.logits.dtype == (np.float64 if dtype is np.float64 else np.float32)
 
 
@@ -226,7 +224,6 @@ def test_columns_of_frames(library: str) -> None:
         columns={"again": frame["group"]},
     )
     assert record.predicted.tolist() == [0, 1]
-    assert record.label is not None
     assert record.label.tolist() == [0, 0]
     assert record.verdicts.tolist() == [1, 0]
     assert str(record.time[1]) == "2026-01-02T00:00:00.000000"  # type: ignore[index]
@@ -238,20 +235,17 @@ def test_token_lists_in_a_frame(library: str) -> None:
     frames: Any = pytest.importorskip(library)
     frame = frames.DataFrame({"t": [[-0.5, -1.0], [-2.0], [-3.0]]})
     record = Predictions.from_arrays(token_logprobs=frame["t"])
-    assert record.token_logprobs is not None
     assert record.token_logprobs.sums().tolist() == [-1.5, -2.0, -3.0]
 
 
 def test_lists_of_objects_become_numbers() -> None:
     record = Predictions.from_arrays(probabilities=np.array([[0.25, 0.75]], dtype=object), confidence=[1])
-    assert record.probabilities is not None
     assert record.probabilities.dtype == np.float64
 
 
 def test_times_of_any_resolution_are_microseconds() -> None:
     for unit in ("D", "s", "ns"):
         record = Predictions.from_arrays(time=np.array(["2026-03-01"], dtype=f"datetime64[{unit}]"))
-        assert record.time is not None
         assert record.time.dtype == "datetime64[us]"
         assert str(record.time[0]) == "2026-03-01T00:00:00.000000"
 

@@ -197,7 +197,6 @@ def test_bad_rules_end_in_2(
 def test_in_python(files: Path) -> None:
     asked: dict[str, Any] = {"methods": ["ac", "doc"], "backtest": None}
     found = estimate(files / "reference.csv", files / "target.csv", fail_below=0.99, **asked)
-    assert found.alarms is not None
     assert found.alarms.raised
     assert found.alarms.where[0].place == {"name": "target"}
     assert "ALARM target: accuracy" in repr(found)

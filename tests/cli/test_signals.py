@@ -60,7 +60,6 @@ def test_a_signal_ends_a_command_with_one_line(command: str, number: signal.Sign
         env={**os.environ, "TMPDIR": str(temporary)},
     ) as process:  # fmt: skip
         try:
-            assert process.stdin is not None
             assert process.stderr is not None
             process.stdin.write(ROWS.encode())
             process.stdin.close()
@@ -87,7 +86,6 @@ def test_a_command_that_was_started_with_ctrl_c_ignored_goes_on_ignoring_it(tmp_
         cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
         try:
-            assert process.stderr is not None
             assert process.stderr.readline() == b"ready\n"
             process.send_signal(signal.SIGINT)
             time.sleep(0.3)

@@ -179,7 +179,6 @@ def test_work_that_lasts_tells_of_its_phases(
     clock = iter([0.0, 5.0, 5.0, 11.0, 11.0, 11.0, 30.0, 30.0, *np.full(9, 30.0)])
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
     with output.progress_bar("estimating", lines=True) as progress:
-        assert progress is not None
         progress.phase("reading")  # type: ignore[attr-defined]
         progress(1, 3)
         progress.phase("fitting")  # type: ignore[attr-defined]

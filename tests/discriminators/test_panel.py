@@ -68,7 +68,6 @@ def test_empty_outputs_are_incorrect_and_nobody_is_asked() -> None:
 def test_a_record_gets_votes(tmp_path: Path) -> None:
     record = Predictions.from_arrays(input=INPUTS, output=OUTPUTS, correct=[1, 0, 0, 0], confidence=[0.5] * 4)
     voted = Panel([SHORT, LOWER]).vote(record)
-    assert voted.votes is not None
     assert voted.votes.tolist() == VOTES
     assert voted.names["judge"] == ("rule_0", "rule_1")
     assert voted.confidence is record.confidence
@@ -77,14 +76,12 @@ def test_a_record_gets_votes(tmp_path: Path) -> None:
     assert (found.details["lower_bound"], found.details["upper_bound"]) == (0.25, 0.75)
     for ending in ("parquet", "csv", "jsonl"):
         again = open_predictions(write_predictions(voted, tmp_path / f"voted.{ending}")).read(("votes", "correct"))
-        assert again.votes is not None
         assert again.votes.tolist() == VOTES
 
 
 def test_votes_take_the_place_of_others_or_go_behind_them() -> None:
     record = Predictions.from_arrays(input=INPUTS, output=OUTPUTS, votes=[[0, 0, 0, 1]])
     replaced, added = Panel([SHORT]).vote(record), Panel([SHORT]).vote(record, add=True)
-    assert replaced.votes is not None
     assert added.votes is not None
     assert replaced.votes.tolist() == VOTES[:1]
     assert added.votes.tolist() == [[0, 0, 0, 1], VOTES[0]]

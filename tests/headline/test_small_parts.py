@@ -42,7 +42,6 @@ def test_which_estimate_is_believed() -> None:
     assert [e.method for e in beyond_overlap(two)] == ["dis2", "agreement"]
     assert beyond_overlap(made("dis2")) == []
     label = under_label_shift(made("bbse", "leap", "doc").values())
-    assert label is not None
     assert label.method == "leap"
 
 

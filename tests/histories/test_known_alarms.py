@@ -17,12 +17,10 @@ Night = Callable[..., Estimation]
 
 
 def new(found: Estimation) -> list[str]:
-    assert found.alarms is not None
     return [str(one.place["name"]) for one in found.alarms.new]
 
 
 def known(found: Estimation) -> dict[str, str]:
-    assert found.alarms is not None
     return {str(one.place["name"]): one.known_since for one in found.alarms.where if one.known_since is not None}
 
 
@@ -52,14 +50,12 @@ def test_an_alarm_counts_once_and_is_told_as_known(night: Night, clock: Callable
     told = third.to_dict()["alarms"]
     assert (told["asked"], told["new"], told["raised"]) == ("new", 1, True)
     assert [one["known_since"] is None for one in told["where"]] == [False, True]
-    assert third.alarms is not None
     assert third.alarms.lines()[0].startswith("ALARM 2026-04")
 
 
 def test_by_default_every_alarm_counts_and_the_known_are_marked(night: Night) -> None:
     night({"2026-01": 0.7, "2026-02": 0.9})
     found = night({"2026-01": 0.7, "2026-02": 0.9, "2026-03": 0.9}, alarms="all")
-    assert found.alarms is not None
     assert found.alarms.raised
     line, last = found.alarms.lines()
     assert line.startswith("ALARM 2026-01: accuracy ")
@@ -109,7 +105,6 @@ def test_another_rule_metric_or_job_knows_nothing_of_it(night: Night) -> None:
 def test_the_target_as_a_whole_and_slices(night: Night) -> None:
     assert new(night({"2026-01": 0.7}, every=None)) == ["target"]
     again = night({"2026-01": (0.7, 50)}, every=None)
-    assert again.alarms is not None
     assert again.alarms.lines()[-1] == "No new alarm: accuracy below 80 %"
     assert new(night({"2026-01": (0.9, 60)}, every=None)) == []
     assert new(night({"2026-01": (0.7, 70)}, every=None)) == ["target"]

@@ -87,7 +87,6 @@ def test_a_password_opens_and_is_never_shown(
     shown = capsys.readouterr()
     told = [shown.out, shown.err, (tmp_path / "a.json").read_text(), (tmp_path / "h.json").read_text()]
     with open_store(database).reading() as session:
-        assert session is not None
         told += [str(row) for row in session.rows("SELECT * FROM oodometer_runs")]
     assert not [text for text in told for one in SECRETS if one in text]
     assert ":***@" in json.loads((tmp_path / "a.json").read_text())["argv"]

@@ -62,7 +62,6 @@ def test_the_newest_estimate_and_the_truth_that_came_later(place: str, night: Ni
         "2026-03": [4],
     }
     first, second, third = job.of("chunk")
-    assert first.truth is not None
     assert (first.truth["value"], second.truth and second.truth["value"], third.truth) == (0.9, 1.0, None)
     assert [one.rows for one in second.seen] == [30, 40, 40]
     last = oodometer.history(place, last=2)["shop"]
@@ -97,7 +96,6 @@ def test_looking_before_the_work_leaves_nothing(store: Store, night: Night) -> N
     assert count(store) == 1
     night({"2026-01": (0.9, 50)})
     with store.reading() as session:
-        assert session is not None
         assert session.rows("SELECT id FROM oodometer_runs ORDER BY id") == [(1,), (2,)]
 
 
@@ -128,9 +126,7 @@ def test_an_older_store_is_brought_up_to_date_by_the_next_run(
     found = night({"2026-01": (0.7, 50)})
     assert len(oodometer.history(place)["shop"].runs) == 2
     with open_store(place).reading() as session:
-        assert session is not None
         assert session.rows("SELECT weather FROM oodometer_runs ORDER BY id") == [(None,), (None,)]
-    assert found.alarms is not None
     assert found.alarms.where[0].known_since is not None  # what the older release wrote still counts
 
 
@@ -197,7 +193,6 @@ def test_several_writers_at_once_lose_nothing(place: str, store: Store) -> None:
         _, said = one.communicate(timeout=120)
         assert one.returncode == 0, said
     with store.reading() as session:
-        assert session is not None
         assert [row[0] for row in session.rows("SELECT id FROM oodometer_runs ORDER BY id")] == list(range(1, 19))
         jobs = session.rows("SELECT job, COUNT(*) FROM oodometer_runs GROUP BY job ORDER BY job")
         assert jobs == [("w0", 6), ("w1", 6), ("w2", 6)]
@@ -209,7 +204,6 @@ def test_several_writers_at_once_lose_nothing(place: str, store: Store) -> None:
 def test_a_kill_in_the_middle_of_a_write_leaves_whole_runs(place: str, store: Store) -> None:
     for delay in (0.0, 0.01, 0.03, 0.07):
         one = writer(place, "killed", 10_000, 2000)
-        assert one.stdout is not None
         assert one.stdout.readline() == "written\n"
         time.sleep(delay)
         os.kill(one.pid, signal.SIGKILL)

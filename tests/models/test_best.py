@@ -129,7 +129,6 @@ def test_soft_targets(torch: Any, reviews: Any, tmp_path: Path) -> None:
     long = TrainingConfig(epochs=60, batch_size=16, learning_rate=0.02)
     model = BagOfWords(training=long).fit(texts, soft, classes=("bad", "good"), dev=(texts[:50], soft[:50]))
     p = load_model(model.save(tmp_path)).predict(texts).probabilities
-    assert p is not None
     assert p[np.array(labels) == 1, 1].mean() == pytest.approx(0.8, abs=0.05)
     assert p[np.array(labels) == 0, 1].mean() == pytest.approx(0.2, abs=0.05)
 

@@ -82,7 +82,6 @@ def test_trainings(torch: Any) -> None:
     assert fingerprint({"a": 1}, np.zeros(3)) == fingerprint({"a": 1}, np.zeros(3)) != fingerprint({"a": 1}, np.ones(3))
     assert trained_as(Path("no-such-folder")) is None
     kind = kind_named("bag-of-words")
-    assert kind is not None
     assert (kind.__name__, kind_named("none")) == ("BagOfWords", None)
     assert SentModel("model", None, {"device": "cpu"}).gpu is False
     assert idle_cores() >= 1

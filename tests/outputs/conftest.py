@@ -28,7 +28,6 @@ def table(rows: int, seed: int, difficulty: float = 1.0, labelled: bool = True) 
     rng = np.random.default_rng(seed)
     days = np.datetime64("2026-01-05") + np.sort(rng.integers(0, 21, rows)).astype("timedelta64[D]")
     p = record.probabilities
-    assert p is not None
     columns: dict[str, Any] = {f"prob_{k}": p[:, k] for k in range(p.shape[1])}
     columns |= {"time": days, "place": rng.choice(["north", EVIL], rows).tolist(), "id": np.arange(rows)}
     columns["size"] = rng.normal(seed, 1, rows)

@@ -134,7 +134,6 @@ def test_a_large_reference_is_kept_in_the_run_folder_of_other_verbs(verb: str, t
     def read(**on: Any) -> int:
         assert calls[verb](run_folder=tmp_path / "run", **on).to_dict() == calls[verb]().to_dict()
         found = read_manifest(tmp_path / "run")
-        assert found is not None
         return int(found["read"])
 
     beside = {"estimate": 2, "diagnose": 2, "backtest": 4}[verb]  # parts of the target, tasks of the trials
@@ -153,7 +152,6 @@ def test_a_fit_reads_new_files_alone_and_gives_the_same_bytes(tmp_path: Path, li
         assert kept.fitted_.reference.sampled
         assert (tmp_path / "a.oodo").read_bytes() == (tmp_path / "b.oodo").read_bytes()
         found = read_manifest(tmp_path / "run")
-        assert found is not None
         return int(found["read"])
 
     assert both() == 4

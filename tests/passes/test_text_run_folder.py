@@ -73,7 +73,6 @@ def asked(folder: Path, kept: bool = True, **more: Any) -> dict[str, Any]:
 
 def read(folder: Path) -> int:
     found = read_manifest(folder / "run")
-    assert found is not None
     return int(found["read"])
 
 

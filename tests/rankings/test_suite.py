@@ -17,7 +17,6 @@ def test_classes_are_put_in_one_order() -> None:
     assert found.classes == ("no", "yes")
     assert found.predicted.tolist() == [[0, 1], [1, 0]]
     assert found.truth.tolist() == [1, 0]
-    assert found.probabilities is not None
     assert found.probabilities[1].tolist() == [[0.1, 0.9], [0.6, 0.4]]
 
 

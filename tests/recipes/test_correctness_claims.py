@@ -239,7 +239,6 @@ def test_choices_are_made_on_other_tasks() -> None:
     assert by_name[wide][1:3] == (3, 3)
     assert by_name[wide].error_away == pytest.approx(0.3)
     found = left_out(result(**sets))
-    assert found is not None
     assert found[1] == {"a": wide, "b": wide, "c": narrow}
     assert found[0].inside == 2  # on c the narrow one fails: that is what choosing on the others costs
     assert left_out(result(a=sets["a"], b=sets["b"])) is None

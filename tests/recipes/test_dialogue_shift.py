@@ -145,7 +145,6 @@ def test_methods_are_what_their_names_say(finished: Any) -> None:
     np.testing.assert_allclose(whole.probabilities[0], vanilla.probabilities.mean(0), atol=1e-12)
     np.testing.assert_array_equal(scaled.right, vanilla.right)
     pairs = study.answers("ensemble", condition, 2)
-    assert pairs is not None
     np.testing.assert_allclose(pairs.probabilities[2], vanilla.probabilities[1:].mean(0), atol=1e-12)
     dropped = study.vanilla(condition, method="dropout")
     np.testing.assert_allclose(dropped.probabilities.sum(-1), 1, atol=1e-5)

@@ -111,7 +111,6 @@ def test_it_runs_to_its_tables_from_the_saved_models(finished: Any, data: Path) 
     assert (parser.net.config.d_model, parser.net.config.vocab_size) == (16, small["vocab_size"])
     assert [type(one) for one in judges] == [GenerativeDiscriminator] * 2
     record = read_judged(home, "test")
-    assert record.votes is not None
     assert record.votes.shape == (2, TEST)
     assert set(record.columns["gold"]) < {
         f"SELECT count(*) WHERE {{ M{a} ns:film.{role} M{b} }}"

@@ -92,7 +92,6 @@ def test_tables_are_the_librarys_numbers(finished: Any) -> None:
     for model in finished.result["models"]:
         for one in ("imdb", "sst2"):
             record = read(finished.folder / f"predictions/{model['name']}.{one}.parquet")
-            assert record.probabilities is not None
             confidence, correct = record.probabilities.max(1), record.predicted == record.label
             assert model[one]["accuracy"]["value"] == pytest.approx(correct.mean(), abs=1e-6)
             for row in model[one]["disca"]["by_tolerance"]:

@@ -236,7 +236,6 @@ def test_a_step_that_somebody_still_does_is_waited_for(tmp_path: Path) -> None:
         "do_step(steps[0], Workspace(place), fingerprints(steps)['a'], lambda done, of: None)\n"
     )
     with subprocess.Popen([sys.executable, "-c", holding, str(tmp_path)], stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout is not None
         assert other.stdout.readline().strip() == "held"
         run(tmp_path, LocalEngine(1))
     assert other.returncode == 0

@@ -52,7 +52,6 @@ def test_an_alarm_says_where_by_which_rule_and_what_the_labels_say(files: tuple[
     failing = result["alarms"]["where"]
     assert {one["name"] for one in failing} == {"c"}
     said = banner(result)
-    assert said is not None
     assert said.startswith(
         "Alarm raised by 1 of 3 slices: accuracy below 80 % or accuracy more than 5 points below the reference&#39;s. "
         "An alarm is raised where the number lies below the bound, by more than chance."

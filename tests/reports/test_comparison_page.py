@@ -113,11 +113,9 @@ def test_the_tolerance_is_spoken_of_first_and_lower_accuracies_after_it(two: dic
             if point["accuracy"] > 0.8:
                 point |= {"coverage": None, "selective_accuracy": None, "threshold": None, "why": "too few rows"}
     led = leader(two)
-    assert led is not None
     assert led[1]["accuracy"] == 0.8
     assert may_answer(two).startswith("No model is proven to be right 95 % of the time. For 80 %: everything ")
     grid = comparison_view(two).grid("thresholds in")
-    assert grid is not None
     assert {row[1] for row in grid.rows} == {"80 %"}
     assert grid.notes[-1] == "No threshold is proven for model a at 90 % and 95 % and model b at 90 % and 95 %"
 
@@ -144,7 +142,6 @@ def test_answering_everything_has_no_threshold(two: dict[str, Any]) -> None:
 
 def test_out_of_domain_the_same_threshold_is_looked_up(two: dict[str, Any]) -> None:
     led = leader(two)
-    assert led is not None
     curve = led[0]["out_of_domain"]["risk_coverage"]
     kept = [i for i, at in enumerate(curve["thresholds"]) if at >= led[1]["threshold"]]
     found = elsewhere(led[0], led[1]["threshold"])
@@ -270,7 +267,6 @@ def test_places_are_the_ranks_of_the_result(ten: dict[str, Any], ten_page: str) 
 
 def test_the_table_of_disca_is_coloured_as_in_the_paper(ten: dict[str, Any]) -> None:
     table = disca_table(ten, "out_of_domain")
-    assert table is not None
     values = [row["disca"]["value"] for row in table["rows"]]
     assert values == sorted(values, reverse=True)
     for row in table["rows"]:
@@ -286,8 +282,6 @@ def test_the_table_of_disca_is_coloured_as_in_the_paper(ten: dict[str, Any]) -> 
 
 def test_differences_are_those_of_the_leader(ten: dict[str, Any]) -> None:
     led, found = leader(ten), comparison_view(ten).grid("how surely")
-    assert found is not None
-    assert led is not None
     assert led[0]["name"] in found.title
     mine = led[0]["in_domain"]["metrics"]["accuracy"]["value"]
     value = {str(one["name"]): one["in_domain"]["metrics"]["accuracy"]["value"] for one in ten["models"]}
@@ -301,7 +295,6 @@ def test_differences_are_those_of_the_leader(ten: dict[str, Any]) -> None:
 
 def test_values_and_ranks_stand_with_their_intervals(ten: dict[str, Any]) -> None:
     grid = comparison_view(ten).grid("every metric out of domain")
-    assert grid is not None
     assert len(grid.rows) == sum(map(len, ten["rankings_out_of_domain"].values()))
     first = ten["rankings_out_of_domain"]["disca"][0]
     assert [first["model"], "disca", "1", f"{first['value']:.4f}"] in [row[:4] for row in grid.rows]
@@ -375,7 +368,6 @@ def test_three_models_are_in_colour(ten: dict[str, Any]) -> None:
     bright = {name for name, color in tones.items() if "quiet" not in color}
     assert len(bright) == 3
     led = leader(ten)
-    assert led is not None
     assert str(led[0]["name"]) in bright
     assert ten["rankings"]["auc_coverage"][0]["model"] in bright
     assert ten["rankings"]["disca"][0]["model"] in bright

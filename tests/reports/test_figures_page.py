@@ -36,7 +36,6 @@ def test_rows_stand_as_given() -> None:
     assert "One &amp; all" in page
     assert "some words." in page
     found = re.search(r'id="specs">(.*?)</script>', page)
-    assert found is not None
     specs = json.loads(found[1])
     assert set(specs) == {"a", "b", "c"}
     assert [row["y"] for row in specs["b"]["data"][0]["values"]] == [1.0, 2.0]

@@ -38,7 +38,6 @@ def test_what_stands_comes_first_and_every_part_is_told(history: dict[str, Any])
 def test_charts_show_the_newest_estimates_with_truth_and_alarms(history: dict[str, Any]) -> None:
     months, slices, whole = history["jobs"]
     figure = charts.newest(months, 0)
-    assert figure is not None
     assert figure.title.replace("\N{NO-BREAK SPACE}", " ") == "Lowest in 2026-02: 72.0 %; 2 of 3 chunks with an alarm"
     assert figure.caption.endswith("Rings are alarms that stand. Grey rings are alarms that ended.")
     rows = next(one for one in figure.spec["datasets"].values() if "alarm" in one[0])
@@ -51,7 +50,6 @@ def test_charts_show_the_newest_estimates_with_truth_and_alarms(history: dict[st
     assert [one.title for one in charts.changes(slices, 1)] == ["north", "south"]
     assert charts.changes(whole, 2) == []
     of_runs = charts.newest(whole, 2)
-    assert of_runs is not None
     assert of_runs.title.replace("\N{NO-BREAK SPACE}", " ").startswith("Lowest in run 9, 2026-03-03 05:15: 88.0 %")
     levels = charts.levels(months)
     assert levels == [("reference", 0.91, "var(--reference)"), ("bound", 0.8, "var(--poor)")]

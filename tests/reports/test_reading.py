@@ -36,7 +36,6 @@ def test_the_demo_names_three_lines_at_their_ends(demo: dict[str, Any]) -> None:
     for step in demo["steps"]:
         step["estimates"] = [{"method": name, "value": 0.7} for name in ("source", "ac", "doc", "atc", "cbpe")]
     chart = severity(demo)
-    assert chart is not None
     assert sorted(texts(chart.spec)) == ["estimate", "no shift (source)", "truth"]
     labels = next(
         layer for layer in chart.spec["layer"] if layer["mark"].get("type") == "text" and layer["mark"].get("dx")

@@ -66,11 +66,9 @@ def test_the_page_of_an_estimate_shows_the_bounds() -> None:
 def test_the_truth_is_told_where_labels_are_known() -> None:
     known = as_json(estimate(outputs(400, 0.95, 0), TARGET, backtest=None))
     drawn = votes(known)
-    assert drawn is not None
     assert f"The accuracy, {100 * TARGET.accuracy:.1f}{SPACE}%, lies within the judges' bounds" in drawn.title
     known["target"]["accuracy"]["value"] = 0.99
     outside = votes(known)
-    assert outside is not None
     assert "outside the judges' bounds" in outside.title
 
 
@@ -117,14 +115,12 @@ def test_words_for_agreement_and_trade_off() -> None:
     few = {"rows": 100, "draws": 50, **dict.fromkeys(("upper", "gold", "lower"), share(0.8))}
     found = {"votes": {"judges": 5, "subsets": [{**few, "bounds": [five, four]}, {**few, "rows": 600}]}}
     drawn = vote_trade_off(found)
-    assert drawn is not None
     assert drawn.title.replace(SPACE, " ") == (
         "With 4 instead of 5 judges agreeing the bounds are 8.0 points tighter and hold in 70 % instead of 98 % of "
         "the draws of 100 rows"
     )
     four["reliability"] = five["reliability"]
     drawn = vote_trade_off(found)
-    assert drawn is not None
     assert "hold as often, in 98 % of the draws" in drawn.title.replace(SPACE, " ")
 
 

@@ -246,7 +246,6 @@ ROWS = {
 
 def test_a_hand_made_file_is_judged() -> None:
     found = judge_outputs(THREE, ROWS)
-    assert found.record.votes is not None
     assert found.record.votes.tolist() == [[1, 1, 0, 1, 0, 0], [1, 1, 1, 0, 0, 1], [1, 1, 1, 0, 0, 0]]
     assert [i.value for i in (found.lower, found.upper, found.mean)] == pytest.approx([2 / 6, 5 / 6, 7 / 12])
     assert found.single.value == pytest.approx(3 / 6)
@@ -255,10 +254,8 @@ def test_a_hand_made_file_is_judged() -> None:
     assert found.estimate.lower <= found.lower.value <= found.upper.value <= found.estimate.upper
     assert found.empty == 1
     assert "1 of 6 outputs are empty" in found.warnings[0]
-    assert found.truth is not None
     assert found.truth["rows"] == 5
     assert found.truth["gold"].value == pytest.approx(2 / 5)
-    assert found.record.correct is not None
     assert found.record.correct.tolist() == [1, 1, 0, 0, 0, -1]
     two = judge_outputs(THREE, ROWS, agree=2)
     assert two.lower.value == two.upper.value == pytest.approx(3 / 6)
@@ -271,7 +268,6 @@ def test_recalls_and_precisions_agree_with_sklearn() -> None:
     found = judge_outputs(THREE, given)
     record = found.record
     assert record.correct is not None
-    assert record.votes is not None
     assert found.truth is not None
     all_accept = record.votes.all(axis=0)
     row = next(row for row in found.truth["rules"] if row["rule"] == "any-incorrect")
@@ -290,10 +286,8 @@ def test_all_fields_are_kept(tmp_path: Path, ending: str) -> None:
     source = open_predictions(out, extra_columns=["id", "more", "gold"])
     record = source.read(source.fields)
     assert record.columns["gold"].tolist() == ["A", "B", "C"]
-    assert record.confidence is not None
     assert record.confidence.tolist() == [0, 0.25, 0.5]
     assert record.names["judge"] == ("rule_0", "rule_1", "rule_2")
-    assert record.correct is not None
     assert record.correct.tolist() == [1, 0, 0]
     if ending == "jsonl":
         lines = [json.loads(line) for line in out.read_text().splitlines()]
@@ -310,7 +304,6 @@ def test_votes_of_ones_own_judges_stay_and_others_are_asked_anew(tmp_path: Path)
     assert first.upper.value == 1
     again = judge_outputs(rules(lambda i, o: True), tmp_path / "judged.jsonl")
     assert again.judges == ("rule_0", "rule_1", "rule_2", "mine")
-    assert again.record.votes is not None
     assert again.record.votes[0].tolist() == [1, 1]
     assert "asked anew" in again.warnings[0]
 
@@ -319,8 +312,6 @@ def test_pseudo_labels_are_inputs_and_golds(tmp_path: Path) -> None:
     found = judge_outputs(THREE, ROWS, pseudo_labels=tmp_path / "p.jsonl", out=tmp_path / "j.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()]
     assert lines == [{"input": "a", "gold": "A", "row": 0}, {"input": "b", "gold": "B", "row": 1}]
-    assert found.pseudo_labels is not None
-    assert found.pseudo_labels.precision is not None
     assert found.pseudo_labels.precision.value == 1
     none = judge_outputs(rules(lambda i, o: False), ROWS, pseudo_labels=tmp_path / "q.jsonl", out=tmp_path / "j2.jsonl")
     assert any("no row is accepted by 1 of 1 judges: nothing was written" in one for one in none.warnings)
@@ -399,7 +390,6 @@ def test_an_interrupted_judging_keeps_the_judges_that_answered(tmp_path: Path) -
     before = asked.count("one")
     found = judge_outputs(panel, ROWS, out=tmp_path / "j.jsonl")
     assert asked.count("one") == before == 5  # the empty output is not asked about
-    assert found.record.votes is not None
     assert found.record.votes.tolist() == [[1, 1, 0, 1, 0, 0]] * 2
     assert [one.name for one in tmp_path.iterdir()] == ["j.jsonl"]
 
@@ -444,7 +434,6 @@ def test_the_range_is_where_mixtures_of_the_same_rows_lie_between_the_bounds(
     accuracy = thousandth / 1000
     for agree in range(judges, judges // 2, -1):
         holds = holds_between(ladder, agree)
-        assert holds is not None
         assert holds["lowest"].value <= holds["highest"].value
         share = [
             accuracy * ladder[k - 1]["correct_recall"].value
@@ -516,7 +505,6 @@ def test_bounds_hold_the_truth_on_new_rows(trained: Any, tmp_path: Path) -> None
     right = np.mean([row["output"] == row["gold"] for row in rows])
     assert found.estimate.lower <= right <= found.estimate.upper
     assert abs(found.mean.value - right) < 0.1
-    assert found.truth is not None
     assert found.truth["gold"].value == pytest.approx(right)
     again = judge_outputs(trained.panel, tmp_path / "new.jsonl")
     assert found.record.votes is not None
@@ -702,7 +690,6 @@ def test_judges_of_a_metric(torch: Any, tmp_path: Path) -> None:
     rows = bracketed(100, 5)
     judged = judge_outputs(found.folder, written(tmp_path / "new.jsonl", rows), out=tmp_path / "judged.jsonl")
     true = token_f1([row["output"] for row in rows], [row["gold"] for row in rows])
-    assert judged.truth is not None
     assert judged.truth["true"].value == pytest.approx(float(true.mean()), abs=1e-6)
     assert judged.lower.value <= judged.mean.value <= judged.upper.value
     lines = [json.loads(line) for line in (tmp_path / "judged.jsonl").read_text().splitlines()]
@@ -752,8 +739,6 @@ def test_an_existing_classifier_is_a_judge(classifier: Callable[..., str]) -> No
     assert found.judges == ("pretrained_0",)
     other = judge_outputs(None, ROWS, existing=[two], judge_labels=["bad"])
     asked = np.array([bool(text) for text in ROWS["output"]])
-    assert found.record.votes is not None
-    assert other.record.votes is not None
     assert (found.record.votes[0, asked] + other.record.votes[0, asked] == 1).all()  # the labels are two of two
     both = judge_outputs(THREE, ROWS, existing=[three], judge_labels=["entailment"])
     assert both.judges == ("rule_0", "rule_1", "rule_2", "pretrained_3")

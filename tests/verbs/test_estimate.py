@@ -86,7 +86,6 @@ def test_by_default_every_method_that_the_data_can_feed_is_run() -> None:
     for name in ("ac", "doc", "atc", "cbpe", "im", "gde-difference"):
         assert found[name].value == pytest.approx(truth, abs=0.12), name
         assert found[name].value < REFERENCE.accuracy, "the target is harder"
-    assert found.diagnosis is not None
     assert found.diagnosis.kind == "support", "noise on the features is new to the reference"
     assert found.headline.trust in ("low", "none")
     # where nothing overlaps the middle of three kinds of estimate answers, one of them a lower bound
@@ -453,12 +452,9 @@ def test_overconfidence_is_cured_by_default() -> None:
     assert cured["source"].value == raw["source"].value
     gaps = []
     for found in (cured, raw):
-        assert found.reliability is not None
         rows = found.reliability["rows"]
         gaps.append(np.abs(found.reliability["confidence"] - found.reliability["accuracy"]) @ rows / rows.sum())
     assert gaps[0] < 0.05 < gaps[1], "what is drawn is what is used"
-    assert cured.risk_coverage is not None
-    assert raw.risk_coverage is not None
     assert cured.risk_coverage.y.tolist() == raw.risk_coverage.y.tolist(), "it looks for thresholds of the model's own"
 
 
@@ -611,8 +607,6 @@ def test_seeds() -> None:
     assert as_json(one) == as_json(again)
     for name in ("source", "ac", "doc", "atc", "im", "cbpe", "gde", "agreement"):
         assert one[name].value == other[name].value, "a seed moves intervals, not values"
-    assert one.risk_coverage is not None
-    assert other.risk_coverage is not None
     assert one.risk_coverage.lower.tolist() != other.risk_coverage.lower.tolist()
     assert one["cbpe"].details["metrics"] != other["cbpe"].details["metrics"]
 
@@ -681,7 +675,6 @@ def test_reliability_and_confidence_are_counts_of_the_samples() -> None:
 
 def test_target_accuracies_are_looked_up() -> None:
     found = estimate(slim(REFERENCE), slim(UNLABELLED), target_accuracies=(0.8, 0.99))
-    assert found.risk_coverage is not None
     answers = found.risk_coverage.extra["answers"]
     assert [a["accuracy"] for a in answers] == [0.8, 0.99]
     cut = answers[0]["threshold"]

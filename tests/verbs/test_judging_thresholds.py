@@ -53,9 +53,7 @@ def test_thresholds_mend_the_operating_point(tmp_path: Path) -> None:
     assert usual.lower.value > 0.8  # far on the accepting side
     assert abs(found.mean.value - truth) < 0.12
     assert found.estimate.lower <= truth <= found.estimate.upper
-    assert found.at_half is not None
     assert found.at_half["lower"].value == usual.lower.value
-    assert found.thresholds is not None
     assert found.thresholds["right"] == sum(dev["correct"])
     assert "as often as the model was right on 300 labelled outputs" in found.assumes
     assert found.estimate.width > usual.estimate.width

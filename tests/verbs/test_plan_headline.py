@@ -334,7 +334,6 @@ def test_the_headline_is_the_median_and_spans_all_voices() -> None:
         made_by("votes", 0.1),
     ]
     found = make_headline(estimates, Evidence(0.9))
-    assert found is not None
     assert found.interval.value == 0.72
     assert (found.interval.lower, found.interval.upper) == pytest.approx((0.52, 0.92))
     assert found.interval.kind == "empirical"
@@ -348,26 +347,21 @@ def test_one_kind_of_method_has_one_voice() -> None:
     """ATC twice, and CBPE and AC together, would outvote DoC."""
     names = ["atc", "atc-entropy", "cbpe", "ac"]
     found = make_headline([*(made_by(n, 0.6) for n in names), made_by("doc", 0.65)], Evidence(0.9))
-    assert found is not None
     assert found.method == "median of doc, atc-entropy, cbpe"
     second = make_headline([made_by("gde", 0.5), made_by("ac", 0.55)], Evidence(0.9))
-    assert second is not None
     assert second.method == "median of ac, gde"
     assert second.interval.value == pytest.approx(0.525)
     third = make_headline(
         [made_by("gde", 0.5), made_by("gde-difference", 0.6), made_by("agreement", 0.58)], Evidence(0.9)
     )
-    assert third is not None
     assert third.method == "median of gde-difference, agreement"
 
 
 def test_methods_that_contradict_each_other_are_not_trusted() -> None:
     found = make_headline([made_by("atc", 0.9), made_by("doc", 0.6)], Evidence(0.9))
-    assert found is not None
     assert found.trust == "none"
     assert found.why == ("the methods differ by 30 %: at least one of their assumptions fails; label some target rows")
     near = make_headline([made_by("atc", 0.7), made_by("doc", 0.61)], Evidence(0.9))
-    assert near is not None
     assert near.trust == "low"
 
 
@@ -382,7 +376,6 @@ def test_methods_that_contradict_each_other_are_not_trusted() -> None:
 )
 def test_a_single_voice(methods: list[str], chosen: str, trust: str) -> None:
     found = make_headline([made_by(name, 0.5 + 0.02 * i) for i, name in enumerate(methods)], Evidence(0.9))
-    assert found is not None
     assert (found.method, found.trust) == (chosen, trust)
     assert found.assumes == f"{chosen} is right"
     assert found.interval.kind == "conditional"
@@ -397,12 +390,10 @@ def test_the_headline_lies_within_its_interval(values: list[float]) -> None:
     names = ["atc", "doc", "cbpe", "gde-difference", "agreement"]
     estimates = [made_by(n, v) for n, v in zip(names, values, strict=False)]
     found = make_headline(estimates, Evidence(0.9))
-    assert found is not None
     assert found.interval.lower == min(e.lower for e in estimates)
     assert found.interval.upper == max(e.upper for e in estimates)
     assert found.interval.value == pytest.approx(np.median(values))
     shuffled = make_headline(estimates[::-1], Evidence(0.9))
-    assert shuffled is not None
     assert shuffled.interval == found.interval
 
 

@@ -35,11 +35,9 @@ def test_the_accepted_rows_are_those_of_a_loop(agree: int | None) -> None:
     assert found.record.input.tolist() == [f"question {i}" for i in rows]
     assert found.record.columns["row"].tolist() == rows
     hits = sum(bool(RIGHT[i]) for i in rows)
-    assert found.precision is not None
     assert found.precision.value == pytest.approx(hits / len(rows))
     assert (found.precision.lower, found.precision.upper) == pytest.approx(clopper_pearson(hits, len(rows), 0.95))
     assert found.precision.kind == "exact"
-    assert found.accuracy is not None
     assert found.accuracy.value == pytest.approx(RIGHT.mean())
     assert found.accepted.value == pytest.approx(len(rows) / ROWS)
     assert found.ladder[(agree or 4) - 1]["kept"] == len(rows) == len(found)
@@ -57,7 +55,6 @@ def test_precision_is_measured_where_truth_is_known_and_never_assumed() -> None:
     some = [bool(r) if i % 10 == 0 else None for i, r in enumerate(RIGHT)]
     found = pseudo_labels({**DATA, "correct": some})
     known = [i for i in range(0, ROWS, 10) if VOTES[:, i].all()]
-    assert found.precision is not None
     assert found.precision.value == pytest.approx(np.mean(RIGHT[known]))
     bare = pseudo_labels({k: v for k, v in DATA.items() if k != "correct"})
     assert (bare.precision, bare.accuracy) == (None, None)
@@ -67,7 +64,6 @@ def test_precision_is_measured_where_truth_is_known_and_never_assumed() -> None:
 def test_labels_and_predictions_will_do_for_the_truth() -> None:
     data = {"votes": [[1, 1, 0]], "prediction": [0, 1, 1], "label": [0, 0, 1]}
     found = pseudo_labels(data)
-    assert found.precision is not None
     assert found.precision.value == 0.5
     unjudged = pseudo_labels({"votes": [[1, 1, 0]], "label": [0, 0, 1]})
     assert unjudged.precision is None

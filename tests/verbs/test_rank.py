@@ -156,7 +156,6 @@ def test_models_that_read_other_things_are_refused(tmp_path: Path) -> None:
 def test_attributions_are_in_the_result(name: str) -> None:
     found = oodometer.rank({"a": Words(0.9), "b": Words(0.4)}, examples=texts(12), attribution=name, explain=4)
     assert len(found.examples) == 4
-    assert found.attribution is not None
     assert found.attribution["of"] == 12
     assert {one.id for one in found.examples} <= set(texts(12)["id"])
     assert not {"max-diff", "sum-diff"} & {one.name for one in found.evidence}
@@ -194,7 +193,6 @@ def test_the_likeliest_is_named_whatever_the_combined_order_says() -> None:
     assert f"({turned.likeliest.p_best * 100:.0f} % sure, from 10 labelled rows and 40 rows without labels)" in told
     assert "First in the combined order: wrong, with P(best)" in told
     drawn = best_chances(turned.to_dict())
-    assert drawn is not None
     assert drawn.title.startswith("right is the best")
     assert "First in the combined order" not in shown(replace(found, decided_by="combined"))
 

@@ -41,5 +41,4 @@ def test_columns_are_found() -> None:
     assert unread_probabilities(as_source(table))[0] == {"y_pred_proba": "prob_1"}
     source = as_source({"prediction": [0, 1] * 9, "age": [20, 30, 31] * 6, "id": list(range(18))})
     encoding = with_features([source], None, "auto")[0][0].encoding
-    assert encoding is not None
     assert (encoding.names, encoding.left_out) == (("age=30", "age=31", "age: other", "age: missing"), {})

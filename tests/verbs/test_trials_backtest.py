@@ -96,8 +96,6 @@ def test_severities_of_either_sign_draw_rows_of_their_own() -> None:
     """Else two trials would be one, and a temperature and its inverse would be tried on the same rows."""
     keys: list[Key] = [("logit_temperature", s, 0) for s in (-0.5, 0.5)]
     first, second = (t for _, t in run_trials(example_record(600, difficulty=1.6), fit, keys))
-    assert first is not None
-    assert second is not None
     assert first.truth != second.truth
 
 
@@ -108,7 +106,6 @@ def test_a_trial_holds_what_methods_said_without_the_truth() -> None:
     fitting, pool = RECORD.take(np.sort(order[:150])), RECORD.take(np.sort(order[150:]))
     rng = np.random.default_rng([0, 1, 500, *b"class_prior"])
     target = create("simulation", "class_prior").draw(pool, 0.5, rng)
-    assert found is not None
     assert found.key == key == ("class_prior", 0.5, 1)
     assert (found.rows, found.truth, found.source) == (len(target), target.accuracy, fitting.accuracy)
     assert set(found.estimates) == set(METHODS)
@@ -235,7 +232,6 @@ def test_a_line_of_rubbish_is_left_out(line: str, tmp_path: Path) -> None:
     store = TrialStore(tmp_path, "x")
     made = trial()
     store.append([(made.key, made)])
-    assert store.path is not None
     with store.path.open("ab") as file:
         file.write(line.encode(errors="surrogateescape"))
     last = trial(repeat=3)
@@ -255,7 +251,6 @@ def test_no_flipped_bit_changes_a_number(data: st.DataObject) -> None:
         store = TrialStore(Path(folder), "x")
         made = [trial(repeat=i, doc=(0.5 + i / 100, 0.25, 0.75)) for i in range(4)]
         store.append([(one.key, one) for one in made])
-        assert store.path is not None
         content = bytearray(store.path.read_bytes())
         at = data.draw(st.integers(0, len(content) - 1))
         content[at] ^= 1 << data.draw(st.integers(0, 7))
@@ -271,7 +266,6 @@ def test_trials_of_another_backtest_and_impossible_ones_are_not_taken(tmp_path: 
     other, store = TrialStore(tmp_path, "other"), TrialStore(tmp_path, "x")
     other.append([(trial().key, trial())])
     assert store.path is not None
-    assert other.path is not None
     other.path.rename(store.path)
     for impossible in ((math.nan, 0.0, 1.0), (0.5, 0.6, 0.7), (2.0, 0.0, 3.0)):
         store.append([(trial(repeat=1).key, trial(repeat=1, doc=impossible))])
@@ -462,7 +456,6 @@ def test_of_a_large_reference_a_sample_is_read_and_the_result_says_so(tmp_path: 
     assert found.warnings == ("the trials read a seeded sample of 5000 of the 6000 labelled rows",)
     assert found.reference["rows"] == 6_000
     estimated = oodometer.estimate(example_record(6_000), RECORD, methods=["ac", "doc", "im", "atc"], backtest=tmp_path)
-    assert estimated.backtest is not None
     assert estimated.backtest["rows"] == 5_000
 
 

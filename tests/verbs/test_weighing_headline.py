@@ -273,7 +273,6 @@ def headline(estimates: list[Estimate] = TWO, **options: Any) -> Headline:
         **options,
     }
     found = make_headline(estimates, Evidence(0.9, **given))
-    assert found is not None
     assert 0 <= found.interval.lower <= found.interval.value <= found.interval.upper <= 1
     assert found.trust in ("high", "low", "none")
     assert found.why

@@ -37,7 +37,6 @@ def test_a_function_is_asked_in_batches(monkeypatch: pytest.MonkeyPatch) -> None
     assert sizes == [256, 144]
     assert model.classes == ("bad", "good")
     views = model.ask(TEXTS, Request(views=3)).views
-    assert views is not None
     assert views.shape == (3, 4)
 
 
@@ -119,7 +118,6 @@ def test_a_torch_module_over_images_and_tables(torch: Any) -> None:
         open_classifier(net).ask(np.zeros((2, 9, 9, 3), dtype=np.uint8))
     table = torch.nn.Linear(2, 3)
     logits = open_classifier(table, classes=["x", "y", "z"]).ask({"b": np.ones(4), "a": np.zeros(4)}).logits
-    assert logits is not None
     assert logits.shape == (4, 3)
 
 
@@ -182,7 +180,6 @@ def test_references_to_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.chdir(tmp_path)
     for name in ("my_models:asked", "my_models:make"):
         found = open_classifier(name).ask(TEXTS).probabilities
-        assert found is not None
         assert found[0].tolist() == [0.25, 0.75]
     for name, words in {
         "my_models:none": "expected none in my_models, got",
@@ -212,7 +209,6 @@ def test_members_of_an_ensemble_are_matched_by_name() -> None:
     first = FunctionClassifier(told, classes=["bad", "good"])
     second = FunctionClassifier(lambda texts: told(texts)[:, ::-1], classes=["good", "bad"], name="second")
     found = Ensemble([first, second], names=["one", "two"]).ask(TEXTS)
-    assert found.members is not None
     np.testing.assert_array_equal(found.members[0], found.members[1])
     np.testing.assert_array_equal(found.distribution, told(TEXTS))
     third = FunctionClassifier(lambda texts: np.full((len(texts), 2), 0.5), classes=["bad", "good"], name="third")

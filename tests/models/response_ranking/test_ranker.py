@@ -74,7 +74,6 @@ def test_scores_are_those_of_plain_transformers(torch: Any, transformers: Any, t
             with torch.inference_mode():
                 expected.append(float(net(**given).logits[0, 0]))
     found = model.ask(data).logits
-    assert found is not None
     np.testing.assert_allclose(found.ravel(), expected, atol=2e-6)
     assert model.truncated == 0
     np.testing.assert_allclose(load_model(tmp_path / "m").logits(data), found, atol=1e-6)
@@ -180,7 +179,6 @@ def test_samples_may_have_as_many_candidates_as_they_like(torch: Any, transforme
         np.testing.assert_allclose(row[:many], whole[i, :many], atol=1e-6)
         assert np.isneginf(row[many:]).all()
     record = found.record(label=[0] * len(mixed))
-    assert record.candidate_scores is not None
     assert record.candidate_scores.lengths.tolist() == [2 + i % 2 for i in range(len(mixed))]
     np.testing.assert_allclose(record.confidence, found.distribution.max(1), atol=1e-6)
     again = ranker().fit(Dataset("mixed", tuple(mixed), (0,) * len(mixed), modality="dialogue"))
@@ -214,7 +212,6 @@ def test_an_ensemble_of_rankers(torch: Any, transformers: Any, tmp_path: Path) -
     mean = np.mean([softmax(one.logits(data)) for one in models], axis=0)
     np.testing.assert_allclose(found.distribution, mean, atol=1e-6)
     record = ensemble.predict(data)
-    assert record.members is not None
     assert record.members.tolist() == [one.logits(data).argmax(1).tolist() for one in models]
     ensemble.save(tmp_path)
     np.testing.assert_allclose(load_model(tmp_path).ask(data).distribution, mean, atol=1e-6)

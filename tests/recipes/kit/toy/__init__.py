@@ -94,7 +94,6 @@ def study() -> list[dict[str, Any]]:
         row: dict[str, Any] = {"name": f"{noise:g}"}
         for name, found in right.items():
             accuracy = share(int(found.sum()), len(found), 0.95)
-            assert accuracy is not None
             row[name] = accuracy.to_dict()
         row["gain"] = paired_gap(float(gain.sum()), float((gain**2).sum()), len(gain), 0.95).to_dict()
         out.append(row)
