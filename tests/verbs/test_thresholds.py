@@ -156,5 +156,5 @@ def test_a_positive_column_is_none_of_a_live_model() -> None:
 
 def test_a_model_in_memory_that_is_named_twice_is_told_by_its_name() -> None:
     rows = drawn(0)[0]
-    with pytest.raises(UsageError, match=r"^b is named twice: a model is neither better nor worse than itself"):
+    with pytest.raises(UsageError, match=r"^a is named twice: a model is neither better nor worse than itself"):
         oodometer.rank({"a": rows, "b": rows})

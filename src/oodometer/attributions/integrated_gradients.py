@@ -95,7 +95,6 @@ BASELINES = ("mask", "pad", "zero")
 _TOKENS = {"cpu": 2_048, "cuda": 65_536}  # padded tokens at once: a CPU wants them in its caches, a GPU wants many
 
 
-@final
 @register("attribution")
 @dataclass
 class IntegratedGradients(Attribution):

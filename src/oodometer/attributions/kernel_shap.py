@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import final
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from ..registry import register
 from .black_box import REMOVE, BlackBox, weighted_r2
 
 
-@final
 @register("attribution")
 @dataclass
 class KernelShap(BlackBox):

@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from itertools import takewhile
-from typing import Any, ClassVar, TypeVar, final
+from typing import Any, ClassVar, TypeVar
 
 from ..errors import UsageError
 from ..kernels import cores, limited_to, one_thread, pool
@@ -132,7 +132,6 @@ def task_engine(engine: str | Engine | None, workers: int | None, *, gpu: bool =
 
 
 @register("engine")
-@final
 class LocalEngine(Engine):
     """Works in this process: in threads, or, with one worker, in none.
 

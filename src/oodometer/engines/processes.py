@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from threading import Thread
 from time import monotonic, sleep
-from typing import Any, final
+from typing import Any
 from weakref import ref
 
 from ..errors import WorkError
@@ -26,7 +26,6 @@ _SMALL = 2**20  # bytes of a work that travels with every part, to processes tha
 
 
 @register("engine")
-@final
 class ProcessEngine(Engine):
     """Works in separate processes, which start slower than threads and then share nothing.
 

@@ -6,7 +6,7 @@ import logging
 import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, final
+from typing import Any
 from urllib.parse import urlsplit
 
 from ..errors import MissingExtraError, UsageError
@@ -20,7 +20,6 @@ _STORE = 256 * 1024 * 1024  # bytes of shared memory of a cluster started here: 
 
 
 @register("engine")
-@final
 class RayEngine(ClusterEngine):
     """Works in tasks of Ray, one a part; the driver holds no more states than there are tasks under way.
 

@@ -15,7 +15,7 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar, final
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ..errors import MissingExtraError, UsageError, WorkError
@@ -33,7 +33,6 @@ _PORTS = {"sc": 15002, "spark": 7077}  # where none is named
 
 
 @register("engine")
-@final
 class SparkEngine(ClusterEngine):
     """Works in jobs of Spark, a few parts a task; the driver holds the states of two jobs at a time.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from ..registry import register
 from .text.base import Dropped, ShiftedText, TextShift, parsed
 
 
-@final
 @register("shift")
 class InsufficientContext(TextShift):
     """The first floor(ratio * n) of n turns deleted (IC); the last turn always stays.
@@ -57,7 +56,6 @@ class InsufficientContext(TextShift):
         return ShiftedText(turns[gone:], len(turns), gone)
 
 
-@final
 @register("shift")
 class ShortContext(TextShift):
     """Only contexts of exactly so many turns, unchanged (SR); the severity is the number of turns. Source: Lee et al.

@@ -456,7 +456,7 @@ def table_of(arrays: Mapping[str, Any], layout: Layout) -> Any:
                 isinstance(value, (list, tuple))
                 and value
                 and hasattr(value[0], "__len__")
-                and type(value[0]) is not str
+                and not isinstance(value[0], str)
             ):
                 first = len(value[0])
                 for row, cell in enumerate(value, start=1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from functools import lru_cache
-from typing import NamedTuple, final
+from typing import NamedTuple
 
 import numpy as np
 
@@ -78,7 +78,6 @@ def _by_word(positions: list[int], taken: set[int], lower: list[str]) -> dict[st
     return out
 
 
-@final
 @register("factor")
 class MaxDiff(Factor):
     """max(phi_a) - max(phi_b), phi the attributions of the words of parts a and b; in units of probability.
@@ -102,7 +101,6 @@ class MaxDiff(Factor):
         return None if parts is None else float(parts[0].max() - parts[1].max())
 
 
-@final
 @register("factor")
 class SumDiff(Factor):
     """sum(phi_a) - sum(phi_b), phi the attributions of the words of parts a and b; in units of probability.
@@ -126,7 +124,6 @@ class SumDiff(Factor):
         return None if parts is None else float(parts[0].sum() - parts[1].sum())
 
 
-@final
 @register("factor")
 class IndexDiff(Factor):
     """sum over shared words of (phi_a - phi_b), shared words aligned in order (`aligned`); in units of probability.
@@ -155,7 +152,6 @@ class IndexDiff(Factor):
         return float(attributions.values[a].sum() - attributions.values[b].sum())
 
 
-@final
 @register("factor")
 class FirstTok(Factor):
     """phi of the separator between the parts; in units of probability.
@@ -206,7 +202,6 @@ def control_word(words: Words) -> int | None:
     return None
 
 
-@final
 @register("factor")
 class Const(Factor):
     """phi of the control word of the first part (`control_word`); in units of probability.
@@ -231,7 +226,6 @@ class Const(Factor):
         return None if position is None else float(attributions.values[position])
 
 
-@final
 @register("factor")
 class SwapAvg(Factor):
     """mean of phi over the swapped words of both parts (`aligned`); in units of probability.
@@ -256,7 +250,6 @@ class SwapAvg(Factor):
         return float(np.mean(attributions.values[[*a, *b]])) if a else None
 
 
-@final
 @register("factor")
 class SwapMaxDiff(Factor):
     """max |phi_a| - max |phi_b| over the swapped words of each part (`aligned`); in units of probability.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar, final
+from typing import ClassVar
 
 from ...datasets.sentences import ADJECTIVES as MSGS_ADJECTIVES
 from ...registry import register
@@ -55,7 +55,6 @@ _BEFORE_PARTICIPLES = frozenset(_AUXILIARIES.split())
 _BETWEEN = frozenset(("'", "\u2019", "t", "not"))
 
 
-@final
 @register("factor")
 class Irreg(WindowFactor):
     """-sum of phi over m - 2 ... m + 2, m an irregular past verb ("drew"); in units of probability.
@@ -96,7 +95,6 @@ _IN_ING = (
 _OTHERS = frozenset(_IN_ING.split())
 
 
-@final
 @register("factor")
 class Verb(WindowFactor):
     """-sum of phi over m - 2 ... m + 2, m an -ing verb ("was drawing"); in units of probability.
@@ -128,7 +126,6 @@ class Verb(WindowFactor):
 ADJECTIVES = tuple(sorted(MSGS_ADJECTIVES - {"boring"}))
 
 
-@final
 @register("factor")
 class Adj(WindowFactor):
     """-sum of phi over m - 2 ... m + 2, m an adjective ("tall"); in units of probability.

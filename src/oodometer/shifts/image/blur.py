@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import final
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from ..base import Draws, ImageShift, scale
 from .filters import correlated, gaussian_blurred, streaked, zoom_blurred
 
 
-@final
 @register("shift")
 class DefocusBlur(ImageShift):
     """Correlation with a disk of radius r, its rim smoothed by a small Gaussian of deviation a.
@@ -52,7 +50,6 @@ def disk(radius: float, rim: float) -> Array:
     return np.asarray(out)
 
 
-@final
 @register("shift")
 class GlassBlur(ImageShift):
     """Gaussian blur, then i times each pixel takes the colour of one at most d away, then the same blur again.
@@ -94,7 +91,6 @@ def _copied(pixels: Array, farthest: int, bits: Array) -> Array:
     return out.reshape(pixels.shape)
 
 
-@final
 @register("shift")
 class MotionBlur(ImageShift):
     """Weights exp(-i^2 / (2 sigma^2)) on the pixels i = 0 ... 2 r away along an angle from -45 to 45 degrees.
@@ -116,7 +112,6 @@ class MotionBlur(ImageShift):
         return streaked(pixels, radius, sigma, draws.uniform(-45.0, 45.0))
 
 
-@final
 @register("shift")
 class ZoomBlur(ImageShift):
     """Mean of the image and of its middle enlarged 1, 1.01, 1.02, ... times, bilinear.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from typing import final
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from ..base import Draws, ImageShift
 from .filters import gaussian_blurred, strips
 
 
-@final
 @register("shift")
 class Contrast(ImageShift):
     """x' = m + c (x - m), m the mean of the image's channel; c = 0.75, 0.5, 0.4, 0.3, 0.15. No chance is in it. Source:
@@ -39,7 +37,6 @@ class Contrast(ImageShift):
         return out
 
 
-@final
 @register("shift")
 class ElasticTransform(ImageShift):
     """An affine map that moves three points by up to c, then each pixel moved by a field a * blur(U(-1, 1), sigma).
@@ -112,7 +109,6 @@ def _mirrored(at: Array, side: int, edge_twice: bool) -> Array:
     return out
 
 
-@final
 @register("shift")
 class Pixelate(ImageShift):
     """Reduced to int(c times the side) pixels by a box filter, and enlarged again; c = 0.95, 0.9, 0.85, 0.75, 0.65.
@@ -143,7 +139,6 @@ class Pixelate(ImageShift):
         return out
 
 
-@final
 @register("shift")
 class JpegCompression(ImageShift):
     """Written as JPEG of quality c and read again; c = 80, 65, 58, 50, 40. No chance is in it; needs pillow.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import final
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from ...registry import register
 from ..base import Draws, ImageShift, normal_quantiles
 
 
-@final
 @register("shift")
 class GaussianNoise(ImageShift):
     """x' = x + 255 c N(0, 1) for each value; c = 0.04, 0.06, 0.08, 0.09, 0.10. Source: Hendrycks and Dietterich (2019).
@@ -42,7 +40,6 @@ def _moves(constant: float) -> Array:
 _LEVELS = 14
 
 
-@final
 @register("shift")
 class ShotNoise(ImageShift):
     """x' = 255 Poisson(c x / 255) / c for each value; c = 500, 250, 100, 75, 50 photons.
@@ -84,7 +81,6 @@ def _counts(constant: int) -> Array:
     return out.reshape(-1)
 
 
-@final
 @register("shift")
 class ImpulseNoise(ImageShift):
     """Each value becomes 0 with probability c / 2 and 255 with probability c / 2; c = 0.01, 0.02, 0.03, 0.05, 0.07.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import final
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from .filters import streaked, zoomed
 _LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)
 
 
-@final
 @register("shift")
 class Snow(ImageShift):
     """b x + (1 - b) max(x, 1.5 grey(x) + 0.5), plus flakes, plus the flakes turned by 180 degrees; x in [0, 1].
@@ -68,7 +66,6 @@ _LOOKS = (
 )
 
 
-@final
 @register("shift")
 class Frost(ImageShift):
     """a x + b frost, frost a random cut of one of five pictures of ice crystals.
@@ -142,7 +139,6 @@ def crystals() -> Array:
     return out
 
 
-@final
 @register("shift")
 class Fog(ImageShift):
     """(x + c f) m / (m + c), f in [0, 1] a cloud by the diamond-square method, m the largest value of x in [0, 1].
@@ -195,7 +191,6 @@ def clouds(noise: Array, decay: float) -> Array:
     return out
 
 
-@final
 @register("shift")
 class Brightness(ImageShift):
     """Value of the HSV colour raised: V' = min(V + c, 1), hue and saturation kept; c = 0.05, 0.1, 0.15, 0.2, 0.3.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import final
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from .base import WordShift
 from .words import Word
 
 
-@final
 @register("shift")
 class Casing(WordShift):
     """A share of the words in another case: small letters become capitals, a word with a capital gets small letters.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -75,7 +75,6 @@ class SynonymShift(WordShift):
         return None if synonym is None else in_the_case_of(words[at].text, synonym)
 
 
-@final
 @register("shift")
 class ImportantWords(SynonymShift):
     """One fifth of the words that can be exchanged, by importance, becomes unknown words (UW by word importance).
@@ -133,7 +132,6 @@ class ImportantWords(SynonymShift):
         return self._exchange(turns, words, [positions[i] for i in chosen], "all", rng)
 
 
-@final
 @register("shift")
 class KnownWords(SynonymShift):
     """A share of the words exchanged by synonyms that occur in the training texts at least ``least`` times (KW).

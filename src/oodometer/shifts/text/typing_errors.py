@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import final
 
 import numpy as np
 
@@ -22,7 +21,6 @@ for _y, _row in enumerate(_ROWS):
         _NEAR[_letter] = "".join(_ROWS[b][a] for b, a in _keys if 0 <= b < len(_ROWS) and 0 <= a < len(_ROWS[b]))
 
 
-@final
 @register("shift")
 class TypingErrors(WordShift):
     """A share of the words gets one typing error each: two letters swapped, one left out, doubled, or a wrong key.

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import final
-
 from ...registry import register
 from .synonyms import SynonymShift
 
 
-@final
 @register("shift")
 class UnknownWords(SynonymShift):
     """A share of the words exchanged by synonyms that occur nowhere in the training texts (UW).
