@@ -16,8 +16,6 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import every_task
-
 from oodometer import audit, backtest, compare, diagnose, estimate, evaluate, fit
 from oodometer.engines import create_engine
 from oodometer.errors import OodometerError
@@ -165,6 +163,8 @@ def guest(engine: str) -> dict[str, Any]:
 
 def main(engine: str, folder: Path) -> None:
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT), dict(os.environ)
+    import every_task  # beside this file, where only those who run it look
+
     runner = create_engine(engine, 2)
     found: dict[str, Any] = {"verbs": verbs(engine, runner, folder) | methods(runner, folder)}
     found["tasks"] = every_task.work(engine, runner)

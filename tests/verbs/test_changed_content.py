@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import oodometer
 from oodometer import predict
 from oodometer.attributions import Lime, explain_in
 from oodometer.datasets import Dataset
-from oodometer.discriminators.collect import CollectOptions, _Search
+from oodometer.discriminators import collect
 from oodometer.errors import UsageError
 from oodometer.models.opening import SentModel, stamp_of
 from oodometer.rankings.explaining import name_of_answers
@@ -248,17 +249,24 @@ def test_explain_refuses(model: str, tmp_path: Path) -> None:
     explain_in(tmp_path / "other", method, model, ["good film"], **asked)
 
 
-def test_answers_of_other_weights_have_another_name(tmp_path: Path) -> None:
+def test_answers_of_other_weights_have_another_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "model"
     home.mkdir()
     (home / "weights").write_bytes(b"1234")
     asked = Dataset("", ("a", "b"))
+    keys: list[str] = []
+
+    def stop(questions: Any, *_: Any) -> Any:
+        keys.append(questions[0].key)
+        raise StopIteration
+
+    monkeypatch.setattr(sys.modules[collect.__module__], "pieces_of_work", stop)
 
     def names() -> list[Any]:
         sent = SentModel(str(home), stamp_of(home))
-        search = _Search(["a"], ["a"], CollectOptions(beams=4))
-        beams = search.question(home, np.arange(1), tmp_path).key
-        return [name_of_answers(sent, asked), beams, content_of(home)]
+        with suppress(StopIteration):
+            collect([home], ["a"], ["a"], beams=4, checkpoint=tmp_path / "beams")
+        return [name_of_answers(sent, asked), keys.pop(), content_of(home)]
 
     first = names()
     assert names() == first

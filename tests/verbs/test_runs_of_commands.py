@@ -86,7 +86,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "own", raising=False)
-    monkeypatch.delitem(RECIPES, "toy", raising=False)
+    monkeypatch.setitem(RECIPES, "toy", "toy")  # and taken out again
     (tmp_path / "own.py").write_text(MODEL)
     rows = "".join(f'{{"text": "{word} {i}", "label": {i % 2}}}\n' for i in range(600) for word in ["up we go", "SO"])
     (tmp_path / "texts.jsonl").write_text(rows)
