@@ -88,6 +88,8 @@ def read_plain(path: Path, form: str) -> Plain:
             for cell, row in zip(found.single.get(name, []), found.scores, strict=False):
                 if cell is not None and not (_name(cell).isdecimal() and int(_name(cell)) < len(row)):
                     raise Unreadable(f"{name}: {cell!r} is no place among {len(row)} candidates")
+            if name in found.single:  # places are numbers, as 01 is 1
+                found.single[name] = [None if cell is None else int(_name(cell)) for cell in found.single[name]]
     elif "label" in found.single:
         axes = [found.named[one] for one in ("probabilities", "logits") if one in found.named]
         # Words in the place of a label are unknown, unless a class is called so.
@@ -143,7 +145,9 @@ def _arrow(path: Path) -> dict[str, list[Any]]:
     import pyarrow.parquet as parquet
 
     if path.suffix == ".parquet":
-        table = parquet.read_table(path, use_threads=False)
+        # `read_table` also refuses types of the footer that nobody needs for reading the cells
+        with parquet.ParquetFile(path) as opened:
+            table = opened.read(use_threads=False)
     else:
         with pa.OSFile(str(path)) as file:
             table = pa.ipc.open_file(file).read_all()

@@ -62,8 +62,8 @@ class ParquetReader(Reader):
                 group = meta.row_group(number)
                 swollen = group.total_byte_size > _TIMES * size  # then some column is, perhaps one that is read
                 for index in range(meta.num_columns) if swollen else lists:
-                    column = group.column(index)
-                    name = next((w for w in wanted if f"{column.path_in_schema}.".startswith(f"{w}.")), None)
+                    column, path = group.column(index), meta.schema.column(index).path  # a group's may be no text
+                    name = next((w for w in wanted if f"{path}.".startswith(f"{w}.")), None)
                     if name is not None:
                         cells = 8 * column.num_values * min(_FEWEST, group.num_rows) // max(group.num_rows, 1)
                         # lists in one batch, and pages, which are unfolded whole
