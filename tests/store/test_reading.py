@@ -233,3 +233,11 @@ def test_a_pass_holds_a_few_batches_of_many_rows(tmp_path: Path) -> None:
 def test_import_loads_no_library_of_formats() -> None:
     code = "import sys, oodometer.store; print(sorted({'pyarrow', 'pandas', 'polars', 'narwhals'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_path_in_a_footer_that_is_no_text_is_not_needed(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"candidate_scores": [[0.1, 0.2], [0.3, 0.4, 1.0]], "label": [0, 2]}), path)
+    content, name = path.read_bytes(), b"candidate_scores"
+    path.write_bytes(content[: content.rindex(name)] + b"\xff" + content[content.rindex(name) + 1 :])
+    assert read_predictions(path).label.tolist() == [0, 2]
