@@ -155,7 +155,7 @@ def reproduce(given: dict[str, Any], to: Written) -> None:
 
         def report(what: str, share: float) -> None:
             nonlocal last
-            if bar is None and what != last:  # nobody watches: a line for each step
+            if bar is None and what != last and not output.quiet():  # nobody watches: a line for each step
                 output.say(f"{share:4.0%}  {visible(what)}", error=True)
             elif bar is not None and what != last:
                 bar.phase(visible(what))  # type: ignore[attr-defined]
