@@ -264,14 +264,14 @@ def test_the_fit_of_joint_votes() -> None:
 @pytest.mark.parametrize(("judges", "labelled"), [(1, 150), (1, 1000), (3, 300)])
 def test_it_covers_where_the_rates_carry_over(judges: int, labelled: int) -> None:
     inside, errors = 0, []
-    for seed in range(30):
+    for seed in range(60):
         rng = np.random.default_rng([seed, judges, labelled])
         target = judged(2000, 0.4, rng, judges=judges)
         method = CorrectedVotes(level=0.9).fit(judged(labelled, 0.75, rng, judges=judges))
         found = method.estimate(target)
         inside += found.lower <= target.accuracy <= found.upper
         errors.append(found.value - target.accuracy)
-    assert 25 <= inside <= 30
+    assert 49 <= inside <= 60
     assert abs(np.mean(errors)) < 0.06  # taken at their word they are 24 points too high
 
 

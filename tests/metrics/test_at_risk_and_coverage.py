@@ -113,7 +113,7 @@ def test_intervals_hold_the_truth(name: str, least: float) -> None:
     metric = create("metric", name)
     truth = metric.compute(draw(np.random.default_rng(5), 500_000)).value
     rng = np.random.default_rng(6)
-    found = [metric.compute(draw(rng, 1000), level=0.9) for _ in range(80)]
+    found = [metric.compute(draw(rng, 1000), level=0.9) for _ in range(150)]
     assert np.mean([one.lower <= truth <= one.upper for one in found]) >= least
     assert np.mean([one.width for one in found]) < 0.3
 
@@ -122,7 +122,7 @@ def test_band_of_the_curve_holds_the_truth_at_each_coverage() -> None:
     metric = AccuracyCoverageCurve(steps=20)
     truth = np.asarray(metric.compute(draw(np.random.default_rng(7), 500_000)).y)
     rng = np.random.default_rng(8)
-    curves = [metric.compute(draw(rng, 1000), level=0.9) for _ in range(80)]
+    curves = [metric.compute(draw(rng, 1000), level=0.9) for _ in range(150)]
     held = np.mean([(c.lower <= truth) & (truth <= c.upper) for c in curves], axis=0)
     assert held.mean() >= 0.85
     assert held.min() >= 0.8

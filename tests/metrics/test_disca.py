@@ -211,8 +211,8 @@ def test_interval_holds_what_samples_of_that_size_give_on_average(rows: int) -> 
         confidence = 0.5 + 0.5 * rng.beta(3, 1, rows)
         return Predictions.from_confidence(confidence, correct=rng.random(rows) < confidence)
 
-    usual = np.mean([disca(r.confidence, r.correct).value for r in (draw() for _ in range(150))])
-    found = [DiscaScore().compute(draw(), level=0.9) for _ in range(50)]
+    usual = np.mean([disca(r.confidence, r.correct).value for r in (draw() for _ in range(400))])
+    found = [DiscaScore().compute(draw(), level=0.9) for _ in range(100)]
     held = [one.lower <= usual <= one.upper for one in found]
     assert np.mean(held) >= 0.72
     assert np.mean([one.width for one in found]) < 1.5
