@@ -25,7 +25,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         head = "id,salary_range,timestamp,y_pred_proba,y_pred" + (",repaid" if name == "reference" else "")
         rows = [
             f"{start + i},{'low' if i % 2 else 'high'},2018-0{1 + i // 100}-01 10:00:00,{p[i]},{int(p[i] >= 0.5)}"
-            + (f",{int(repaid[i])}" if name == "reference" else "")
+            + (f",{float(repaid[i])}" if name == "reference" else "")
             for i in range(300)
         ]
         (folder / f"{name}.csv").write_text("\n".join([head, *rows]) + "\n")

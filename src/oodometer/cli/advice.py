@@ -121,10 +121,10 @@ def _found(
 
 
 def _with_classes(mapping: Mapping[str, str], files: Sequence[tuple[str, Sequence[str]]]) -> dict[str, str]:
-    """The renamings, probabilities by the classes that the labels hold where columns only count them, or name none.
-    A lone column is of the class of two whose rows it is higher in; counted ones are of the classes in the order of
-    their names, as scikit-learn has them, if that order gives rows of a class more than chance.
+    """The renamings, probabilities by the classes that the labels hold where columns only count them, or name none: a
+    lone one by which of two it is higher in, counted ones in the order of names where that does better than chance.
     """
+    from ..store.cells import dictionary, plain
     from ..store.source import open_table
 
     for path, columns in files:
@@ -133,14 +133,13 @@ def _with_classes(mapping: Mapping[str, str], files: Sequence[tuple[str, Sequenc
         wide = {theirs: name.removeprefix("prob_") for theirs, name in ours.items() if name.startswith("prob_")}
         if truth is None or not wide:
             continue
-        # of the first rows whose label is known: labels as texts, and numbers of the columns beside them
-        kinds: dict[str, Any] = dict.fromkeys((truth, *wide), "any")
-        batch = next(iter(open_table(path).batches(kinds, 10_000)), None)
-        rows = [row for row in (batch.to_pylist() if batch is not None else []) if row[truth] not in (None, "")]
-        try:
-            labels = np.array([str(row[truth]) for row in rows])
-            probabilities = np.array([[float(row[c]) for c in wide] for row in rows])
-        except (TypeError, ValueError):
+        table = open_table(path)
+        try:  # the first rows whose label is known: classes as they are read, and numbers of the columns beside them
+            batch = next(iter(table.batches(dict.fromkeys((truth, *wide), "any"), 10_000)))
+            coded = dictionary(plain(batch.column(truth)), truth, table.text)
+            labels = np.array([*map(str, coded.values)])[coded.codes[known := coded.codes >= 0]]
+            probabilities = np.array([batch.column(c).to_pylist() for c in wide]).T[known].astype(float)
+        except (TypeError, ValueError, IndexError, StopIteration, OodometerError):
             break
         classes, at = np.unique(labels, return_inverse=True)
         if set(wide.values()) <= set(classes.tolist()) or not len(labels):
