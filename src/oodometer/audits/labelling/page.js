@@ -18,6 +18,7 @@ function remember() {
 }
 function recall() {
   try {
+    localStorage.setItem(`${memory}-tried`, "1");  // may it be written? Never over answers that are not read yet
     const old = JSON.parse(localStorage.getItem(memory) || "{}");
     for (const [row, answer] of old.answers || []) {
       if (data.rows[row] && (answer === UNKNOWN || data.classes.includes(answer))) answers.set(row, answer);
@@ -241,5 +242,4 @@ window.addEventListener("beforeunload", (event) => {
   if (!kept && answers.size) event.preventDefault();
 });
 recall();
-remember();
 show();
