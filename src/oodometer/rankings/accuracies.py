@@ -1,0 +1,184 @@
+"""Accuracies: how accurate each of several models is, from a few labels and what all of them say of all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import InputError, UsageError
+from ..intervals import check_level
+from ..kernels.incomplete_beta import beta_quantile
+from ..results import Interval
+
+ASSUMES = "the classes' log-odds given all models differ from the reference's by one scale and one shift a class"
+"""On what the interval rests, beside the labelled rows being a random sample."""
+
+# Standard deviations of the prior: of the common scale, each model's weight (with a reference, without), each class's
+# shift; and of a model's accuracy about what the class probabilities say. Half or twice of one of them moves what
+# 25 labels are worth on the suites of `benchmarks.mixture` by a tenth.
+_SCALE, _WEIGHT, _WEIGHT_ALONE, _SHIFT, _OWN = 0.3, 0.05, 0.1, 0.7, 0.03
+_LOOSE = (1.0, 0.5, 2.0)  # the same of the fit to a reference: scale, weights, shifts
+_FLOOR = 1e-3  # of a probability: a model that is sure beyond it is not believed
+_SAID = 0.9  # the probability of a class that a model names without one
+_NUMBERS = 2**23  # probabilities that are read: of more rows those at even distances
+_STEPS = 60
+
+
+def model_accuracies(
+    probabilities: Any, labels: Any, rows: Any, *, reference: tuple[Any, Any] | None = None, level: float = 0.95
+) -> tuple[Interval, ...]:
+    """Accuracy of each model on rows like these, from a few labels and what all models say of all rows.
+
+    One model of the true class stands for the labels that are missing. With l_m(x) the centred log probabilities of
+    model m, shape (class,), and g(x) the centred log of their mean over the models,
+
+        p(y = k | x) = softmax_k((1 + s) g(x) + sum_m d_m l_m(x) + b_k),
+
+    s, d_m and b_k normal about 0. A reference fits them loosely, and g becomes what it says; the labels then fit them
+    again, tightly (mode by Newton's steps, normal posterior about it). A model's accuracy is the mean of p(its class |
+    x) over all rows, plus w times (its right answers less those that p expects): w = t^2 / (t^2 + v/n), t = 0.03, v the
+    variance of a label, n labels: a tenth of the difference at 25, four fifths at 1,000. The interval is that of a beta
+    distribution with the posterior's mean and variance. It is conditional on the form of p and on random labelled rows.
+
+    probabilities : Shape (model, row, class), or predicted classes, integers of shape (model, row).
+    labels : True classes of the labelled rows, positions, shape (labelled row,).
+    rows : Positions of the labelled rows among all, a random sample of them, same shape.
+    reference : The same of rows of known ground: probabilities or classes of the same models, and a label a row.
+    level : Of the intervals.
+
+    Raises `UsageError` for shapes and positions that do not fit, `InputError` without a label and for probabilities
+    that are no numbers.
+    Source: ours. Semi-supervised evaluation of several models by a mixture of densities, Shanmugam et al. (2025), has
+    the aim; `benchmarks.mixture` measures it beside this one.
+
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(2, size=2000)
+    >>> odds = np.stack([2 * c * rng.normal(np.where(truth, c, -c)) for c in (1.5, 0.5)])
+    >>> p = np.stack([1 / (1 + np.exp(odds)), 1 / (1 + np.exp(-odds))], axis=2)
+    >>> known, labels = (p[:, 1000:], truth[1000:]), truth[:25]
+    >>> right = p.argmax(axis=2) == truth
+    >>> right.mean(axis=1).round(2).tolist(), right[:, :25].mean(axis=1).tolist()
+    ([0.94, 0.68], [0.96, 0.6])
+    >>> [round(one.value, 2) for one in model_accuracies(p[:, :1000], labels, np.arange(25), reference=known)]
+    [0.95, 0.68]
+    """
+    level, truth, rows = check_level(level), np.asarray(labels), np.asarray(rows)
+    given = np.asarray(probabilities)
+    if truth.ndim != 1 or truth.shape != rows.shape or given.ndim not in (2, 3):
+        shapes = f"{given.shape}, {truth.shape} and {rows.shape}"
+        raise UsageError(f"expected answers of shape (model, row, ...) and a label a labelled row, got {shapes}")
+    if not len(truth):
+        raise InputError("labelled rows", got="none", remedy="label a few rows drawn at random; ten already help")
+    known, answers = (None, truth) if reference is None else (np.asarray(reference[0]), np.asarray(reference[1]))
+    codes = [array for array in (given, known) if array is not None and array.ndim == 2]
+    classes = (
+        given.shape[2] if given.ndim == 3 else max(1, *(int(array.max()) for array in (*codes, truth, answers))) + 1
+    )
+    for what, positions, most in (
+        ("classes", truth, classes),
+        ("classes", answers, classes),
+        ("rows", rows, given.shape[1]),
+    ):
+        if positions.min() < 0 or positions.max() >= most:
+            raise UsageError(f"expected positions among {most} {what}, got {positions.min()} to {positions.max()}")
+    if known is not None and (known.ndim != given.ndim or known.shape != (len(given), len(answers), *given.shape[2:])):
+        raise UsageError(f"expected a reference of the same models and classes, a label a row, got shape {known.shape}")
+    models, few = len(given), len(truth)
+    rest = np.delete(np.arange(given.shape[1]), rows)
+    most = max(1000, _NUMBERS // (models * classes))
+    predicted, logs, base = _features(given[:, np.concatenate([rows, _spaced(rest, most)])], classes)
+    weight = _WEIGHT_ALONE
+    if known is not None:
+        some, weight = _spaced(np.arange(len(answers)), most), _WEIGHT
+        _, features, start = _features(known[:, some], classes)
+        theta, _ = _fit(start, features, answers[some], np.repeat(_LOOSE, (1, models, classes)))
+        base = base + logs @ theta[: 1 + models] + theta[1 + models :]
+        logs[:, :, 0] = base - base.mean(axis=1, keepdims=True)
+    theta, covariance = _fit(base[:few], logs[:few], truth, np.repeat((_SCALE, weight, _SHIFT), (1, models, classes)))
+    expected, slope, _ = _means(base[:few], logs[:few], theta, predicted[:, :few])
+    value, gradient, square = _means(base, logs, theta, predicted)
+    right = (predicted[:, :few] == truth).mean(axis=1)
+    share = _OWN**2 / (_OWN**2 + np.maximum(expected * (1 - expected), 0.02) / few)
+    moved = gradient - share[:, None] * slope
+    variance = np.einsum("mp,pq,mq->m", moved, covariance, moved) + _OWN**2 * (1 - share)
+    variance += (square - value**2) / len(base)
+    center = np.clip(value + share * (right - expected), 0.005, 0.995)
+    out, tail = [], (1 - level) / 2
+    for mean, part in zip(center.tolist(), np.minimum(variance / (center * (1 - center)), 0.9).tolist(), strict=True):
+        size = 1 / part - 1
+        ends = [beta_quantile(mean * size, (1 - mean) * size, at) for at in (tail, 1 - tail)]
+        out.append(Interval(mean, min(ends[0], mean), max(ends[1], mean), level, "conditional"))
+    return tuple(out)
+
+
+def _spaced(positions: Array, most: int) -> Array:
+    """At most so many of the positions, evenly spaced."""
+    return positions[np.linspace(0, len(positions) - 1, min(most, len(positions))).astype(np.intp)]
+
+
+def _features(given: Array, classes: int) -> tuple[Array, Array, Array]:
+    """Predicted classes, shape (model, row); g and each l_m, shape (row, class, 1 + model); g, shape (row, class)."""
+    if given.ndim == 2:
+        given = np.where(np.arange(classes) == given[:, :, None], _SAID, (1 - _SAID) / (classes - 1))
+    if not np.isfinite(given).all():
+        raise InputError("probabilities", got="nan or inf", remedy="give a number for each class of each row")
+    p = np.maximum(given, _FLOOR, dtype=np.float64)
+    logs = np.log(np.concatenate([(p / p.sum(axis=2, keepdims=True)).mean(axis=0)[None], p]))
+    logs = np.moveaxis(logs - logs.mean(axis=2, keepdims=True), 0, 2)
+    return given.argmax(axis=2), logs, logs[:, :, 0].copy()
+
+
+def _softmax(scores: Array) -> Array:
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+def _fit(base: Array, features: Array, truth: Array, prior: Sequence[float] | Array) -> tuple[Array, Array]:
+    """Weights of the features and shifts of the classes at the mode, and their covariance; Newton with halved steps."""
+    many, rows = features.shape[2], np.arange(len(truth))
+    precision = 1 / np.square(prior)
+
+    def loss(theta: Array) -> float:
+        q = _softmax(base + features @ theta[:many] + theta[many:])[rows, truth]
+        return float(-np.log(np.maximum(q, 1e-300)).sum() + precision @ theta**2 / 2)
+
+    theta = np.zeros(len(precision))
+    before = loss(theta)
+    for _ in range(_STEPS):
+        q = _softmax(base + features @ theta[:many] + theta[many:])
+        weighted = features * q[:, :, None]
+        mean, off = weighted.sum(axis=1), q.copy()
+        off[rows, truth] -= 1
+        slope = np.concatenate([np.tensordot(off, features, 2), off.sum(axis=0)]) + precision * theta
+        bend = np.diag(precision)
+        bend[:many, :many] += np.tensordot(weighted, features, ((0, 1), (0, 1))) - mean.T @ mean
+        bend[:many, many:] += weighted.sum(axis=0).T - mean.T @ q
+        bend[many:, :many] = bend[:many, many:].T
+        bend[many:, many:] += np.diag(q.sum(axis=0)) - q.T @ q
+        step, length = np.linalg.solve(bend, slope), 1.0
+        while (after := loss(theta - length * step)) > before and length > 1e-3:
+            length /= 2
+        if after > before:
+            break
+        theta, fell, before = theta - length * step, before - after, after
+        if fell < 1e-9:
+            break
+    return theta, np.linalg.inv(bend)
+
+
+def _means(base: Array, features: Array, theta: Array, predicted: Array) -> tuple[Array, Array, Array]:
+    """Of p(predicted class) over rows: mean, its gradient, and mean square, with the model as the first axis."""
+    many, rows = features.shape[2], np.arange(len(base))
+    q = _softmax(base + features @ theta[:many] + theta[many:])
+    mean = np.einsum("nkp,nk->np", features, q)
+    value, gradient, square = [], [], []
+    for classes in predicted:
+        own = q[rows, classes]
+        shift = np.bincount(classes, weights=own, minlength=q.shape[1]) - own @ q
+        gradient.append(np.concatenate([own @ (features[rows, classes] - mean), shift]) / len(own))
+        value.append(own.mean())
+        square.append(np.square(own).mean())
+    return np.array(value), np.array(gradient), np.array(square)
