@@ -14,7 +14,7 @@ import pytest
 import oodometer
 from oodometer.errors import InputError, UsageError
 from oodometer.models.base import Answers, Classifier
-from oodometer.rankings import posterior, posterior_by_pattern
+from oodometer.rankings import model_accuracies, posterior, posterior_by_pattern
 from oodometer.reports.charts.by_category import best_chances
 
 
@@ -404,3 +404,35 @@ def test_repeated_ids_that_cannot_be_joined() -> None:
     mixed = {name: one.assign(id=[*["q"] * 129, "q_epoch_1"]) for name, one in files.items()}
     with pytest.raises(InputError, match="beside ids that repeat"):
         oodometer.rank(mixed)
+
+
+@pytest.mark.parametrize("referenced", [False, True])
+def test_labels_and_pool_say_how_accurate_each_model_is(referenced: bool) -> None:
+    models = {"a": Words(0.9, 1), "b": Words(0.5, 2), "c": Words(0.7, 3)}
+    pool = {key: values for key, values in texts(200, 12).items() if key != "label"}
+    more = {"reference": texts(100, 212)} if referenced else {}
+    found = oodometer.rank(models, examples=texts(12), unlabelled=pool, **more)
+    rows = 312 if referenced else 212
+    truth = np.arange(rows) % 2
+    right = [np.random.default_rng(one.seed).random(rows) < one.right for one in models.values()]
+    yes = np.stack([np.where(truth == hit, 0.8, 0.3) for hit in right])
+    p = np.stack([1 - yes, yes], axis=2)
+    known = (p[:, 212:], truth[212:]) if referenced else None
+    alone = model_accuracies(p[:, :212], truth[:12], range(12), reference=known)
+    piece = next(one for one in found.evidence if one.name == "recalibrated")
+    for name, interval in zip("abc", alone, strict=True):
+        assert piece.intervals[name].to_dict() == pytest.approx(interval.to_dict())
+    assert "accuracy with the pool" in shown(found)
+    json_row = found.to_dict()["ranking"][0]["evidence"]
+    assert json_row["recalibrated"]["kind"] == "conditional"
+    assert json_row["accuracy"]["kind"] == "exact"
+
+
+def test_accuracy_with_the_pool_needs_a_pool_and_independent_rows() -> None:
+    models = {"a": Words(0.9, 1), "b": Words(0.5, 2)}
+    assert "with the pool" not in shown(oodometer.rank(models, examples=texts(12)))
+    pool = {key: values for key, values in texts(200, 12).items() if key != "label"}
+    examples = {**texts(12), "who": ["x", "y", "z"] * 4}
+    found = oodometer.rank(models, examples=examples, unlabelled=pool, cluster="who")
+    assert "with the pool" not in shown(found)
+    assert any(one.method == "recalibrated" and "depend on each other" in one.why for one in found.skipped)

@@ -13,7 +13,7 @@ from ..intervals import check_level
 from ..kernels.incomplete_beta import beta_quantile
 from ..results import Interval
 
-ASSUMES = "the classes' log-odds given all models differ from the reference's by one scale and one shift a class"
+ASSUMES = "the classes' odds given all models are off by one scale and one shift of each class"
 """On what the interval rests, beside the labelled rows being a random sample."""
 
 # Standard deviations of the prior: of the common scale, each model's weight (with a reference, without), each class's

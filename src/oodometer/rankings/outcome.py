@@ -20,6 +20,7 @@ from ..results import Interval, Skipped
 from ..results.ranking import Evidence, FewShotRanking, ModelPair, RankedModel, Settling
 from ..results.values import counted
 from ..version import __version__
+from .accuracies import ASSUMES, model_accuracies
 from .answered import CHOSEN, Answered, shown
 from .combination import labels_first, mean_evidence, powered_accuracy
 from .explaining import Explained
@@ -68,6 +69,21 @@ def gather(suite: Answered, explained: Explained | None, options: Any) -> tuple[
         add("conf-gt", "confidence", about, truth.mean(axis=1), citation="singhal2022")
         about = "mean probability of the predicted class on the labelled rows, right or wrong"
         add("conf", "confidence", about, own.max(axis=2).mean(axis=1), citation="singhal2022")
+    if len(rows) and suite.pool and suite.clusters is None:
+        random = np.concatenate([rows, np.arange(suite.labelled, suite.labelled + suite.pool)])
+        answers = (suite.predicted if p is None else p)[:, random]
+        theirs = [np.asarray(one.label) for one in suite.references]
+        each = [np.asarray(one.predicted if p is None else one.probabilities) for one in suite.references]
+        same = all(of_one.shape == each[0].shape and of_one.ndim == answers.ndim - 1 for of_one in each)
+        known = None  # references of several files need not be of the same rows
+        if theirs and same and all(np.array_equal(labels, theirs[0]) for labels in theirs):
+            known = np.stack(each), theirs[0]
+        joint = model_accuracies(answers, suite.labels[rows], range(len(rows)), reference=known, level=options.level)
+        about = f"accuracy from the labels and what all models say of all rows, if {ASSUMES}"
+        values = np.array([interval.value for interval in joint])
+        add("recalibrated", "pool", about, values, intervals=dict(zip(suite.names, joint, strict=True)))
+    elif len(rows) and suite.pool:
+        skipped.append(Skipped("recalibrated", "rows depend on each other, and it takes each label for one of its own"))
     # What the pool says without a label: estimates, accuracy proxies, agreement
     if suite.pool:
         pools = {name: r.slice(suite.labelled, len(r)) for name, r in zip(suite.names, suite.records, strict=True)}

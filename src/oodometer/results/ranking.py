@@ -241,11 +241,13 @@ def ranking_view(result: Mapping[str, Any]) -> View:
     order = "the combined order" if combined else "the order, better than most others"
     evidence, suggested = result.get("evidence") or (), result.get("suggested") or ()
     names = [str(row["model"]) for row in rows]
+    pooled = any((row.get("evidence") or {}).get("recalibrated") for row in rows)
     cells = []
     for row in rows:
         numbers = row.get("evidence") or {}
         right = f"{numbers.get('right', '')} of {labelled - chosen}"
-        cells.append([row["model"], percent(row["p_best"] or 0, 0), right, *cells_of(numbers.get("accuracy"))])
+        more = [with_ends(numbers["recalibrated"])] if pooled else []
+        cells.append([row["model"], percent(row["p_best"] or 0, 0), right, *cells_of(numbers.get("accuracy")), *more])
     pairs = []
     for pair in result.get("pairs") or ():
         alone = f"{pair['only_a']} to {pair['only_b']}"
@@ -266,7 +268,15 @@ def ranking_view(result: Mapping[str, Any]) -> View:
     for entry in result.get("skipped") or ():
         reasons.setdefault(entry["why"], []).append(entry["method"])
     unused = [[", ".join(some), why] for why, some in reasons.items()]
-    ranked = ["model", "P(best)", "right", "accuracy", "lower", "upper"]
+    ranked = [
+        "model",
+        "P(best)",
+        "right",
+        "accuracy",
+        "lower",
+        "upper",
+        *(["accuracy with the pool"] if pooled else []),
+    ]
     two = ["better", "than", "P", "rows they differ on", "right alone"]
     heads = ["evidence", "of", "its order", "agrees on pairs", *names]
     next_rows = [[str(item["id"]), text_of(item["text"])] for item in suggested]
