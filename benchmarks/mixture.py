@@ -1,6 +1,6 @@
 """What few labels are worth for the accuracy of each of several models; writes results/mixture.*.
 
-    python -m benchmarks.mixture            # 20 draws a suite, about 6 minutes of processor time
+    python -m benchmarks.mixture            # 20 draws a suite, 9 minutes beside other work
 
 Needs $OODOMETER_DATA (suites/*.npz: six or seven models each). Of each suite labelled rows are drawn at random, and up
 to 1,000 others without labels; the truth is the accuracy on all rows. A method's labels are *worth* as many as counting
@@ -178,7 +178,10 @@ def measure(given: argparse.Namespace) -> kit.Result:
             for source in sources] for key in keys])  # fmt: skip
         best = [int(np.delete(table, at, axis=1).mean(axis=1).argmin()) for at in range(len(sources))]
         chosen = [table[k, at] for at, k in enumerate(best)]
-        settings = {str(changed or "shipped"): float(row.mean()) for changed, row in zip(_CHANGED, table, strict=True)}
+        settings = {
+            ", ".join(f"{key[1:].lower()} {one}" for key, one in changed.items()) or "shipped": float(row.mean())
+            for changed, row in zip(_CHANGED, table, strict=True)
+        }
         left_out[name] = {"settings": settings, "left out": float(np.mean(chosen))}
     command = f"python -m benchmarks.mixture --draws {given.draws}"
     return {"command": command, "constants": left_out, "suites": suites}
