@@ -175,15 +175,14 @@ class FewShotRanking(Shown, Record):
         """``models``, the best first; ``pairs``; ``evidence``: a row for each kind and model; ``suggested``."""
         labels = self.labelled - self.chosen
         models = [{**vars(item), "labels": labels, **ends(item.accuracy)} for item in self.ranking]
-        evidence = []
-        for item in self.evidence:
-            about = {"evidence": item.name, "group": item.group, "higher_is_better": item.higher_is_better}
-            for model, value in item.values.items():
-                evidence.append({**about, "model": model, **ends(item.intervals.get(model)), "value": value})
-        pairs = [vars(pair) for pair in self.pairs]
+        evidence = [
+            {**vars(item), **ends(item.intervals.get(model)), "evidence": item.name, "model": model, "value": value}
+            for item in self.evidence
+            for model, value in item.values.items()
+        ]
         suggested = [{"id": name, "text": text_of(plain(text))} for name, text in self.suggested]
         rows: dict[str, Any] = {"models": (("model", "rank", "p_best", "right", "labels", *INTERVAL, "source"), models)}
-        rows |= {"pairs": (("a", "b", "p_a_better", "differ", "only_a", "only_b"), pairs)}
+        rows |= {"pairs": (("a", "b", "p_a_better", "differ", "only_a", "only_b"), list(map(vars, self.pairs)))}
         rows |= {"evidence": (("evidence", "group", "model", *INTERVAL, "higher_is_better"), evidence)}
         rows |= {"suggested": (("id", "text"), suggested)} if suggested else {}
         return {name: partial(Table, *row) for name, row in rows.items()}
@@ -258,7 +257,7 @@ def ranking_view(result: Mapping[str, Any]) -> View:
         ranges = item.get("intervals") or {}
         values = [
             with_ends(ranges[name]) if name in ranges else cells_of({"value": item["values"].get(name)}, share=share)[0]
-            for name in (row["model"] for row in rows)
+            for name in names
         ]
         chain, numbers = "", item["values"]  # > between models, and = where they tie
         for before, name in itertools.pairwise((None, *item["order"])):
@@ -268,18 +267,9 @@ def ranking_view(result: Mapping[str, Any]) -> View:
     for entry in result.get("skipped") or ():
         reasons.setdefault(entry["why"], []).append(entry["method"])
     unused = [[", ".join(some), why] for why, some in reasons.items()]
-    ranked = [
-        "model",
-        "P(best)",
-        "right",
-        "accuracy",
-        "lower",
-        "upper",
-        *(["accuracy with the pool"] if pooled else []),
-    ]
+    ranked = ["model", "P(best)", "right", "accuracy", "lower", "upper", *["accuracy with the pool"] * pooled]
     two = ["better", "than", "P", "rows they differ on", "right alone"]
     heads = ["evidence", "of", "its order", "agrees on pairs", *names]
-    next_rows = [[str(item["id"]), text_of(item["text"])] for item in suggested]
     # what counting right answers says, and what the labelled rows must be for the probabilities to hold
     counts, random = (result.get("by_right") or [[]])[0], labelled - chosen
     most = max((row.get("evidence") or {}).get("right") or 0 for row in rows)
@@ -319,7 +309,7 @@ def ranking_view(result: Mapping[str, Any]) -> View:
             Grid(
                 "Rows to label next",
                 ["id", "text"],
-                next_rows,
+                [[str(item["id"]), text_of(item["text"])] for item in suggested],
                 noun="row",
                 notes=(f"{NOT_RANDOM[:1].upper()}{NOT_RANDOM[1:]}",) if suggested else (),
             ),
