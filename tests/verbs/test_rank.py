@@ -436,3 +436,11 @@ def test_accuracy_with_the_pool_needs_a_pool_and_independent_rows() -> None:
     found = oodometer.rank(models, examples=examples, unlabelled=pool, cluster="who")
     assert "with the pool" not in shown(found)
     assert any(one.method == "recalibrated" and "depend on each other" in one.why for one in found.skipped)
+
+
+def test_with_very_many_classes_accuracy_is_of_the_labels_alone() -> None:
+    names = [f"c{i}" for i in range(2001)]
+    said = {"id": list(range(40)), "prediction": names[:40], "label": [*names[:10], *[""] * 30]}
+    found = oodometer.rank({"a": said, "b": {**said, "prediction": names[1:41]}}, classes=names)
+    assert "with the pool" not in shown(found)
+    assert any(one.method == "recalibrated" and "2,000 classes" in one.why for one in found.skipped)

@@ -25,6 +25,7 @@ _FLOOR = 1e-3  # of a probability: a model that is sure beyond it is not believe
 _SAID = 0.9  # the probability of a class that a model names without one
 _NUMBERS = 2**23  # probabilities that are read: of more rows those at even distances
 _STEPS = 60
+MOST_CLASSES = 2_000  # what is fitted grows with their square
 
 
 def model_accuracies(
@@ -73,22 +74,17 @@ def model_accuracies(
     if not len(truth):
         raise InputError("labelled rows", got="none", remedy="label a few rows drawn at random; ten already help")
     known, answers = (None, truth) if reference is None else (np.asarray(reference[0]), np.asarray(reference[1]))
-    codes = [array for array in (given, known) if array is not None and array.ndim == 2]
-    classes = (
-        given.shape[2] if given.ndim == 3 else max(1, *(int(array.max()) for array in (*codes, truth, answers))) + 1
-    )
-    for what, positions, most in (
-        ("classes", truth, classes),
-        ("classes", answers, classes),
-        ("rows", rows, given.shape[1]),
-    ):
+    coded = [truth, answers, *(array for array in (given, known) if array is not None and array.ndim == 2)]
+    classes = given.shape[2] if given.ndim == 3 else max(2, *(int(codes.max()) + 1 for codes in coded))
+    bounds = ("classes", np.concatenate([truth, answers]), classes), ("rows", rows, given.shape[1])
+    for what, positions, most in bounds:
         if positions.min() < 0 or positions.max() >= most:
             raise UsageError(f"expected positions among {most} {what}, got {positions.min()} to {positions.max()}")
     if known is not None and (known.ndim != given.ndim or known.shape != (len(given), len(answers), *given.shape[2:])):
         raise UsageError(f"expected a reference of the same models and classes, a label a row, got shape {known.shape}")
     models, few = len(given), len(truth)
     rest = np.delete(np.arange(given.shape[1]), rows)
-    most = max(1000, _NUMBERS // (models * classes))
+    most = max(500, _NUMBERS // (models * classes))
     predicted, logs, base = _features(given[:, np.concatenate([rows, _spaced(rest, most)])], classes)
     weight = _WEIGHT_ALONE
     if known is not None:

@@ -20,7 +20,7 @@ from ..results import Interval, Skipped
 from ..results.ranking import Evidence, FewShotRanking, ModelPair, RankedModel, Settling
 from ..results.values import counted
 from ..version import __version__
-from .accuracies import ASSUMES, model_accuracies
+from .accuracies import ASSUMES, MOST_CLASSES, model_accuracies
 from .answered import CHOSEN, Answered, shown
 from .combination import labels_first, mean_evidence, powered_accuracy
 from .explaining import Explained
@@ -69,7 +69,9 @@ def gather(suite: Answered, explained: Explained | None, options: Any) -> tuple[
         add("conf-gt", "confidence", about, truth.mean(axis=1), citation="singhal2022")
         about = "mean probability of the predicted class on the labelled rows, right or wrong"
         add("conf", "confidence", about, own.max(axis=2).mean(axis=1), citation="singhal2022")
-    if len(rows) and suite.pool and suite.clusters is None:
+    why = "rows depend on each other, and it takes each label for one of its own" if suite.clusters is not None else ""
+    why = f"more than {MOST_CLASSES:,} classes" if len(suite.classes) > MOST_CLASSES else why
+    if len(rows) and suite.pool and not why:
         random = np.concatenate([rows, np.arange(suite.labelled, suite.labelled + suite.pool)])
         answers = (suite.predicted if p is None else p)[:, random]
         theirs = [np.asarray(one.label) for one in suite.references]
@@ -82,8 +84,7 @@ def gather(suite: Answered, explained: Explained | None, options: Any) -> tuple[
         about = f"accuracy from the labels and what all models say of all rows, if {ASSUMES}"
         values = np.array([interval.value for interval in joint])
         add("recalibrated", "pool", about, values, intervals=dict(zip(suite.names, joint, strict=True)))
-    elif len(rows) and suite.pool:
-        skipped.append(Skipped("recalibrated", "rows depend on each other, and it takes each label for one of its own"))
+    skipped += [Skipped("recalibrated", why)] if why and len(rows) and suite.pool else []
     # What the pool says without a label: estimates, accuracy proxies, agreement
     if suite.pool:
         pools = {name: r.slice(suite.labelled, len(r)) for name, r in zip(suite.names, suite.records, strict=True)}
