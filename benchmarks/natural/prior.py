@@ -100,7 +100,9 @@ def fit_prior(shifts: Sequence[Shift], *, known_chance: bool = False) -> Natural
         ]
         return replace(rule, chance=normal, size=np.array(sizes_of))
     fitted = np.array([quantile_regression(effects, goal, weights, p) for p in LEVELS])
-    middle = fitted[LEVELS.index(0.5)]
+    # of the median the separation is no part, so that a slice, of which it is not known, has the number that it has alone
+    middle = np.append(quantile_regression(effects[:, :2], goal, weights, 0.5), 0.0)
+    fitted[LEVELS.index(0.5)] = middle
     low = np.array(LEVELS) <= 0.1
     fitted[low] = middle + LOWER * (fitted[low] - middle)
     return replace(rule, chance=fitted[:, 0], size=fitted[:, 1], apart=fitted[:, 2])

@@ -103,7 +103,7 @@ class Shift:
         """A plain mapping, numbers of five digits."""
         signs = {k: round(v, DIGITS) if isinstance(v, float) else v for k, v in asdict(self.signs).items()}
         signs.pop("still")  # stands beside it
-        for name in ("error", "separation", "power"):
+        for name in ("error", "separation"):
             if signs[name] is None:
                 signs.pop(name)
         more = {"source": self.source, "reference": round(self.reference, DIGITS)}

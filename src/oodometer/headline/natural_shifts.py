@@ -33,14 +33,13 @@ _QUANTILE, _REACH = ("p", "standard_error", "moved", "separation"), ("points", "
 _VERDICT = ("margin", "said", "cases", "right")
 _LEAST_RATE, _MOST_RATE = 0.02, 0.98  # where the standard error is taken: no accuracy is known to be 0 or 1
 _LEAST_HALF = 1.1  # times what chance alone makes: the value is not known exactly
-_ENOUGH_POWER = 0.5  # of a test whose silence says something
 
 
 @dataclass(frozen=True)
 class ShiftSigns:
     """What is known of a target without labels: ``estimate`` if P(y | x) stood still, effect sizes (None: unseen),
     whether other models answered, and the standard error of another metric. ``separation`` = 2 AUC - 1 of a classifier
-    that tells target rows from reference rows; ``power`` is that of the test behind ``unexplained``.
+    that tells target rows from reference rows.
     """
 
     estimate: float
@@ -53,7 +52,6 @@ class ShiftSigns:
     still: tuple[float, float] | None = None
     error: float | None = None
     separation: float | None = None
-    power: float | None = None
 
 
 @dataclass(frozen=True)
@@ -65,11 +63,10 @@ class NaturalShifts:
         start = s + (1 - g) d + g (rise (d)+ - fall (-d)+),    g = 0 where other models answered,
 
     and quantile p of the truth is start + a_p se + b_p m / (1 + m) + c_p separation, with m = moved and
-    se = sqrt(start (1 - start) (1 / reference_rows + 1 / rows)); the value is the median. Without a shift that can be
-    seen both last terms go, and what is left is chance. It is asymmetric: of the shifts that life made, more ended far
-    below than far above. As far as the change is unexplained, the interval reaches towards both ends of ``still``, too:
-    in some public sources P(y | x) did stand still. Where the test behind u has little power, u is at least a typical
-    one: its silence says nothing.
+    se = sqrt(start (1 - start) (1 / reference_rows + 1 / rows)); the value is the median, and c_0.5 = 0. Without a
+    shift that can be seen both last terms go, and what is left is chance. It is asymmetric: of the shifts that life
+    made, more ended far below than far above. As far as the change is unexplained, the interval reaches towards both
+    ends of ``still``, too: in some public sources P(y | x) did stand still.
 
     Parameters
     ----------
@@ -130,10 +127,7 @@ class NaturalShifts:
 
     def gate_of(self, signs: ShiftSigns) -> float:
         """How much of the change is unexplained, from 0 to 1."""
-        typical = self.unknown["unexplained"]
-        left = typical if signs.unexplained is None else signs.unexplained
-        if signs.power is not None and signs.power < _ENOUGH_POWER:
-            left = max(left, typical)
+        left = self.unknown["unexplained"] if signs.unexplained is None else signs.unexplained
         return left**2 / (left**2 + self.gate**2)
 
     def _known(self, signs: ShiftSigns) -> Array:
@@ -438,14 +432,15 @@ def signs_of(still: Headline, by_name: Mapping[str, Estimate], evidence: Evidenc
     else:
         estimate = at.value if middle is None or unlike else (at.value + middle) / 2
     rows, seen = max(e.rows for e in by_name.values()), evidence.shift_statistics
-    about = (evidence.source, evidence.reference_rows, rows, seen.get("moved"), seen.get("unexplained"))
+    # a reference without errors knows nothing of P(h | y): that class shares explain everything is no finding there
+    unexplained = None if evidence.source in (0.0, 1.0) else seen.get("unexplained")
+    about = (evidence.source, evidence.reference_rows, rows, seen.get("moved"), unexplained)
     findings = {} if evidence.diagnosis is None else {f.name: f for f in evidence.diagnosis.findings}
-    separation = power = None
+    separation = None
     if findings:  # where nothing but classes can be compared there is no classifier, and no separation to see
         separation = max(2 * findings["overlap"].statistic - 1, 0.0) if "overlap" in findings else 0.0
-        power = findings["label shift"].power if "label shift" in findings else None
     models = unlike or (others and middle is None)
-    return ShiftSigns(estimate, *about, models, (at.lower, at.upper), separation=separation, power=power)
+    return ShiftSigns(estimate, *about, models, (at.lower, at.upper), separation=separation)
 
 
 def spanning(value: float, ends: tuple[float, float], evidence: Evidence, level: float) -> Interval:
@@ -513,6 +508,7 @@ def provenance(prior: NaturalShifts) -> str:
 
 
 _LEAST_ERROR = 0.002  # no metric is known better
+_ENOUGH_POWER = 0.5
 START = ("cbpe", "pape", "importance", "gde-difference", "label-shift", "source")  # from which the prior starts
 
 
@@ -627,8 +623,7 @@ def metric_signs(value: float, evidence: MetricEvidence) -> ShiftSigns | None:
     powers = [] if seen is None else [f.power or 0.0 for f in seen.findings if f.name == "label shift"]
     none = seen is not None and seen.kind == "none" and max(powers, default=0.0) >= _ENOUGH_POWER
     moved = 0.0 if none else here.moved
-    seen_here = {"moved": moved, "separation": None, "power": None}  # the priors of metrics do not ask for the last two
-    return replace(here, estimate=value, source=source, models=False, still=None, error=error, **seen_here)
+    return replace(here, estimate=value, source=source, moved=moved, models=False, still=None, error=error)
 
 
 _NAMED = 6  # sources that a sentence names

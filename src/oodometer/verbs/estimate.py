@@ -587,7 +587,7 @@ class _Answers:
         assert still is not None  # there is at least one estimate
         signs = signs_of(still, {e.method: e for e in estimates}, here)
         if diagnosis is None and signs is not None:  # a part may be another than the whole, which was diagnosed
-            signs = replace(signs, separation=None, power=None)
+            signs = replace(signs, separation=None)
         natural = natural_headline(still, signs, here, prior)
         assumptions = under_assumptions(natural, still, estimates, diagnosis)
         rows = int(states["truth"]["rows"])
