@@ -190,12 +190,12 @@ def verdicts_of(shifts: Sequence[Shift]) -> tuple[tuple[float, str, int, float],
     return tuple(rows)
 
 
-def packaged(shifts: Sequence[Shift], by_domain: Sequence[Shift], date: str) -> NaturalShifts:
+def packaged(shifts: Sequence[Shift], judged: Sequence[Shift], by_domain: Sequence[Shift], date: str) -> NaturalShifts:
     """The prior of all cases, with what was measured of it with whole domains left out."""
     about = {"made_by": "python -m benchmarks.natural.prior", "date": date, "cases": len(shifts)}
     about["sources"] = sorted(set(map(source_of, shifts)))
     about["domains"] = sorted(set(map(domain_of, shifts)))
-    about["unseen_falls"] = unseen_falls(by_domain)
+    about["unseen_falls"] = unseen_falls(judged)
     return replace(fit_prior(shifts), reach=reach_of(by_domain), about=about, verdicts=verdicts_of(shifts))
 
 
@@ -351,7 +351,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shifts, _ = read_shifts(RESULTS / "natural.json")
     before = {key: tuple(three) for key, three in json.loads((RESULTS / "natural_before.json").read_text()).items()}
     judged, by_domain = left_out(shifts), left_out(shifts, group=domain_of)
-    prior = packaged(shifts, by_domain, options.date)
+    prior = packaged(shifts, judged, by_domain, options.date)
     before_now = json.loads(PACKAGED.read_text(encoding="utf-8"))
     more = {"metrics": before_now["metrics"]} if "metrics" in before_now else {}  # of `benchmarks.natural.metrics`
     PACKAGED.write_text(json.dumps(prior.to_dict() | more, indent=1) + "\n", encoding="utf-8")

@@ -217,7 +217,7 @@ def packaged_prior() -> NaturalShifts:
     return NaturalShifts.from_dict(json.loads(text), "natural_shifts.json")
 
 
-FELL = 0.8  # at this chance and above the accuracy is said to have fallen: of public cases, 19 in 20 had
+FELL = 0.85  # at this chance and above the accuracy is said to have fallen: of public cases, 19 in 20 had
 HOLDS = 0.1  # at this chance and below it is said to hold
 LEAST_RIGHT = 0.8  # of the public cases that were called so; a verdict that was right less often is not given
 _STEPS = 101  # of a normal distribution
