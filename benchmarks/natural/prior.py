@@ -28,14 +28,7 @@ from benchmarks.kit import RESULTS, ROOT
 from benchmarks.natural.tables import DOMAIN_OF, FAR, LEVEL, OLD, Shift, read_shifts, unseen_falls
 from benchmarks.quality.tables import Triple
 from oodometer.headline.headline import Evidence
-from oodometer.headline.natural_shifts import (
-    NaturalShifts,
-    saturated,
-    spanning,
-    standard_error,
-    trust_of,
-    verdict_of,
-)
+from oodometer.headline.natural_shifts import NaturalShifts, saturated, spanning, standard_error, trust_of, verdict_of
 
 PACKAGED = ROOT / "src" / "oodometer" / "headline" / "natural_shifts.json"
 LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99)
@@ -44,7 +37,7 @@ STRETCHED = 0.5  # of what natural shifts ask for
 LOWER = 1.15  # times as far below the median as fitted, from the quantile of 10 % down
 MARGINS = (0.01, 0.03, 0.05)
 REACHES = (0.035, 0.06, 0.08, 0.12, 0.2, 0.3, 1.0)
-SIGNS = ("moved", "unexplained", "separation")
+SIGNS = ("moved", "unexplained")
 
 
 def source_of(shift: Shift) -> str:
@@ -66,9 +59,9 @@ def fit_prior(shifts: Sequence[Shift], *, known_chance: bool = False) -> Natural
     weights = np.array([1 / sizes[source_of(s)] for s in shifts])
     signs = [s.signs for s in shifts]
     truth = np.array([s.case.truth for s in shifts])
-    seen = {
-        name: float(np.median([v for one in signs if (v := getattr(one, name)) is not None] or [0.0])) for name in SIGNS
-    }
+    seen = {name: float(np.median([v for one in signs if (v := getattr(one, name)) is not None])) for name in SIGNS}
+    both = np.array([(saturated(one.moved), one.separation) for one in signs if one.moved and one.separation])
+    seen["separation"] = round(float(np.median(both[:, 1] / both[:, 0])), 5) if len(both) else 0.0
     nothing = np.zeros(len(LEVELS))
     rule = NaturalShifts(0.0, 1.0, GATE, np.array(LEVELS), nothing, nothing, nothing, seen)
     # rise and fall by least absolute errors, then shrunk
@@ -86,7 +79,7 @@ def fit_prior(shifts: Sequence[Shift], *, known_chance: bool = False) -> Natural
             [
                 standard_error(at, one),
                 saturated(seen["moved"] if one.moved is None else one.moved),
-                seen["separation"] if one.separation is None else one.separation,
+                one.separation or 0.0,
             ]
             for at, one in zip(start, signs, strict=True)
         ]
@@ -202,9 +195,7 @@ def packaged(shifts: Sequence[Shift], judged: Sequence[Shift], by_domain: Sequen
 Before = Mapping[str, Triple]
 
 
-def figures(
-    shifts: Sequence[Shift], by_domain: Sequence[Shift], before: Before
-) -> dict[str, tuple[float, str, bool]]:
+def figures(shifts: Sequence[Shift], by_domain: Sequence[Shift], before: Before) -> dict[str, tuple[float, str, bool]]:
     """What is promised of natural shifts: figure, promise, whether it holds; ``before``: headlines of the prior of
     fifteen sources.
     """
@@ -295,9 +286,7 @@ def page(shifts: Sequence[Shift], by_domain: Sequence[Shift], before: Before, pr
     def rows(some: Sequence[Shift], group: Group) -> list[list[str]]:
         return [row(name, few) for name, few in grouped(some, group).items()]
 
-    reach = [
-        [f"{100 * most:g}", str(cases), f"{inside:.0%}", f"{off:.1%}"] for most, cases, inside, off in prior.reach
-    ]
+    reach = [[f"{100 * most:g}", str(cases), f"{inside:.0%}", f"{off:.1%}"] for most, cases, inside, off in prior.reach]
     said = [
         [f"{100 * margin:.0f}", verdict, f"{cases / len(shifts):.0%}", f"{right:.1%}"]
         for margin, verdict, cases, right in prior.verdicts

@@ -80,7 +80,7 @@ def test_quantiles_by_hand() -> None:
     apart = HAND.quantile(replace(signs, separation=0.4), np.array([0.05, 0.5, 0.95]))
     assert apart == pytest.approx((low - 0.04, middle, high + 0.02))
     unknown = HAND.quantile(replace(signs, separation=None), np.array([0.05]))[0]
-    assert unknown == pytest.approx(low - 0.1 * HAND.unknown["separation"])
+    assert unknown == pytest.approx(low - 0.1 * HAND.unknown["separation"] / 3), "typical of such a move"
     assert HAND.quantile(signs, np.array([0.0, 1.0])).tolist() == [0.0, 1.0]
     lower, upper = HAND.interval(signs, 0.9)
     assert lower == pytest.approx(low)

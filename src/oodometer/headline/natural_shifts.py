@@ -71,7 +71,7 @@ class NaturalShifts:
     Parameters
     ----------
     rise, fall, gate : of the start. levels : the p, ascending. chance, size, apart : a_p, b_p and c_p, shape (level,).
-    unknown : moved, unexplained and separation where they cannot be seen. reach : rows of (most points that the band of
+    unknown : moved and unexplained where they cannot be seen, and separation in units of m / (1 + m). reach : rows of (most points that the band of
         90 % reaches from the value, cases, share of them inside the band, share whose value was off by more than three
         points), where nothing spoke against the number, judged with their whole domain left out. verdicts : rows of (margin, "fell" or "holds", cases that were
         called so, share of them that was right), judged in the same way.
@@ -132,11 +132,10 @@ class NaturalShifts:
 
     def _known(self, signs: ShiftSigns) -> Array:
         start = self.start(signs)
-        moved, separation = (
-            self.unknown[name] if (sign := getattr(signs, name)) is None else sign for name in ("moved", "separation")
-        )
-        out = start + self.chance * standard_error(start, signs) + self.size * saturated(moved)
-        return np.maximum.accumulate(np.clip(out + self.apart * separation, 0.0, 1.0))
+        size = saturated(self.unknown["moved"] if signs.moved is None else signs.moved)
+        separation = self.unknown["separation"] * size if signs.separation is None else signs.separation
+        out = start + self.chance * standard_error(start, signs) + self.size * size + self.apart * separation
+        return np.maximum.accumulate(np.clip(out, 0.0, 1.0))
 
     def interval(self, signs: ShiftSigns, level: float) -> tuple[float, float]:
         """The central interval; as far as the change is unexplained it reaches towards ends of ``signs.still``."""
