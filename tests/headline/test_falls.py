@@ -79,7 +79,7 @@ def test_a_larger_margin_is_less_likely() -> None:
     chances = [chance_of_fall(PRIOR, signs, margin, None, None) or 0 for margin in (0, 0.01, 0.03, 0.1, 0.3)]
     assert chances == sorted(chances, reverse=True)
     assert chances[0] > 0.9
-    assert chances[-1] < 0.1
+    assert chances[-1] < 0.15
 
 
 def test_under_another_assumption_its_interval_answers() -> None:
