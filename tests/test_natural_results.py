@@ -41,7 +41,7 @@ def test_every_bed_and_group_is_there(committed: list[Shift]) -> None:
 
 
 def test_high_trust_is_earned(committed: list[Shift]) -> None:
-    """It ends near: no fewer than nine in ten inside their intervals, but for chance, and one in twenty off by three."""
+    """It ends near: no fewer than nine in ten inside, but for chance, and one in twenty off by three points."""
     high = [s for s in committed if s.case.trust == "high"]
     assert len(high) > 20
     assert binomtest(sum(s.case.holds() for s in high), len(high), 0.9, alternative="less").pvalue > 0.05

@@ -93,7 +93,7 @@ def fit_prior(shifts: Sequence[Shift], *, known_chance: bool = False) -> Natural
         ]
         return replace(rule, chance=normal, size=np.array(sizes_of))
     fitted = np.array([quantile_regression(effects, goal, weights, p) for p in LEVELS])
-    # of the median the separation is no part, so that a slice, of which it is not known, has the number that it has alone
+    # the separation, which is not known of a slice, has no part in the median: a slice has the number it has alone
     middle = np.append(quantile_regression(effects[:, :2], goal, weights, 0.5), 0.0)
     fitted[LEVELS.index(0.5)] = middle
     low = np.array(LEVELS) <= 0.1

@@ -71,10 +71,11 @@ class NaturalShifts:
     Parameters
     ----------
     rise, fall, gate : of the start. levels : the p, ascending. chance, size, apart : a_p, b_p and c_p, shape (level,).
-    unknown : moved and unexplained where they cannot be seen, and separation in units of m / (1 + m). reach : rows of (most points that the band of
-        90 % reaches from the value, cases, share of them inside the band, share whose value was off by more than three
-        points), where nothing spoke against the number, judged with their whole domain left out. verdicts : rows of (margin, "fell" or "holds", cases that were
-        called so, share of them that was right), judged in the same way.
+    unknown : moved and unexplained where they cannot be seen, and separation in units of m / (1 + m). reach : rows of
+        (most points that the band of 90 % reaches from the value, cases, share of them inside the band, share whose
+        value was off by more than three points), where nothing spoke against the number, judged with their whole domain
+        left out. verdicts : rows of (margin, "fell" or "holds", cases that were called so, share of them that was
+        right), judged in the same way.
     about : provenance: command, date, sources, domains, cases. metrics : name of another metric -> its own prior, of
         which values below 0 are brought to [0, 1] first.
 
