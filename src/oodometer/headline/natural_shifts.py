@@ -171,19 +171,20 @@ class NaturalShifts:
             raise InputError(expected, got=f"format {got}", remedy=remedy, file=file)
         try:
             rise, fall, gate = (float(plain["value"][name]) for name in ("rise", "fall", "gate"))
-            levels, *sizes = (np.array([float(row[name]) for row in plain["quantiles"]]) for name in _QUANTILE)
+            rows = [[float(row[name]) for name in _QUANTILE] for row in plain["quantiles"]]
+            levels, chance, size, apart = np.array(rows).reshape(-1, len(_QUANTILE)).T
             reach = tuple(tuple(row[name] for name in _REACH) for row in plain["reach"])
             verdicts = tuple(tuple(row[name] for name in _VERDICT) for row in plain["verdicts"])
             unknown = {name: float(plain["unknown"][name]) for name in ("moved", "unexplained", "separation")}
             metrics = {str(name): cls.from_dict(value, file) for name, value in plain.get("metrics", {}).items()}
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise InputError(expected, got=f"one without {error}", remedy=remedy, file=file) from None
-        numbers = np.concatenate([levels, *sizes, [rise, fall, gate, *unknown.values()]])
+        numbers = np.concatenate([levels, chance, size, apart, [rise, fall, gate, *unknown.values()]])
         if not len(levels) or not np.isfinite(numbers).all() or (np.diff(levels) <= 0).any():
             raise InputError(expected, got="numbers that are missing or out of order", remedy=remedy, file=file)
         names = ("made_by", "date", "cases", "sources", "domains", "unseen_falls")
         about = {name: plain[name] for name in names if name in plain}
-        return cls(rise, fall, gate, levels, *sizes, unknown, reach, about, verdicts, metrics)
+        return cls(rise, fall, gate, levels, chance, size, apart, unknown, reach, about, verdicts, metrics)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -438,7 +439,7 @@ def signs_of(still: Headline, by_name: Mapping[str, Estimate], evidence: Evidenc
     findings = {} if evidence.diagnosis is None else {f.name: f for f in evidence.diagnosis.findings}
     separation = None
     if findings:  # where nothing but classes can be compared there is no classifier, and no separation to see
-        separation = max(2 * findings["overlap"].statistic - 1, 0.0) if "overlap" in findings else 0.0
+        separation = max(2 * (findings["overlap"].statistic or 0.0) - 1, 0.0) if "overlap" in findings else 0.0
     models = unlike or (others and middle is None)
     return ShiftSigns(estimate, *about, models, (at.lower, at.upper), separation=separation)
 
