@@ -273,6 +273,65 @@ def test_a_target_without_labels() -> None:
     assert json.dumps(found.to_dict(), allow_nan=False)
 
 
+@pytest.fixture(scope="module")
+def trio() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Labelled files and targets of three models: good ones that err apart, and a poor one; the same rows in each."""
+    rng = np.random.default_rng(5)
+    files: list[list[dict[str, Any]]] = [[], []]
+    for out, rows in zip(files, (1200, 900), strict=True):
+        label = rng.integers(0, 2, rows)
+        for accuracy in (0.86, 0.85, 0.6):
+            wrong = rng.random(rows) >= accuracy
+            one = {"id": np.arange(rows), "prediction": np.where(wrong, 1 - label, label)}
+            out.append({**one, "label": label, "confidence": rng.uniform(0.6, 0.9, rows)})
+    targets = [{name: column for name, column in one.items() if name != "label"} for one in files[1]]
+    return files[0], targets
+
+
+def test_pairs_on_a_target_without_labels(trio: tuple[list[dict[str, Any]], list[dict[str, Any]]]) -> None:
+    homes, targets = trio
+    shuffled = {name: column[::-1] for name, column in targets[1].items()}  # rows are joined by id
+    found = compare(homes, target=[targets[0], shuffled, targets[2]], names=["good", "fair", "poor"])
+    pairs = {(row["a"], row["b"]): row for row in found.pairs if row["domain"] == "target"}
+    assert {key: row["undecided"] for key, row in pairs.items()} == {
+        ("good", "fair"): True, ("good", "poor"): False, ("fair", "poor"): False,
+    }  # fmt: skip
+    gap = pairs["good", "poor"]["difference"]
+    assert gap["kind"] == "empirical"
+    assert gap["lower"] < 0.26 < gap["upper"] < 0.5
+    assert pairs["good", "poor"]["p_a_better"] > 0.85
+    assert "public natural shifts" in pairs["good", "poor"]["assumes"]
+    orders = [one for one in found.findings if one["name"] == "target_order"]
+    assert [one["undecided"] for one in orders] == [True, False, False]
+    assert "undecided; a few labels decide it" in orders[0]["sentence"]
+    assert orders[1]["models"][1] == "poor"
+    assert orders[1]["sentence"].endswith(": decided")
+    assert found.paired["target"] == {"paired": True, "why": "the ids are the same"}
+    text = str(found)
+    assert "2 of 3 pairs decided" in text
+    assert "A few labels decide the others" in text
+    assert json.dumps(found.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda one: {k: v[:-1] for k, v in one.items()}, "different numbers of rows"),
+        (lambda one: {**one, "id": one["id"] + 1}, "different ids"),
+        (lambda one: {k: v for k, v in one.items() if k != "prediction"}, "no predicted classes"),
+    ],
+)
+def test_targets_of_other_rows_are_no_pairs(
+    trio: tuple[list[dict[str, Any]], list[dict[str, Any]]], change: Any, why: str
+) -> None:
+    homes, targets = trio
+    found = compare(homes[:2], target=[targets[0], change(targets[1])])
+    assert not [row for row in found.pairs if row["domain"] == "target"]
+    assert why in found.paired["target"]["why"]
+    (order,) = [one for one in found.findings if one["name"] == "target_order"]
+    assert "their intervals overlap" in order["sentence"]
+
+
 def test_another_order() -> None:
     rng = np.random.default_rng(3)
     label = rng.integers(0, 3, 500)

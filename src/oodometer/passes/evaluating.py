@@ -149,7 +149,7 @@ _SLICED = ("accuracy", "f1", "precision", "recall", "roc_auc", "specificity", "a
 
 @dataclass(frozen=True)
 class KeptRows:
-    """At most `LIMIT` labelled rows: of each batch values, verdicts, labels by name, positions, keys of clusters."""
+    """At most `LIMIT` labelled rows: of each batch values, verdicts, labels, positions, clusters, predictions."""
 
     read: int
     rows: int
@@ -157,7 +157,7 @@ class KeptRows:
 
     def __add__(self, other: KeptRows) -> KeptRows:
         read, rows = self.read + other.read, self.rows + other.rows
-        later = ((*batch[:3], batch[3] + self.read, batch[4]) for batch in other.batches)
+        later = ((*batch[:3], batch[3] + self.read, *batch[4:]) for batch in other.batches)
         return KeptRows(read, rows, () if rows > LIMIT else (*self.batches, *later))
 
 
@@ -224,11 +224,10 @@ class EvaluationPlan(Pass):
             return KeptRows(len(batch), 0, ())
         assert self.order is not None
         values, verdicts, _ = self.order.ordering(known)
-        truth = known.label  # by name, so that files which number their classes otherwise agree
-        if truth is not None and known.classes is not None:
-            truth = np.array(known.classes)[truth]
+        truth = named_classes(known, known.label)
+        named = named_classes(known, known.predicted) if known.has_prediction else None
         positions = np.flatnonzero(batch.verdicts >= 0)
-        return KeptRows(len(batch), len(known), ((values, verdicts, truth, positions, keys),))
+        return KeptRows(len(batch), len(known), ((values, verdicts, truth, positions, keys, named),))
 
     @property
     def resampled(self) -> list[Metric[Any, Any]]:
@@ -248,6 +247,11 @@ class EvaluationPlan(Pass):
                 out = super().merge(out, {("cluster", group): state[key]})
             grouped.append(out)
         return super().merge(*grouped)
+
+
+def named_classes(batch: Predictions, classes: Array | None) -> Array | None:
+    """Classes by name, so that files which number theirs otherwise agree."""
+    return classes if classes is None or batch.classes is None else np.array(batch.classes)[classes]
 
 
 def _coarse(keys: Any) -> Any:

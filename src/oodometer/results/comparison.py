@@ -16,6 +16,7 @@ _LEFT_OUT = ("command", "version", "argv", "level", "seed", "per_class")
 _COLUMNS = ("accuracy", "auc_coverage", "disca", "coverage_at_risk", "augrc", "risk_at_coverage")
 _MAIN = 4  # of them are shown at first
 _MOST_TOLD = 3  # models in a sentence
+_MOST_PAIRS = 6  # of models that are shown at first
 _PLACES = {"in_domain": "in domain", "out_of_domain": "out of domain", "target": "the target"}
 _RANKINGS, _TARGET = {"in_domain": "rankings", "out_of_domain": "rankings_out_of_domain"}, "rankings_target"
 
@@ -103,8 +104,10 @@ def comparison_view(result: Mapping[str, Any]) -> View:
     """What a comparison says, from the mapping that JSON holds: the difference, who may answer, the orders."""
     models, gap = result.get("models") or [], result.get("difference") or {}
     clusters = f" in {gap['clusters']:,} clusters" if gap.get("clusters") else ""
-    entry, notes = interval_of({"kind": "asymptotic", **gap}), []
+    pairs, notes, entry = _target_pairs(result), [], interval_of({"kind": "asymptotic", **gap})
     for finding in result.get("findings") or ():
+        if finding.get("name") == "target_order" and pairs:
+            continue  # the table of pairs says it
         unsure = finding.get("undecided") or finding.get("share") is None
         notes.append(finding["sentence"] + ("" if unsure else f" (in {percent(finding['share'], 0)} of replicates)"))
     # what the models cost, and the scores that weigh it
@@ -132,6 +135,7 @@ def comparison_view(result: Mapping[str, Any]) -> View:
             *(grid for domain in _RANKINGS for grid in _domain_grid(result, domain)),
             *([cost] if costs else []),
             *_targets_grid(result),
+            *_pairs_grid(result),
             *(grid for index in ("out_of_domain", "target") for grid in _columns_grid(models, index)),
             *_thresholds_grids(result),
             *(_values_grid(result, domain) for domain in _RANKINGS),
@@ -223,12 +227,46 @@ def on_target(result: Mapping[str, Any]) -> str:
     verbs = [" is" if labelled else " is estimated", *[""] * len(order)]
     names = [f"{name}{verb} at {with_ends(at)}" for verb, (name, at, _) in zip(verbs, order[:_MOST_TOLD], strict=False)]
     text = f"On the target, {'by its labels' if labelled else 'without labels'}, {listed(names)}"
-    if len(order) > 1 and order[0][1].lower <= order[1][1].upper:
+    first = {name for name, _, _ in order[:2]}
+    pair = next((row for row in _target_pairs(result) if {row["a"], row["b"]} == first), None)
+    if pair is not None:
+        chance, likely = pair["p_a_better"], pair["a"] if pair["p_a_better"] >= 0.5 else pair["b"]
+        text += f"; of the first two {likely} is better with probability {percent(max(chance, 1 - chance))}: "
+        text += "undecided, and a few labels decide it" if pair["undecided"] else "decided"
+    elif len(order) > 1 and order[0][1].lower <= order[1][1].upper:
         text += "; the first two intervals overlap: which is better is undecided"
         text += "" if labelled else ", and a few labels decide it"
     doubted = [name for name, _, item in order if item.get("trust") == "none" and not labelled]
     doubt = f"; the estimate of {listed(doubted[:_MOST_TOLD])} deserves no trust, nor does its place"
     return text + doubt if doubted else text
+
+
+def _target_pairs(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [row for row in result.get("pairs") or () if row["domain"] == "target"]
+
+
+def _pairs_grid(result: Mapping[str, Any]) -> list[Grid]:
+    """Which of each two models is better on the target, and whether that is decided; of many models after `-v`."""
+    pairs, rows = _target_pairs(result), []
+    for pair in pairs:
+        gap, chance = interval_of(pair["difference"]), pair["p_a_better"]
+        if gap is not None:
+            ahead = chance >= 0.5
+            names = [str(pair[name]) for name in ("ab" if ahead else "ba")]
+            ends = (gap.value, gap.lower, gap.upper) if ahead else (-gap.value, -gap.upper, -gap.lower)
+            cells = [*(f"{100 * x:+.1f}" for x in ends), percent(max(chance, 1 - chance))]
+            rows.append([*names, *cells, "undecided" if pair["undecided"] else "decided"])
+    if not rows:
+        return []
+    heads = ["better", "than", "points", "lower", "upper", "probability", "order"]
+    few = [pair for pair in pairs if not pair["undecided"]]
+    notes = (f"{len(few)} of {counted(len(pairs), 'pair')} decided", *dict.fromkeys(pair["why"] for pair in few))
+    notes += () if len(few) == len(pairs) else ("A few labels decide the others (`oodometer rank`)",)
+    notes += (f"Assumes: {pairs[0]['assumes']}",)
+    level = percent(result.get("level") or 0.95, None)
+    title = f"which is better on the target, estimated without labels ({level} empirical intervals)"
+    rows.sort(key=lambda row: (row[6], -float(row[5].split()[0])))  # decided ones first, the surest first
+    return [Grid(title, heads, rows, noun="pair", few=range(min(len(rows), _MOST_PAIRS)), notes=notes)]
 
 
 def _domain_grid(result: Mapping[str, Any], domain: str) -> list[Grid]:

@@ -19,18 +19,19 @@ from ..audits.joining import KEY, Joined, labelled, wrong_where_unseen
 from ..classes import NewLabelError
 from ..diagnoses.column_drift import ColumnDrift
 from ..errors import InputError, NotApplicable, UsageError
+from ..headline.natural_differences import group_of, packaged_differences, pairs_on_target
 from ..inference.clusters import Clusters, named_repeats, student_quantile
 from ..intervals import clopper_pearson, normal_quantile
 from ..kernels.incomplete_beta import beta_cdf
 from ..metrics import Metric, computation_score, didma, nidma, ordered_by
 from ..metrics.disca import check_options, check_weights
 from ..metrics.failure_cases import TAIL, tail_difference
-from ..metrics.ranks import RankMetric, Ranks
+from ..metrics.ranks import LIMIT, RankMetric, Ranks
 from ..metrics.resampling import RankBins, interval_of, resampled
 from ..metrics.risk_coverage import REPLICATED, jointly_resampled, replicated
 from ..metrics.votes import paired_gap
 from ..options import verb
-from ..passes.evaluating import KeptRows, finish_evaluation, plan_evaluation, read_evaluation
+from ..passes.evaluating import KeptRows, finish_evaluation, named_classes, plan_evaluation, read_evaluation
 from ..passes.folding import Execution
 from ..passes.reference import read_reference
 from ..passes.slicing import WHOLE
@@ -40,6 +41,7 @@ from ..results import Interval, percent
 from ..results.comparison import Comparison, ModelRecord
 from ..results.diagnosis import ColumnChange
 from ..results.evaluation import Evaluation
+from ..results.values import points
 from ..store import Source
 from .opening import executing, in_name_order, listed, opener_for, with_classes_of_all, with_features
 from .options import CompareOptions
@@ -66,6 +68,7 @@ class Rows:
     truth: Array | None
     ids: Array | None = None
     clusters: Array | None = None
+    named: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,7 @@ class Domain:
     options: Mapping[str, Any]
     verdicts: tuple[Array, ...] = ()
     clusters: Array | None = None
+    named: tuple[Array | None, ...] = ()
 
     @cached_property
     def draws(self) -> dict[str, Array]:
@@ -162,7 +166,7 @@ def domain_of(
         curves = jointly_resampled(groups, [value for value, _ in pairs], verdicts, seed, clusters)
     else:
         curves = [resampled(group, seed + 1 + i) for i, group in enumerate(groups)]
-    about = (paired, why, options, verdicts, clusters)
+    about = (paired, why, options, verdicts, clusters, tuple(row.named for row in rows))
     return Domain(name, tuple(models), tuple(evaluations), tuple(curves), *about)
 
 
@@ -606,7 +610,13 @@ def _compared(
         made = [getattr(record, name) for record in records]
         if all(one is not None for one in made):
             rankings["in_domain"][name] = ranked(titles, made)
+    on_target: list[dict[str, Any]] = []
+    paired = {domain.name: {"paired": domain.paired, "why": domain.why} for domain in domains}
     if curves:
+        on_target, why = [], "the labels of the targets decide"
+        if any(curve["by_labels"] is None for curve in curves):
+            on_target, why = _pairs_on_target(domains[0], targets, options)
+        paired["target"] = {"paired": bool(on_target), "why": why}
         named = [key for key in ("accuracy", "auc_coverage") if all(key in curve for curve in curves)]
         rankings["target"] = {key: ranked(titles, [curve[key] for curve in curves]) for key in named}
     findings = [row for domain in domains for row in findings_of(domain)]
@@ -614,10 +624,10 @@ def _compared(
         models=tuple(records),
         rankings=rankings,
         disagreements=tuple(row for domain in domains for row in disagreements(domain)),
-        pairs=tuple(row for domain in domains for row in pairs_of(domain, options.level)),
+        pairs=(*(row for domain in domains for row in pairs_of(domain, options.level)), *on_target),
         difference=difference_of(domains[0], options.level),
-        findings=(*findings, *_findings_on_targets(titles, curves)),
-        paired={domain.name: {"paired": domain.paired, "why": domain.why} for domain in domains},
+        findings=(*findings, *_findings_on_targets(titles, curves, on_target)),
+        paired=paired,
         settings=options.settings,
         warnings=tuple(warnings),
         level=options.level,
@@ -644,9 +654,10 @@ def _read_rows(source: Source, options: CompareJob, key: str | None, execution: 
         pieces = [batch[at] for batch in rows.batches]
         return np.concatenate(pieces) if pieces and all(piece is not None for piece in pieces) else None
 
-    values, verdicts, truth, places, keys = map(column, range(5))
+    values, verdicts, truth, places, keys, named = map(column, range(6))
     ids = None if key is None or places is None else _ids(source, key, places)
-    return evaluation, Rows(whole[order.state_key], values, verdicts, truth, ids, keys if plan.grouped else None)
+    about = (values, verdicts, truth, ids, keys if plan.grouped else None, named)
+    return evaluation, Rows(whole[order.state_key], *about)
 
 
 def _row_key(key: str | None, sources: Sequence[Source]) -> str | None:
@@ -663,9 +674,9 @@ def _row_key(key: str | None, sources: Sequence[Source]) -> str | None:
     return ours
 
 
-def _ids(source: Source, key: str, rows: Array) -> Array | None:
+def _ids(source: Source, key: str, rows: Array | None) -> Array | None:
     try:
-        ids = source.keys(key).take(rows)
+        ids = source.keys(key) if rows is None else source.keys(key).take(rows)
     except InputError:
         return None
     return None if ids.null_count else np.array(named_repeats(ids.to_pylist()), dtype=object)
@@ -755,25 +766,87 @@ def _label_free(
     return out, estimation.warnings
 
 
-def _findings_on_targets(titles: Sequence[str], curves: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A sentence for each two neighbours in the order; whether intervals overlap is a rough test."""
+def _pairs_on_target(
+    domain: Domain, targets: Sequence[Source], options: CompareJob
+) -> tuple[list[dict[str, Any]], str]:
+    """Each two models on the target, as `pairs_of` tells them, by natural differences; or none, and why."""
+    if not domain.paired:
+        return [], f"in domain the rows are not the same: {domain.why}"
+    if any(named is None for named in domain.named):
+        return [], "in domain the classes that the models predict are not known"
+    there, ids = [], []
+    key = KEY if options.key is None else options.key.partition("=")[0]
+    for target in targets:
+        fields = [name for name in ("prediction", "probabilities", "logits", "members") if name in target.fields]
+        parts: list[Array] = []
+        for batch in target.batches(fields) if fields else ():
+            parts.append(named_classes(batch, batch.predicted))  # type: ignore[arg-type]
+            if sum(map(len, parts)) > LIMIT:
+                return [], f"{target.name}: there are too many rows to keep them in order"
+        if not parts:
+            return [], f"{target.name}: there are no predicted classes"
+        there.append(np.concatenate(parts))
+        ids.append(_ids(target, key, None) if target.holds(key) else None)
+    if len({len(named) for named in there}) > 1:
+        return [], "the targets' files have different numbers of rows"
+    if all(names is not None for names in ids):
+        orders = [np.argsort(names, kind="stable") for names in ids]  # type: ignore[arg-type]
+        if any((names[order] != ids[0][orders[0]]).any() for names, order in zip(ids, orders, strict=True)):  # type: ignore[index]
+            return [], "the targets' files hold different ids"
+        there = [named[order] for named, order in zip(there, orders, strict=True)]
+    models, here = len(there), len(domain.verdicts[0])
+    numbers = np.unique(np.concatenate([*domain.named, *there]), return_inverse=True)[1]
+    cut = models * here
+    prior, out = packaged_differences(), []
+    sides = np.stack(domain.verdicts), numbers[:cut].reshape(models, -1), numbers[cut:].reshape(models, -1)
+    for i, j, signs in pairs_on_target(*sides):
+        difference, chance = prior.difference(signs, options.level)
+        group, names = group_of(signs), {"a": domain.models[i], "b": domain.models[j]}
+        about = {"domain": "target", "metric": "accuracy", **names}
+        sure = {"p_a_better": chance, "undecided": max(chance, 1 - chance) < prior.sure[group]}
+        seen = {"parted": signs.share, "group": group, "why": prior.why(group), "assumes": prior.assumes}
+        out.append({**about, "difference": difference.to_dict(), **sure, **seen})
+    return out, "the ids are the same" if all(names is not None for names in ids) else "the files are read row by row"
+
+
+def _findings_on_targets(
+    titles: Sequence[str], curves: Sequence[dict[str, Any]], pairs: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """A sentence for each two models by natural differences, else for neighbours by whether intervals overlap."""
     out = []
     all_labelled = all(model["by_labels"] is not None for model in curves)
     of = "by_labels" if all_labelled else "accuracy"
-    order = sorted(range(len(curves)), key=lambda model: -curves[model][of].value)
-    for a, b in pairwise(order):
-        first, second = curves[a][of], curves[b][of]
-        apart = first.lower > second.upper
-        say = f"on the target {titles[a]} is {'by its labels' if all_labelled else 'estimated'} ahead of {titles[b]}, "
-        say += f"{percent(first.value)} against {percent(second.value)}"
-        if not apart:
+    values = [float(model[of].value) for model in curves]
+    by_models = {(titles.index(row["a"]), titles.index(row["b"])): row for row in pairs}
+    if by_models:  # the order of the models by how likely they beat the others
+        values = [0.0] * len(titles)
+        for (a, b), row in by_models.items():
+            values[a] += row["p_a_better"]
+            values[b] += 1 - row["p_a_better"]
+    order = sorted(range(len(curves)), key=lambda model: -values[model])
+    for first, second in combinations(order, 2) if by_models else pairwise(order):
+        pair, (a, b) = by_models.get((min(first, second), max(first, second))), (first, second)
+        if pair is not None and pair["p_a_better"] != 0.5:
+            a, b = (min(a, b), max(a, b)) if pair["p_a_better"] > 0.5 else (max(a, b), min(a, b))
+        better, worse = curves[a][of], curves[b][of]
+        say = f"on the target {titles[a]} is {'by its labels' if all_labelled else 'estimated'} ahead of {titles[b]}"
+        remedy = "a few labels decide it (`oodometer rank`)"
+        if all_labelled:
             remedy = "compare these files themselves, row by row"
-            remedy = remedy if all_labelled else "a few labels decide it (`oodometer rank`)"
-            say += f", but their intervals overlap: undecided; {remedy}"
+        if pair is None:
+            apart = better.lower > worse.upper
+            say += f", {percent(better.value)} against {percent(worse.value)}"
+            say += "" if apart else f", but their intervals overlap: undecided; {remedy}"
+        else:
+            apart, sign = not pair["undecided"], 1 if a < b else -1
+            value, *ends = (sign * pair["difference"][name] for name in ("value", "lower", "upper"))
+            chance = max(pair["p_a_better"], 1 - pair["p_a_better"])
+            say += f" by {points(value)} ({' to '.join(f'{100 * x:+.1f}' for x in sorted(ends))}), with probability "
+            say += f"{percent(chance)}: {'decided' if apart else f'undecided; {remedy}'}"
         for model in (a, b):
             if curves[model]["trust"] == "none" and not all_labelled:
                 say += f"; the estimate of {titles[model]} deserves no trust"
         about = {"name": "target_order", "domain": "target", "models": [titles[a], titles[b]]}
         verdict = {"contested": False, "undecided": not apart, "share": None, "sentence": say}
-        out.append({**about, "accuracy": [first.value, second.value], **verdict})
+        out.append({**about, "accuracy": [better.value, worse.value], **verdict})
     return out
