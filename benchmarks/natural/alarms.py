@@ -16,7 +16,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from benchmarks import kit
 from benchmarks.kit import RESULTS, data_folder
 from benchmarks.natural.prior import MARGINS, fit_prior, source_of
 from benchmarks.natural.run import chosen, unpack, work_folder
-from benchmarks.natural.tables import LEVEL, read_shifts
+from benchmarks.natural.tables import CLASSES_ALONE, LEVEL, read_shifts
 from oodometer.headline.headline import Evidence
 from oodometer.headline.natural_shifts import (
     CHANGED,
@@ -99,6 +99,7 @@ def ask(series: str, source: str, group: str, tables: tuple[Any, Any, np.ndarray
         stands = Headline(headline.bands["unchanged"], headline.method, "", "low", "")
         signs = signs_of(stands, by_name, evidence)
         assert signs is not None
+        signs = signs if which is None else replace(signs, separation=None)  # as `estimate` does with parts
         below = (signs.source - by_name["cbpe"].value) / max(spread / float(inside.sum()) ** 0.5, 1e-9)
         fell = signs.source - float(right[inside].mean())
         out.append(AskedPart(series, source, group, which, signs, fell, changed, below))
@@ -109,10 +110,10 @@ def natural_series() -> Iterator[tuple[str, str, str, Path]]:
     """Series, source, group and folder of every case of probabilities alone, and of those without a shift."""
     for case in chosen(unpack(work_folder()), None):
         bed = case.parent.name
-        if "+" in bed or bed.startswith("mvh-") or bed == "small-target":
+        if "+" in bed or bed.startswith(CLASSES_ALONE) or bed == "small-target":
             continue
         source = json.loads((case / "truth.json").read_text(encoding="utf-8"))["source"].partition("-")[0]
-        yield f"{bed}/{case.name}", source, "same" if bed == "same" else "natural", case
+        yield f"{bed}/{case.name}", source, "same" if bed in ("same", "same4") else "natural", case
 
 
 def natural_tables(case: Path) -> tuple[Any, Any, np.ndarray]:

@@ -30,7 +30,7 @@ from oodometer.headline.headline import Evidence
 from oodometer.headline.natural_shifts import doubt_of, signs_of_result
 
 SEED = 0
-MIXED = {"same": 4, "small-target": 4}  # beds that mix all sources: so many times the cases of another bed
+MIXED = {"same": 4, "same4": 4, "small-target": 4}  # beds that mix all sources: so many times the cases of another bed
 
 
 def work_folder() -> Path:
@@ -40,7 +40,7 @@ def work_folder() -> Path:
 
 def unpack(folder: Path) -> Path:
     """All beds as folders of cases; those that are there already are left as they are."""
-    packed = sorted((data_folder() / "natural").glob("*.tar.xz"))
+    packed = sorted(path for name in ("natural", "natural4") for path in (data_folder() / name).glob("*.tar.xz"))
     if not packed:
         raise SystemExit("the natural shifts are missing: set OODOMETER_DATA to the folder that holds natural/")
     beds = folder / "beds"

@@ -19,10 +19,31 @@ from oodometer.headline.natural_shifts import ShiftSigns
 GUIDE = ROOT / "docs" / "which_estimator_when.md"
 DIGITS = 5
 FAR = 3.0  # points beyond the end of an interval that make a miss a bad one
+CLASSES_ALONE = ("mmlupro", "mvh-", "pacs")
 GROUPS = {"plain": "natural shift, probabilities alone", "+features": "the same beds with features",
-    "+members": "the same beds with the classes of other models", "classes": "natural shift, classes alone (`mvh-*`)",
+    "+members": "the same beds with the classes of other models",
+    "classes": "natural shift, classes alone (`mmlupro`, `mvh-*`, `pacs`)",
     "same": "no shift: a fresh part of the reference's own group",
     "small-target": "natural shift, 50 to 200 target rows"}  # fmt: skip
+_OLD = {
+    "people": "adult bank compas heart",
+    "things": "flights movies wine",
+    "sensors": "bikes elec2",
+    "texts": "airline reviews",
+    "images": "digits mvh office",
+    "forecasts": "sports",
+}
+_NEW = {
+    "people": "chem college happy hotel injury telco",
+    "things": "ames cars comics cover hits rodents",
+    "sensors": "airitaly eeg wisdm",
+    "texts": "emoji sentences trump",
+    "images": "pacs pendigits",
+    "language-models": "mmlupro",
+    "forecasts": "odds tennis",
+}
+DOMAIN_OF = {source: name for some in (_OLD, _NEW) for name, words in some.items() for source in words.split()}
+OLD = frozenset(" ".join(_OLD.values()).split())  # sources of the prior before
 NOTHING = ShiftSigns(0.0, 0.0, 1, 1)
 SHIFTED = ("plain", "+features", "+members", "classes")
 
@@ -54,7 +75,9 @@ class Shift:
         bed, _, given = self.case.bed.partition("+")
         if given:
             return f"+{given}"
-        return bed if bed in GROUPS else "classes" if bed.startswith("mvh-") else "plain"
+        if bed in ("same", "same4"):
+            return "same"
+        return bed if bed in GROUPS else "classes" if bed.startswith(CLASSES_ALONE) else "plain"
 
     @property
     def moved(self) -> float:
@@ -80,8 +103,9 @@ class Shift:
         """A plain mapping, numbers of five digits."""
         signs = {k: round(v, DIGITS) if isinstance(v, float) else v for k, v in asdict(self.signs).items()}
         signs.pop("still")  # stands beside it
-        if signs["error"] is None:  # that of the accuracy follows from it
-            signs.pop("error")
+        for name in ("error", "separation"):
+            if signs[name] is None:
+                signs.pop(name)
         more = {"source": self.source, "reference": round(self.reference, DIGITS)}
         bands = {"still": [round(v, DIGITS) for v in self.still], "half": [round(v, DIGITS) for v in self.half]}
         return self.case.to_dict() | more | {"signs": signs, "doubt": self.doubt, **bands}

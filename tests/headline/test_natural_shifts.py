@@ -17,8 +17,9 @@ from oodometer.diagnoses import Diagnosis, Finding
 from oodometer.errors import InputError, UsageError
 from oodometer.headline.headline import Evidence, make_headline
 from oodometer.headline.natural_shifts import (
-    HIGH_RATE,
-    HIGH_REACH,
+    DOMAINS,
+    LEAST_CASES,
+    MOST_OFF,
     NaturalShifts,
     ShiftSigns,
     doubt_of,
@@ -42,10 +43,11 @@ HAND = replace(
     gate=0.2,
     levels=np.array([0.05, 0.5, 0.95]),
     chance=np.array([-2.0, 0.0, 1.0]),
-    size=np.array([-0.2, 0.0, 0.1]),
+    size=np.array([-0.6, 0.0, 0.3]),
+    apart=np.array([-0.1, 0.0, 0.05]),
     reach=((0.1, 50, 0.95, 0.01), (1.0, 500, 0.88, 0.08)),
 )
-STILL = ShiftSigns(0.9, 0.9, 10_000, 10_000, moved=0.0, unexplained=0.0)
+STILL = ShiftSigns(0.9, 0.9, 10_000, 10_000, moved=0.0, unexplained=0.0, separation=0.0)
 SIGNS = st.builds(
     ShiftSigns,
     st.floats(0, 1),
@@ -69,15 +71,20 @@ def test_the_value_by_hand() -> None:
 
 
 def test_quantiles_by_hand() -> None:
-    signs = ShiftSigns(0.5, 0.5, 200, 50, moved=0.5, unexplained=0.0)
+    """Moved by 0.5 is 1/3 of the way to what a change can cost; the separation of the rows adds its own share."""
+    signs = ShiftSigns(0.5, 0.5, 200, 50, moved=0.5, unexplained=0.0, separation=0.0)
     se = standard_error(0.5, signs)
     assert se == pytest.approx((0.25 * (1 / 200 + 1 / 50)) ** 0.5)
     low, middle, high = HAND.quantile(signs, np.array([0.05, 0.5, 0.95]))
-    assert (low, middle, high) == pytest.approx((0.5 - 2 * se - 0.1, 0.5, 0.5 + se + 0.05))
+    assert (low, middle, high) == pytest.approx((0.5 - 2 * se - 0.2, 0.5, 0.5 + se + 0.1))
+    apart = HAND.quantile(replace(signs, separation=0.4), np.array([0.05, 0.5, 0.95]))
+    assert apart == pytest.approx((low - 0.04, middle, high + 0.02))
+    unknown = HAND.quantile(replace(signs, separation=None), np.array([0.05]))[0]
+    assert unknown == pytest.approx(low - 0.1 * HAND.unknown["separation"] / 3), "typical of such a move"
     assert HAND.quantile(signs, np.array([0.0, 1.0])).tolist() == [0.0, 1.0]
     lower, upper = HAND.interval(signs, 0.9)
     assert lower == pytest.approx(low)
-    assert upper == pytest.approx(0.5 + max(se + 0.05, 1.6448536 * se)), "never narrower than chance"
+    assert upper == pytest.approx(0.5 + max(se + 0.1, 1.1 * 1.6448536 * se)), "never narrower than chance"
 
 
 @given(SIGNS, st.floats(0.01, 0.999))
@@ -121,8 +128,9 @@ def test_it_is_asymmetric_and_grows_with_the_size_of_the_change() -> None:
 
 def test_the_packaged_file_says_where_it_comes_from() -> None:
     about = PRIOR.about or {}
-    assert len(about["sources"]) == 15
-    assert about["cases"] == sum(row[1] for row in PRIOR.reach) == 1225
+    assert len(about["sources"]) == 38
+    assert about["cases"] == 1733
+    assert {*about["domains"], "other"} == set(DOMAINS)
     assert about["made_by"].startswith("python -m benchmarks.natural.prior")
     assert NaturalShifts.from_dict(json.loads(json.dumps(PRIOR.to_dict())), "again").to_dict() == PRIOR.to_dict()
 
@@ -130,10 +138,10 @@ def test_the_packaged_file_says_where_it_comes_from() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[1]", "expected a prior of natural shifts of format 2, got format list"),
-        ('{"format": 7}', "expected a prior of natural shifts of format 2, got format 7"),
-        ('{"format": 1}', "expected a prior of natural shifts of format 2, got format 1"),
-        ('{"format": 2}', "got one without 'value'"),
+        ("[1]", "expected a prior of natural shifts of format 3, got format list"),
+        ('{"format": 7}', "expected a prior of natural shifts of format 3, got format 7"),
+        ('{"format": 1}', "expected a prior of natural shifts of format 3, got format 1"),
+        ('{"format": 3}', "got one without 'value'"),
         ("no json", "expected a prior of natural shifts, a JSON file, got Expecting value"),
         (None, "No such file"),
     ],
@@ -159,14 +167,14 @@ def test_a_spoilt_file_is_refused(spoil: dict[str, Any]) -> None:
 def test_a_prior_of_ones_own_is_used(tmp_path: Path) -> None:
     wide = PRIOR.to_dict()
     for row in wide["quantiles"]:
-        row["standard_error"] *= 20
+        row["standard_error"] *= 20 if row["p"] != 0.5 else 1  # the value is the median
     path = tmp_path / "wide.json"
     path.write_text(json.dumps(wide))
     mine, ours = (
         oodometer.estimate(REFERENCE, TARGET, prior=p, methods=ASKED, backtest=None).headline for p in (path, None)
     )
     assert mine.value == ours.value
-    assert mine.interval.width > 1.5 * ours.interval.width
+    assert mine.bands["half"].width > 1.5 * ours.bands["half"].width
 
 
 # ------------------------------------------------------------------------------------------ the headline
@@ -232,14 +240,15 @@ ALARM = Finding("confidence alarm", "", 0.2, refutes=("ac",), strength="strong")
 def test_trust_says_what_was_measured() -> None:
     level, why = trust_of(HAND, STILL, "")
     assert level == "high"
-    assert "within 1 point (checked on 50, their sources left out: 95 %)" in why
-    worse = replace(HAND, reach=((1.0, 500, HIGH_RATE - 0.01, 0.2),))
-    assert trust_of(worse, STILL, "")[0] == "low", "a band that held too seldom is not trusted, however narrow"
+    assert "within 1 point (checked on 50, their whole domains left out: 95 %)" in why
+    worse = replace(HAND, reach=((1.0, 500, 0.95, MOST_OFF + 0.01),))
+    assert trust_of(worse, STILL, "")[0] == "low", "a number that was off too often is not trusted, however narrow"
+    few = replace(HAND, reach=((1.0, LEAST_CASES - 1, 0.95, 0.0),))
+    assert trust_of(few, STILL, "")[0] == "low", "so few cases promise nothing"
     far = replace(STILL, moved=3.0)
     assert trust_of(HAND, far, "")[0] == "none"
     assert "more than half of all accuracies: label some target rows" in trust_of(HAND, far, "")[1]
-    reach = (HIGH_REACH + 0.01) / 0.2
-    assert trust_of(HAND, replace(STILL, moved=reach), "")[0] == "low"
+    assert trust_of(HAND, replace(STILL, moved=0.25), "")[0] == "low", "bands that reach so far were off too often"
     assert trust_of(HAND, STILL, "it is so")[0] == "low"
 
 
@@ -249,6 +258,8 @@ def test_trust_says_what_was_measured() -> None:
         ({"diagnosis": diagnosed("none")}, ""),
         ({"diagnosis": diagnosed("label")}, ""),
         ({"diagnosis": diagnosed("support")}, "it is support"),
+        ({"domain": "texts"}, ""),
+        ({"domain": "other"}, "no public shift of data like yours was seen, as you said (--domain)"),
         ({"diagnosis": diagnosed("none", ALARM)}, "confidence does not see what other signs see"),
     ],
 )

@@ -12,9 +12,10 @@ from typing import Any, Literal
 from ..errors import UsageError
 from ..results import Interval
 from ..results.alarms import AlarmRule, Alarms, Failing, FailWhen, RuleKind
-from .natural_shifts import CHANGED, FELL
+from .natural_shifts import CHANGED
 
 METRICS = ("accuracy",)
+LIKELY = 0.8  # the chance of `--fail-when likely`
 _LIMITS = {"mcc": (-1.0, 1.0), "cohen_kappa": (-1.0, 1.0), "expected_value": (-math.inf, math.inf)}
 
 Verdict = Literal["fails", "by chance", "holds"]
@@ -70,7 +71,7 @@ def decide(
     elif when == "upper":
         below = interval.upper < bound
     else:
-        below = (chance_below(interval, bound) if chance is None else chance) >= FELL
+        below = (chance_below(interval, bound) if chance is None else chance) >= LIKELY
     if not below:
         return "holds"
     return "by chance" if bound <= reference and changed is not None and changed > CHANGED else "fails"

@@ -248,7 +248,9 @@ _LIKE_TRIALS = "any shift is like those simulated from the reference, which leav
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a headline rests on besides the estimates; ``effects``: design effects of both sides."""
+    """What a headline rests on besides the estimates; ``effects``: design effects of both sides, ``domain``: what the
+    user says that the data are.
+    """
 
     level: float = 0.95
     weighting: TrialWeighting | None = None
@@ -257,6 +259,7 @@ class Evidence:
     source: float | None = None
     reference_rows: int = 0
     effects: tuple[float, float] = (1.0, 1.0)
+    domain: str | None = None
 
     def error_of_clusters(self, value: float, rows: int) -> float:
         """What clusters add to the standard error of an estimate for so many target rows."""

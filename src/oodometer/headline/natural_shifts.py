@@ -28,16 +28,18 @@ from ..results.estimation import ASSUMPTIONS, Assumed, Estimation, Headline
 from ..results.values import counted
 from .headline import Evidence, beyond_overlap, confidence_middle, trimmed_mean_share
 
-FORMAT = 2
-_QUANTILE, _REACH = ("p", "standard_error", "moved"), ("points", "cases", "inside", "missed_by_3")
+FORMAT = 3
+_QUANTILE, _REACH = ("p", "standard_error", "moved", "separation"), ("points", "cases", "inside", "off_by_3")
 _VERDICT = ("margin", "said", "cases", "right")
 _LEAST_RATE, _MOST_RATE = 0.02, 0.98  # where the standard error is taken: no accuracy is known to be 0 or 1
+_LEAST_HALF = 1.1  # times what chance alone makes: the value is not known exactly
 
 
 @dataclass(frozen=True)
 class ShiftSigns:
     """What is known of a target without labels: ``estimate`` if P(y | x) stood still, effect sizes (None: unseen),
-    whether other models answered, and the standard error of another metric.
+    whether other models answered, and the standard error of another metric. ``separation`` = 2 AUC - 1 of a classifier
+    that tells target rows from reference rows.
     """
 
     estimate: float
@@ -49,6 +51,7 @@ class ShiftSigns:
     models: bool = False
     still: tuple[float, float] | None = None
     error: float | None = None
+    separation: float | None = None
 
 
 @dataclass(frozen=True)
@@ -57,23 +60,24 @@ class NaturalShifts:
 
     With s the accuracy on the reference, d = estimate - s, and g = u^2 / (u^2 + gate^2) for what is unexplained, u,
 
-        value = s + (1 - g) d + g (rise (d)+ - fall (-d)+),    g = 0 where other models answered,
+        start = s + (1 - g) d + g (rise (d)+ - fall (-d)+),    g = 0 where other models answered,
 
-    and quantile p of the truth is value + a_p se + b_p moved, with
-    se = sqrt(value (1 - value) (1 / reference_rows + 1 / rows)). Without a shift that can be seen both extra terms go,
-    and what is left is chance. It is asymmetric: of the shifts that life made, more ended far below than far above.
-    As far as the change is unexplained, the interval reaches towards both ends of ``still``, too: in some public
-    sources P(y | x) did stand still.
+    and quantile p of the truth is start + a_p se + b_p m / (1 + m) + c_p separation, with m = moved and
+    se = sqrt(start (1 - start) (1 / reference_rows + 1 / rows)); the value is the median, and c_0.5 = 0. Without a
+    shift that can be seen both last terms go, and what is left is chance. It is asymmetric: of the shifts that life
+    made, more ended far below than far above. As far as the change is unexplained, the interval reaches towards both
+    ends of ``still``, too: in some public sources P(y | x) did stand still.
 
     Parameters
     ----------
-    rise, fall, gate : of the value. levels : the p, ascending. chance, size : a_p and b_p, shape (level,).
-    unknown : moved and unexplained where they cannot be seen. reach : rows of (most points that the band of 90 %
-        reaches from the value, cases, share of them inside the band, share missed by more than three points), judged
-        with their source left out. verdicts : rows of (margin, "fell" or "holds", cases that were called so, share of
-        them that was right), judged in the same way.
-    about : provenance: command, date, sources, cases. metrics : name of another metric -> its own prior, of which
-        values below 0 are brought to [0, 1] first.
+    rise, fall, gate : of the start. levels : the p, ascending. chance, size, apart : a_p, b_p and c_p, shape (level,).
+    unknown : moved and unexplained where they cannot be seen, and separation in units of m / (1 + m). reach : rows of
+        (most points that the band of 90 % reaches from the value, cases, share of them inside the band, share whose
+        value was off by more than three points), where nothing spoke against the number, judged with their whole domain
+        left out. verdicts : rows of (margin, "fell" or "holds", cases that were called so, share of them that was
+        right), judged in the same way.
+    about : provenance: command, date, sources, domains, cases. metrics : name of another metric -> its own prior, of
+        which values below 0 are brought to [0, 1] first.
 
     Source: `benchmarks/natural`; linear quantile regression after Koenker and Bassett (1978).
 
@@ -90,18 +94,23 @@ class NaturalShifts:
     levels: Array
     chance: Array
     size: Array
+    apart: Array
     unknown: Mapping[str, float]
     reach: tuple[tuple[float, int, float, float], ...] = ()
     about: Mapping[str, Any] | None = None
     verdicts: tuple[tuple[float, str, int, float], ...] = ()
     metrics: Mapping[str, NaturalShifts] = field(default_factory=dict)
 
+    def start(self, signs: ShiftSigns) -> float:
+        """From where the quantiles are counted: predicted changes, as far as they are believed."""
+        change = signs.estimate - signs.source
+        gate = 0.0 if signs.models else self.gate_of(signs)
+        natural = self.rise * max(change, 0.0) - self.fall * max(-change, 0.0)
+        return float(np.clip(signs.source + (1 - gate) * change + gate * natural, 0.0, 1.0))
+
     def value(self, signs: ShiftSigns) -> float:
-        """The accuracy to expect under a natural shift."""
-        apart = signs.estimate - signs.source
-        gate = 0.0 if signs.models else self._gate(signs)
-        natural = self.rise * max(apart, 0.0) - self.fall * max(-apart, 0.0)
-        return float(np.clip(signs.source + (1 - gate) * apart + gate * natural, 0.0, 1.0))
+        """The accuracy to expect under a natural shift: the median."""
+        return float(self.quantile(signs, np.array([0.5]))[0])
 
     def quantile(self, signs: ShiftSigns, p: Array) -> Array:
         """Quantiles ``p`` of the truth, shape of ``p``; 0 and 1 at p = 0 and 1, linear between the fitted ones."""
@@ -117,32 +126,33 @@ class NaturalShifts:
         ends = np.maximum.accumulate(ends + 1e-12 * np.arange(len(ends)))
         return float(np.interp(accuracy, ends, [0.0, *self.levels, 1.0]))
 
-    def _gate(self, signs: ShiftSigns) -> float:
+    def gate_of(self, signs: ShiftSigns) -> float:
         """How much of the change is unexplained, from 0 to 1."""
         left = self.unknown["unexplained"] if signs.unexplained is None else signs.unexplained
         return left**2 / (left**2 + self.gate**2)
 
     def _known(self, signs: ShiftSigns) -> Array:
-        value = self.value(signs)
-        moved = self.unknown["moved"] if signs.moved is None else signs.moved
-        out: Array = np.clip(value + self.chance * standard_error(value, signs) + self.size * moved, 0.0, 1.0)
-        return np.maximum.accumulate(out)
+        start = self.start(signs)
+        size = saturated(self.unknown["moved"] if signs.moved is None else signs.moved)
+        separation = self.unknown["separation"] * size if signs.separation is None else signs.separation
+        out = start + self.chance * standard_error(start, signs) + self.size * size + self.apart * separation
+        return np.maximum.accumulate(np.clip(out, 0.0, 1.0))
 
     def interval(self, signs: ShiftSigns, level: float) -> tuple[float, float]:
         """The central interval; as far as the change is unexplained it reaches towards ends of ``signs.still``."""
         value = self.value(signs)
         low, high = map(float, self.quantile(signs, np.array([(1 - level) / 2, (1 + level) / 2])))
-        half = normal_quantile(level) * standard_error(value, signs)
+        half = _LEAST_HALF * normal_quantile(level) * standard_error(value, signs)
         low, high = max(min(low, value - half), 0.0), min(max(high, value + half), 1.0)
         if signs.still is None:
             return low, high
-        share = max(2 * level - 1, 0.0) * self._gate(signs)
+        share = max(2 * level - 1, 0.0) * self.gate_of(signs)
         return low - share * max(low - signs.still[0], 0.0), high + share * max(signs.still[1] - high, 0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, as the file holds it."""
-        rows = zip(self.levels, self.chance, self.size, strict=True)
-        quantiles = ((float(p), round(float(a), 4), round(float(b), 4)) for p, a, b in rows)
+        rows = zip(self.levels, self.chance, self.size, self.apart, strict=True)
+        quantiles = ((float(p), *(round(float(one), 4) for one in more)) for p, *more in rows)
         value = {"rise": self.rise, "fall": self.fall, "gate": self.gate}
         plain = {"format": FORMAT, **(self.about or {}), "value": value, "unknown": dict(self.unknown)}
         tables = (("quantiles", _QUANTILE, quantiles), ("reach", _REACH, self.reach))
@@ -161,18 +171,20 @@ class NaturalShifts:
             raise InputError(expected, got=f"format {got}", remedy=remedy, file=file)
         try:
             rise, fall, gate = (float(plain["value"][name]) for name in ("rise", "fall", "gate"))
-            levels, chance, size = (np.array([float(row[name]) for row in plain["quantiles"]]) for name in _QUANTILE)
+            rows = [[float(row[name]) for name in _QUANTILE] for row in plain["quantiles"]]
+            levels, chance, size, apart = np.array(rows).reshape(-1, len(_QUANTILE)).T
             reach = tuple(tuple(row[name] for name in _REACH) for row in plain["reach"])
             verdicts = tuple(tuple(row[name] for name in _VERDICT) for row in plain["verdicts"])
-            unknown = {name: float(plain["unknown"][name]) for name in ("moved", "unexplained")}
+            unknown = {name: float(plain["unknown"][name]) for name in ("moved", "unexplained", "separation")}
             metrics = {str(name): cls.from_dict(value, file) for name, value in plain.get("metrics", {}).items()}
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise InputError(expected, got=f"one without {error}", remedy=remedy, file=file) from None
-        numbers = np.concatenate([levels, chance, size, [rise, fall, gate, *unknown.values()]])
+        numbers = np.concatenate([levels, chance, size, apart, [rise, fall, gate, *unknown.values()]])
         if not len(levels) or not np.isfinite(numbers).all() or (np.diff(levels) <= 0).any():
             raise InputError(expected, got="numbers that are missing or out of order", remedy=remedy, file=file)
-        about = {name: plain[name] for name in ("made_by", "date", "cases", "sources", "unseen_falls") if name in plain}
-        return cls(rise, fall, gate, levels, chance, size, unknown, reach, about, verdicts, metrics)
+        names = ("made_by", "date", "cases", "sources", "domains", "unseen_falls")
+        about = {name: plain[name] for name in names if name in plain}
+        return cls(rise, fall, gate, levels, chance, size, apart, unknown, reach, about, verdicts, metrics)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -184,6 +196,11 @@ class NaturalShifts:
             expected = "a prior of natural shifts, a JSON file"
             raise InputError(expected, got=str(error) or type(error).__name__, remedy=remedy, file=str(path)) from None
         return cls.from_dict(plain, str(path))
+
+
+def saturated(moved: float) -> float:
+    """m / (1 + m): beyond some size, a change that is twice as large does not cost twice as much."""
+    return moved / (1 + moved)
 
 
 def standard_error(value: float, signs: ShiftSigns) -> float:
@@ -201,7 +218,7 @@ def packaged_prior() -> NaturalShifts:
     return NaturalShifts.from_dict(json.loads(text), "natural_shifts.json")
 
 
-FELL = 0.8  # at this chance and above the accuracy is said to have fallen: of public cases, 19 in 20 had
+FELL = 0.85  # at this chance and above the accuracy is said to have fallen: of public cases, 19 in 20 had
 HOLDS = 0.1  # at this chance and below it is said to hold
 LEAST_RIGHT = 0.8  # of the public cases that were called so; a verdict that was right less often is not given
 _STEPS = 101  # of a normal distribution
@@ -285,7 +302,7 @@ def judged(
             why = "a few labels decide it (`oodometer audit`)"
         elif measured is not None:
             words = "had" if verdict == "fell" else "had not fallen so far"
-            why = f"of {measured[0]} public cases called so, their sources left out, {percent(measured[1], 0)} {words}"
+            why = f"of {measured[0]} public cases called so, their domains left out, {percent(measured[1], 0)} {words}"
         out.append(Fall(margin, chance, verdict, changed, alarm, why))
     return out
 
@@ -364,8 +381,10 @@ def headline_under(assume: str, natural: Headline, assumptions: Mapping[str, Ass
     )
 
 
-HIGH_REACH = 0.08  # points from the value within which nine in ten must have ended, for high trust
-HIGH_RATE = 0.9  # share of public cases that must have ended inside such a band, with their source left out
+# Of the public shifts; of the last none was seen.
+DOMAINS = ("people", "things", "sensors", "texts", "images", "language-models", "forecasts", "other")
+MOST_OFF = 0.05  # share of public cases, their whole domain left out, off by more than three points, for high trust
+LEAST_CASES = 30  # of them
 WIDEST = 0.5  # of all accuracies: a wider interval is no knowledge
 _LABELS = "a few labels make it narrower (`oodometer audit`)"
 
@@ -414,8 +433,15 @@ def signs_of(still: Headline, by_name: Mapping[str, Estimate], evidence: Evidenc
     else:
         estimate = at.value if middle is None or unlike else (at.value + middle) / 2
     rows, seen = max(e.rows for e in by_name.values()), evidence.shift_statistics
-    about = (evidence.source, evidence.reference_rows, rows, seen.get("moved"), seen.get("unexplained"))
-    return ShiftSigns(estimate, *about, unlike or (others and middle is None), (at.lower, at.upper))
+    # a reference without errors knows nothing of P(h | y): that class shares explain everything is no finding there
+    unexplained = None if evidence.source in (0.0, 1.0) else seen.get("unexplained")
+    about = (evidence.source, evidence.reference_rows, rows, seen.get("moved"), unexplained)
+    findings = {} if evidence.diagnosis is None else {f.name: f for f in evidence.diagnosis.findings}
+    separation = None
+    if findings:  # where nothing but classes can be compared there is no classifier, and no separation to see
+        separation = max(2 * (findings["overlap"].statistic or 0.0) - 1, 0.0) if "overlap" in findings else 0.0
+    models = unlike or (others and middle is None)
+    return ShiftSigns(estimate, *about, models, (at.lower, at.upper), separation=separation)
 
 
 def spanning(value: float, ends: tuple[float, float], evidence: Evidence, level: float) -> Interval:
@@ -443,15 +469,14 @@ def trust_of(
     measured = next((row for row in prior.reach if points <= row[0]), None)
     within = counted(round(100 * scale * points), "point")
     promise = f"in 9 of 10 comparable public cases the truth is expected within {within}"
-    if measured is not None:
-        promise += f" (checked on {measured[1]}, their sources left out: {percent(measured[2], 0)})"
+    if measured is not None and not doubt:
+        promise += f" (checked on {measured[1]}, their whole domains left out: {percent(measured[2], 0)})"
     if high - low > WIDEST:
         why = "that is more than half of all accuracies: label some target rows (`oodometer audit`)"
         return "none", f"{promise}; {why}"
     if doubt:
         return "low", f"{promise}; {doubt}"
-    reliable = measured is not None and measured[2] >= HIGH_RATE
-    if points <= HIGH_REACH and reliable:
+    if measured is not None and measured[1] >= LEAST_CASES and measured[3] <= MOST_OFF:
         missed, fell = (prior.about or {}).get("unseen_falls", (0, 0))
         off = (
             f"of {fell} such public cases that fell by 3 points or more, the estimate was off by more than 3 points in"
@@ -464,6 +489,8 @@ def trust_of(
 def doubt_of(signs: ShiftSigns, evidence: Evidence) -> str:
     """What the prior has not seen and speaks against the number; empty where nothing does."""
     diagnosis = evidence.diagnosis
+    if evidence.domain == DOMAINS[-1]:
+        return "no public shift of data like yours was seen, as you said (--domain)"
     if signs.moved is None:
         return "here nothing shows how far the outputs moved, so a typical natural shift is assumed"
     if signs.source in (0.0, 1.0):

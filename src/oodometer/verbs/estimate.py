@@ -26,6 +26,7 @@ from ..estimators.expected_classes import metric_name, metrics_named
 from ..headline.alarms import Watched, alarm_rules, judge_alarms
 from ..headline.headline import Evidence, TrialWeighting, make_headline
 from ..headline.natural_shifts import (
+    DOMAINS,
     MetricEvidence,
     NaturalShifts,
     ShiftSigns,
@@ -121,6 +122,8 @@ class EstimateJob(EstimateOptions):
         object.__setattr__(self, "metrics", list(metrics))
         if self.assume not in ASSUMPTIONS:
             raise UsageError(f"unknown assumption {self.assume!r}; known: {', '.join(ASSUMPTIONS)}")
+        if self.domain is not None and self.domain not in DOMAINS:
+            raise UsageError(f"--domain: expected one of {', '.join(DOMAINS)}, got {self.domain!r}")
         check_margin(self.margin)
         if self.by is not None and self.every is not None:
             raise UsageError("give --by or --every, not both")
@@ -464,8 +467,9 @@ class _Answers:
         if trials is not None:
             weighting = TrialWeighting(trials.trials, [*trials.methods, "label-shift"], fitted.learnt_rows)
         self.evidence = Evidence(
-            options.level, weighting, source=self.accuracy, reference_rows=self.rows, effects=self.effects
-        )
+            options.level, weighting, source=self.accuracy, reference_rows=self.rows, effects=self.effects,
+            domain=options.domain,
+        )  # fmt: skip
 
     def finish(self, state: State, figures: Callable[[], Mapping[str, Any] | None], target: Source) -> Estimation:
         """The result from the states of the whole target, its slices and its chunks."""
@@ -582,6 +586,8 @@ class _Answers:
         still = make_headline(estimates, here)
         assert still is not None  # there is at least one estimate
         signs = signs_of(still, {e.method: e for e in estimates}, here)
+        if diagnosis is None and signs is not None:  # a part may be another than the whole, which was diagnosed
+            signs = replace(signs, separation=None)
         natural = natural_headline(still, signs, here, prior)
         assumptions = under_assumptions(natural, still, estimates, diagnosis)
         rows = int(states["truth"]["rows"])

@@ -267,6 +267,9 @@ class TargetOptions(Target, Where, Key, Learnt, Running):
         "or covariate (P(y | x) did).",
         doc='What is believed of the shift, which the headline then rests on: "natural" (it resembles shifts of public '
         'data), "none", "label" (P(x | y) stood still) or "covariate" (P(y | x) did). All four are in the result.')
+    domain: str | None = option(default=None, group=_WHAT, rare=True, noted=True,
+        help="What the data are: people, things, sensors, texts, images, language-models, forecasts, or other: of such "
+        "no public shift was seen, and trust is never high.")
     margin: float = option(default=0.01, group=_ALARMS, rare=True, noted=True,
         help="Say whether the accuracy fell by at least this much: target, slices and chunks.")
     fail_below: float | Mapping[str, float] | None = option(
