@@ -1,15 +1,15 @@
-"""How well `rank` orders models of known order from ten labels, beside counting; writes results/rank_suites.*.
+"""How well `rank` orders models of known order from a few labels, beside counting; writes results/rank_suites.*.
 
-    python -m benchmarks.rank_suites                  # 40 draws a suite, about 15 minutes of processor time
-    python -m benchmarks.rank_suites --constants      # other constants of the prior, whole sources left out: as long
+    python -m benchmarks.rank_suites                  # 40 draws a suite, some minutes of processor time
+    python -m benchmarks.rank_suites --constants      # other constants of the prior, whole sources left out
 
 Needs $OODOMETER_DATA: suites of models that we trained (suites/*.npz), and published models of CIFAR-10.1 and
-ImageNetV2 (outputs), of which 5 or 10 are drawn. Of each suite ten labelled rows are drawn at random, and up to 1,000
-others without labels. The orders: right answers of the ten; the order of before, by P(best) of `posterior` with its
-uniform prior; ours, by the calls that the verb makes (`ranked`; a test compares them); right answers with ties by
-agreement with the plurality, and by reference accuracy; the plain sum of the three. Pairs of equal truth are left out,
-ties count one half; regret is that of the first model (the mean of those tied for it) in points of accuracy. Then ten
-further labels, suggested or random. Intervals: 95 %, Student's t over the suites of a group.
+ImageNetV2 (outputs), of which 5 or 10 are drawn. Of each suite ten (and thirty) labelled rows are drawn at random, and
+up to 1,000 others without labels. The orders: right answers; ours, by the calls that the verb makes (`ranked`; a test
+compares them), with the accuracies on the reference and without; right answers with ties by agreement with the
+plurality, and by reference accuracy; the plain sum of the three. Pairs of equal truth are left out, ties count one
+half; regret is that of the first model (the mean of those tied for it) in points of accuracy. Then ten further labels,
+suggested or random. Intervals: 95 %, Student's t over the suites of a group.
 """
 
 from __future__ import annotations
@@ -28,20 +28,21 @@ from benchmarks import kit
 from oodometer.inference.clusters import student_quantile
 from oodometer.rankings import Posterior, agreement_values, posterior, posterior_by_pattern, rows_to_label
 
-ORDERS = ("right of ten", "before", "rank", "right, ties by agreement", "right, ties by reference", "plain sum")
-LABELS, POOL, MORE = 10, 1000, 10
+ORDERS = ("counting", "rank", "rank, no reference", "ties by agreement", "ties by reference", "plain sum")
+LABELS, POOL, MORE = (10, 30), 1000, 10
+NOTHING, BOTH, AGREEMENT = importlib.import_module("oodometer.rankings.posterior")._REGIMES
 CONSTANTS: dict[str, dict[str, Any]] = {  # of the prior of `posterior_by_pattern`
     "shipped": {},
-    "models alike": {"_OWN": (0.5, 0.3)},
-    "models apart": {"_OWN": (1.3, 0.3)},
-    "as with two classes": {"_OWN": (0.85, 0.85), "_LEAN": (0.0, 0.0)},
-    "agreement counts for two classes": {"_LEAN": (0.5, 2.0)},
-    "agreement counts less": {"_LEAN": (0.1, 1.0)},
-    "agreement is not learnt": {"_SLOPE": (0.0, 0.0)},
-    "more shared": {"_SHARED": 1.0},
-    "one scale": {"_SCALE": 0.1},
+    "nothing tells, ever": {"_REGIMES": (NOTHING,)},
+    "both tell, always": {"_REGIMES": (BOTH,)},
+    "agreement tells, always": {"_REGIMES": (AGREEMENT,)},
+    "nothing tells in half": {"_REGIMES": ((0.5, *NOTHING[1:]), (0.25, *BOTH[1:]), (0.25, *AGREEMENT[1:]))},
+    "many classes as two": {"_MANY": 1.0},
+    "a label is one row": {"_SURE": 1.0},
+    "no axis is preferred": {"_POWER": 1.0},
+    "axes preferred less": {"_POWER": 2.0},
     "patterns free": {"_TIED": 6.0},
-    "patterns tied": {"_TIED": 25.0},
+    "patterns tied": {"_TIED": 60.0},
 }
 
 
@@ -84,16 +85,17 @@ def suites(data: Path) -> Iterator[Suite]:
         yield Suite(name, "published", source, said[some].astype(int), truth.astype(int), known[some])
 
 
-def ranked(labelled: np.ndarray, truth: np.ndarray, pool: np.ndarray) -> Posterior:
-    """What the verb does with predicted classes of labelled rows and a pool."""
-    return posterior_by_pattern(posterior(labelled, truth, pool, draws=1), labelled, truth, pool)
+def ranked(labelled: np.ndarray, truth: np.ndarray, pool: np.ndarray, reference: Any = None) -> Posterior:
+    """What the verb does with predicted classes of labelled rows and a pool, and accuracies on a reference."""
+    plain = posterior(labelled, truth, pool, draws=1)
+    return posterior_by_pattern(plain, labelled, truth, pool, reference=reference)
 
 
-def drawn(suite: Suite, draw: int) -> tuple[np.ndarray, np.ndarray]:
+def drawn(suite: Suite, draw: int, labels: int = LABELS[0]) -> tuple[np.ndarray, np.ndarray]:
     """Labelled rows, and the pool."""
     rng = np.random.default_rng([draw, *suite.name.encode()])
-    rows = rng.permutation(len(suite.truth))[: LABELS + POOL]
-    return rows[:LABELS], rows[LABELS:]
+    rows = rng.permutation(len(suite.truth))[: labels + POOL]
+    return rows[:labels], rows[labels:]
 
 
 def places(order: tuple[int, ...]) -> np.ndarray:
@@ -127,34 +129,46 @@ def said(found: Posterior, accuracy: np.ndarray) -> dict[str, list[list[float]]]
 def of_suite(suite: Suite, draws: int, further: int) -> dict[str, Any]:
     """All orders of one suite, mean over the draws; probabilities with what is true; further labels."""
     accuracy = suite.accuracy
-    orders: dict[str, list[list[float]]] = {name: [] for name in ORDERS}
-    kept: dict[str, list[list[float]]] = {"best": [], "pair": [], "best before": [], "pair before": []}
+    orders: dict[int, dict[str, list[list[float]]]] = {n: {name: [] for name in ORDERS} for n in LABELS}
+    kept: dict[str, list[list[float]]] = {"best": [], "pair": [], "best, no reference": [], "pair, no reference": []}
+    bound: list[list[float]] = []
     more: list[list[float]] = []
-    for draw in range(draws):
-        rows, rest = drawn(suite, draw)
-        labelled, truth, pool = suite.predicted[:, rows], suite.truth[rows], suite.predicted[:, rest]
+    for draw, labels in itertools.product(range(draws), LABELS):
+        rows, rest = drawn(suite, draw, labels)
+        known = suite.predicted[:, rows], suite.truth[rows], suite.predicted[:, rest]
+        labelled, truth, pool = known
         right = (labelled == truth).mean(axis=1)
-        before, found = posterior(labelled, truth, pool, prior=2.0, draws=2000), ranked(labelled, truth, pool)
+        found, alone = ranked(*known, suite.reference), ranked(*known)
         agreement = agreement_values(pool)[0].mean(axis=1)
-        scores = (right, before.p_best, places(found.order), right + agreement / (2 * LABELS),
-            right + suite.reference / (2 * LABELS), right + agreement + suite.reference)  # fmt: skip
+        scores = (right, places(found.order), places(alone.order), right + agreement / (2 * labels),
+            right + suite.reference / (2 * labels), right + agreement + suite.reference)  # fmt: skip
         for name, score in zip(ORDERS, scores, strict=True):
-            orders[name].append([pairs_right(score, accuracy), regret(score, accuracy)])
-        for name, value in said(found, accuracy).items():
-            kept[name] += value
-        for name, value in said(before, accuracy).items():
-            kept[f"{name} before"] += value
+            orders[labels][name].append([pairs_right(score, accuracy), regret(score, accuracy)])
+        if labels > LABELS[0]:
+            continue
+        for result, end in ((found, ""), (alone, ", no reference")):
+            for name, value in said(result, accuracy).items():
+                kept[f"{name}{end}"] += value
+        lost, most, held = (
+            accuracy.max() - accuracy[found.order[0]],
+            *found.cost(found.order[0])[1:],
+            found.not_excluded(),
+        )
+        bound.append([float(lost <= most + 1e-9), most, float(accuracy.argmax() in held), len(held) / len(accuracy)])
         if draw < further:
             first = rows_to_label(pool, found.p_best, MORE, seed=draw)
             both = []
             for some in (first, np.arange(MORE)):
                 left = np.setdiff1d(np.arange(len(rest)), some)
-                known = np.r_[rows, rest[some]]
-                after = ranked(suite.predicted[:, known], suite.truth[known], pool[:, left])
+                some = np.r_[rows, rest[some]]
+                after = ranked(suite.predicted[:, some], suite.truth[some], pool[:, left], suite.reference)
                 both.append(regret(places(after.order), accuracy))
             more.append(both)
-    means = {name: np.mean(values, axis=0).round(5).tolist() for name, values in orders.items()}
-    return {"suite": suite.name, "kind": suite.kind, "source": suite.source, "orders": means, "said": kept,
+    means = {
+        n: {name: np.mean(of, axis=0).round(5).tolist() for name, of in some.items()} for n, some in orders.items()
+    }
+    return {"suite": suite.name, "kind": suite.kind, "source": suite.source, "orders": means[LABELS[0]],
+        "orders of thirty": means[LABELS[1]], "said": kept, "bound": np.mean(bound, axis=0).round(4).tolist(),
         "further": np.mean(more, axis=0).round(4).tolist() if more else None}  # fmt: skip
 
 
@@ -192,50 +206,64 @@ def tenths(values: Any, least: int = 100) -> list[dict[str, float]]:
 
 def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
     """Differences from counting by group, calibration, what further labels were worth."""
-    orders: dict[str, Any] = {}
+    out: dict[str, Any] = {"orders": {}, "orders of thirty": {}}
     further: dict[str, Any] = {}
+    bounds: dict[str, Any] = {}
     for group, some in groups_of(results).items():
-        plain = np.array([one["orders"][ORDERS[0]] for one in some])
-        orders[group] = {"suites": len(some)}
-        for name in ORDERS:
-            own = np.array([one["orders"][name] for one in some])
-            orders[group][name] = {"pairs": round(100 * float(own[:, 0].mean()), 2),
-                "regret": round(float(own[:, 1].mean()), 2),
-                "beside counting": mean_interval(100 * (own - plain)[:, 0])}  # fmt: skip
+        for labels in ("orders", "orders of thirty"):
+            plain = np.array([one[labels][ORDERS[0]] for one in some])
+            out[labels][group] = {"suites": len(some)}
+            for name in ORDERS:
+                own = np.array([one[labels][name] for one in some])
+                out[labels][group][name] = {"pairs": round(100 * float(own[:, 0].mean()), 2),
+                    "regret": round(float(own[:, 1].mean()), 2),
+                    "regret ratio": round(float(own[:, 1].mean() / max(plain[:, 1].mean(), 1e-9)), 3),
+                    "beside counting": mean_interval(100 * (own - plain)[:, 0])}  # fmt: skip
+        bounds[group] = np.mean([one["bound"] for one in some], axis=0).round(4).tolist()
         if all(one["further"] for one in some):
             gaps = [one["further"][0] - one["further"][1] for one in some]
             further[group] = {"suites": len(some), "suggested less random": mean_interval(gaps)}
     calibration = {}
     for group, some in (("made and published", results), *groups_of(results).items()):
         if "source" not in group:
-            names = ("pair", "best", "pair before", "best before")
             calibration[group] = {
-                name: tenths([one for suite in some for one in suite["said"][name]]) for name in names
+                name: tenths([one for suite in some for one in suite["said"][name]]) for name in some[0]["said"]
             }
-    return {"orders": orders, "calibration": calibration, "further": further}
+    return {**out, "bounds": bounds, "calibration": calibration, "further": further}
 
 
 def page(found: Mapping[str, Any]) -> str:
-    rows = []
-    for group, cells in found["orders"].items():
-        row = [group, str(cells["suites"])]
-        for name in ORDERS:
-            mean, low, high = cells[name]["beside counting"]
-            gap = "" if name == ORDERS[0] else f" ({mean:+.1f} [{low:+.1f}, {high:+.1f}])"
-            row.append(f"{cells[name]['pairs']:.1f}{gap}, {cells[name]['regret']:.2f}")
-        rows.append(row)
     lines = [
         "# Orders of models from ten labels",
         "",
-        f"`{found['command']}`. Pairs rightly ordered in %, in brackets the mean",
-        "difference from counting the right answers with its 95 % interval over suites; regret of the first model.",
-        "",
-        *kit.table(["group", "suites", *ORDERS], rows),
-        "## What was said, and what was true",
-        "",
-        "Tenths that hold at least 100 cases, in %.",
+        f"`{found['command']}`. Pairs rightly ordered in %, in brackets the mean difference from counting the right",
+        "answers with its 95 % interval over suites; regret of the first model, as a share of that by counting.",
         "",
     ]
+    for labels, title in (("orders", "Ten labels"), ("orders of thirty", "Thirty labels")):
+        rows = []
+        for group, cells in found[labels].items():
+            row = [group, str(cells["suites"])]
+            for name in ORDERS:
+                mean, low, high = cells[name]["beside counting"]
+                gap = "" if name == ORDERS[0] else f" ({mean:+.1f} [{low:+.1f}, {high:+.1f}])"
+                ratio = "" if name == ORDERS[0] else f" ({cells[name]['regret ratio']:.2f})"
+                row.append(f"{cells[name]['pairs']:.1f}{gap}, {cells[name]['regret']:.2f}{ratio}")
+            rows.append(row)
+        lines += [f"## {title}", "", *kit.table(["group", "suites", *ORDERS], rows)]
+    lines += [
+        "## What picking the first costs, and the best model",
+        "",
+        "How often the first lacked no more than the bound that was said at 90 % (which is in points), and how often",
+        "the models that were not excluded at 95 % held the best (their share of all models). Ten labels, a reference.",
+        "",
+    ]
+    rows = [
+        [group, f"{100 * kept:.1f}", f"{100 * most:.2f}", f"{100 * held:.1f}", f"{100 * size:.0f}"]
+        for group, (kept, most, held, size) in found["bounds"].items()
+    ]
+    lines += kit.table(["group", "bound held, %", "bound, points", "best among them, %", "of all models, %"], rows)
+    lines += ["## What was said, and what was true", "", "Tenths that hold at least 100 cases, in %.", ""]
     for group, kinds in found["calibration"].items():
         rows = [
             [f"P({name})", f"{one['from']:.1f}", f"{one['cases']:,}", f"{one['said']:.1f}", f"{one['true']:.1f}",
@@ -266,7 +294,7 @@ def constants(every: list[Suite], draws: int) -> dict[str, Any]:
     sources = sorted({one.source for one in every})
     loss, pairs = (np.zeros((len(CONSTANTS), len(sources))) for _ in range(2))
     by_pattern = importlib.import_module("oodometer.rankings.posterior")  # its function has the same name
-    shipped = {name: getattr(by_pattern, name) for name in ("_OWN", "_SCALE", "_SHARED", "_LEAN", "_SLOPE", "_TIED")}
+    shipped = {name: getattr(by_pattern, name) for name in ("_REGIMES", "_POWER", "_TIED", "_MANY", "_SURE")}
     for number, changed in enumerate(CONSTANTS.values()):
         for name, value in {**shipped, **changed}.items():
             setattr(by_pattern, name, value)
@@ -276,7 +304,7 @@ def constants(every: list[Suite], draws: int) -> dict[str, Any]:
                 for draw in range(draws):
                     rows, rest = drawn(suite, draw)
                     known = suite.predicted[:, rows], suite.truth[rows], suite.predicted[:, rest]
-                    found = ranked(*known)
+                    found = ranked(*known, suite.reference)
                     right.append(pairs_right(places(found.order), suite.accuracy))
                     p, true = np.array(said(found, suite.accuracy)["pair"]).T
                     p = np.clip(p, 1e-3, 1 - 1e-3)

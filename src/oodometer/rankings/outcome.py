@@ -26,7 +26,7 @@ from .combination import labels_first, mean_evidence, powered_accuracy
 from .explaining import Explained
 from .few_shot import Method, fixed
 from .pool import pool_evidence
-from .posterior import Posterior, labels_to_settle, posterior, posterior_by_pattern, rows_to_label
+from .posterior import Posterior, labels_to_settle, posterior, posterior_by_pattern, rows_to_label, safe_to_stop
 
 _AGREEMENT = {
     "plurality": "share of the pool's rows on which a model says what most of the others say",
@@ -154,6 +154,7 @@ def accuracies(suite: Answered, level: float) -> dict[str, Interval]:
     return out
 
 
+_COST_LEVEL = 0.9  # of the bound on what picking the first costs
 _FEW = 5  # labels, below which the order says next to nothing
 
 
@@ -171,7 +172,8 @@ def outcome_of(
     beliefs = posterior(*rows, level=options.level, seed=options.seed, clusters=suite.clusters)
     beliefs = replace(beliefs, models=suite.names)
     plain = suite.chosen is None and not suite.pool
-    beliefs = beliefs if plain else posterior_by_pattern(beliefs, *rows, seed=options.seed)
+    reference = [float(np.mean(known.predicted == known.label)) for known in suite.references] or None
+    beliefs = beliefs if plain else posterior_by_pattern(beliefs, *rows, reference=reference, seed=options.seed)
     evidence, skipped = gather(suite, explained, options)
     skipped += [Skipped("attributions", why)] if why else []
     by, notes = options.order, list[str]()
@@ -192,6 +194,16 @@ def outcome_of(
     elif better[a, b] < options.level:
         unknown = "how many more labels would settle it is worked out for random, independent rows alone"
         settling = replace(settling, labels=None, why=unknown)
+    cost, at_most = beliefs.cost(order[0], _COST_LEVEL)
+    stop: dict[str, Any] = {"safe": False, "why": "rows depend on each other"}
+    if suite.clusters is None:  # labels that were chosen have no part in it
+        hit = suite.correct[:, suite.random].astype(np.int64)
+        others = [at for at in range(len(called)) if apart[order[0], at] > 0]
+        wins_of = (hit @ (1 - hit).T)[np.ix_([order[0], *others], [order[0], *others])]
+        stop = {"safe": False, "why": "it differs from no other model"}
+        if others:
+            safe, e_value, needed = safe_to_stop(wins_of, 0, options.level)
+            stop = {"safe": safe, "e_value": e_value, "needed": needed, "level": options.level}
     suggested: list[int] = []  # rows of the pool on which likely best models disagree
     if options.suggest and not suite.pool:
         raise UsageError("rows to label are suggested from a pool, and there is none; give one with --unlabelled FILE")
@@ -228,6 +240,9 @@ def outcome_of(
         classes=suite.classes,
         decided_by=by,
         settling=settling,
+        cost={"model": called[order[0]], "expected": cost, "at_most": at_most, "level": _COST_LEVEL},
+        not_excluded=tuple(called[at] for at in beliefs.not_excluded(options.level)),
+        stop=stop,
         level=options.level,
         seed=options.seed,
         data=data,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, final
+from dataclasses import dataclass, field, replace
+from typing import Any, final
 
 import numpy as np
 
@@ -57,6 +57,7 @@ class Posterior:
     neither : labelled rows on which a and b differ and both are wrong, shape (model, model); always 0 with two classes.
     classes : how many classes occur, predicted or true.
     worth : of a label in independent ones, the mean over pairs; 1 without clusters.
+    draws : accuracies on all rows up to what is common to all models, drawn from the posterior, shape (draw, model).
     """
 
     models: tuple[str, ...]
@@ -71,11 +72,23 @@ class Posterior:
     neither: Array
     classes: int
     worth: float = 1.0
+    draws: Array = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
 
     @property
     def leaders(self) -> tuple[int, int]:
         """Positions of the model that is most likely the best and of the next."""
         return self.order[0], self.order[1]
+
+    def cost(self, model: int, level: float = 0.9) -> tuple[float, float]:
+        """What picking a model costs in accuracy against the best one: the mean over the draws, and their quantile."""
+        cost = self.draws.max(axis=1) - self.draws[:, model]
+        return float(cost.mean()), float(np.quantile(cost, level))
+
+    def not_excluded(self, level: float = 0.95) -> tuple[int, ...]:
+        """The fewest models that hold the best one with this probability, the likeliest first."""
+        likeliest = sorted(range(len(self.models)), key=lambda i: -self.p_best[i])
+        held = np.cumsum(self.p_best[likeliest])
+        return tuple(likeliest[: int(np.searchsorted(held, level - 1e-9)) + 1])
 
 
 def posterior(
@@ -156,30 +169,29 @@ def posterior(
     apart = wins + wins.T > 0
     mean_worth = float(worth[apart].mean()) if apart.any() else 1.0
     weight[1] *= mean_worth
-    if wins.any():
-        # share of draws in which each model has the largest weight of right cells; equal models share
-        weight = weight.sum(axis=0)
-        models = len(right)
-        # models that never differ are one model, whose share they divide: rounding must not part them
-        same = pairs == 0
-        first = same.argmax(axis=1)
-        members = same.sum(axis=1)
-        rng = np.random.default_rng([seed, 0xBE57])
-        total = np.zeros(models)
-        # only which models are right matters, and sums of gamma numbers are gamma numbers: such cells are one
-        kinds, of = np.unique(right.T, axis=0, return_inverse=True)
-        weight = np.bincount(of.ravel(), weight)
-        draws = min(draws, max(_LEAST, _IN_ALL // len(kinds)))
-        step = max(1, _AT_ONCE // len(kinds))
-        for start in range(0, draws, step):
-            drawn = rng.standard_gamma(weight, (min(step, draws - start), len(weight)))
-            score = (drawn @ kinds.astype(np.float64))[:, np.unique(first)]
-            # tiny priors draw weights of 0: a tie, which goes to no model in particular
-            top = score == score.max(axis=1, keepdims=True)
-            total[np.unique(first)] += (top / top.sum(axis=1, keepdims=True)).sum(axis=0)
-        p_best = np.asarray(total[first] / draws / members)
+    # share of draws in which each model has the largest weight of right cells; models that never differ are one model,
+    # whose share they divide: rounding must not part them
+    weight = weight.sum(axis=0)
+    same = pairs == 0
+    first, members = same.argmax(axis=1), same.sum(axis=1)
+    rng = np.random.default_rng([seed, 0xBE57])
+    # only which models are right matters, and sums of gamma numbers are gamma numbers: such cells are one
+    kinds, of = np.unique(right.T, axis=0, return_inverse=True)
+    weight = np.bincount(of.ravel(), weight, len(kinds))
+    draws = min(draws, max(_LEAST, _IN_ALL // max(len(kinds), 1)))
+    step = max(1, _AT_ONCE // max(len(kinds), 1))
+    scores = np.zeros((draws, len(classes)))
+    for start in range(0, draws, step):
+        drawn = rng.standard_gamma(weight, (min(step, draws - start), len(weight)))
+        scores[start : start + step] = (drawn @ kinds.astype(np.float64))[:, first]
+        scores[start : start + step] /= np.maximum(drawn.sum(axis=1, keepdims=True), 1e-300)
+    if wins.any():  # tiny priors draw weights of 0: a tie, which goes to no model in particular
+        alone = np.unique(first)
+        top = scores[:, alone] == scores.max(axis=1, keepdims=True)
+        total = np.zeros(len(classes))
+        total[alone] = (top / top.sum(axis=1, keepdims=True)).mean(axis=0)
+        p_best = np.asarray(total[first] / members)
     else:  # one share for each model that differs from the others; models that never differ divide theirs
-        members = (pairs == 0).sum(axis=1)
         p_best = np.asarray(1 / members / (1 / members).sum())
     # P(Beta(s + w_ab, s + w_ba) > 1/2); 1/2 where two models never differ
     ever = pairs > 0
@@ -201,6 +213,7 @@ def posterior(
         neither=disagreements(labelled) - wins - wins.T,
         classes=len(np.union1d(everything, true)),
         worth=mean_worth,
+        draws=scores * (parted.shape[1] / rows),
     )
 
 
@@ -314,6 +327,31 @@ def labels_to_settle(
     return Settling(*names, p, level, middle, low, high, few, beyond)
 
 
+def safe_to_stop(wins: Any, first: int, level: float = 0.95) -> tuple[bool, float, float]:
+    """Whether labels alone show a model to be the best, however often one looked: (it is so, e-value, needed).
+
+    Against each other model b the e-value is that of a gambler who mixes all bets, with w rows on which only ``first``
+    is right and l on which only b is: E = 2 int_1/2^1 (2q)^w (2 - 2q)^l dq. If b is at least as accurate, E is below a
+    test martingale over random rows, which ever reaches 1/alpha with probability alpha at most (Ville's inequality).
+    The smallest E over the M - 1 others is to reach (M - 1) / (1 - level), as the leader may change between looks.
+
+    wins : Random labelled rows on which a is right and b is wrong, shape (model, model), of models that differ.
+
+    Source: Robbins (1970) for the mixture, Ramdas et al. (2023) for the test.
+
+    >>> safe_to_stop([[0, 10], [0, 0]], 0)[0], safe_to_stop([[0, 6], [2, 0]], 0)[0]
+    (True, False)
+    """
+    from scipy.special import betainc, betaln
+
+    others = np.delete(np.arange(len(wins)), first)
+    won, lost = np.asarray(wins)[first, others], np.asarray(wins)[others, first]
+    log = (won + lost + 1) * math.log(2) + betaln(won + 1, lost + 1)
+    least = float((np.exp(log) * betainc(lost + 1, won + 1, 0.5)).min())
+    needed = len(others) / (1 - check_level(level))
+    return least >= needed, least, needed
+
+
 def rows_to_label(pool: Any, p_best: Any, count: int, *, seed: int = 0) -> Array:
     """Positions of the pool's rows whose labels tell most about which model is best, at most ``count``, best first.
 
@@ -363,56 +401,57 @@ def _bounds(mine: float, other: float, level: float) -> Array:
     return np.asarray(low)
 
 
-# Standard deviations, in logs, and imaginary rows: chosen on suites of known order (benchmarks/rank_suites.py). Of two
-# numbers the first is for two classes, the second for very many; with K classes the first counts 2 / K.
-_OWN, _SCALE = (0.85, 0.3), 0.6  # of a strength, and of the log of that number: models may be nearly equal or far apart
-_SHARED, _NONE = 0.3, 1.0  # of what all models share, and of the weight of "none is right"
-_LEAN, _SLOPE = (0.1, 2.0), (0.3, 0.5)  # mean and deviation of the slope of strengths on agreement in the pool
-_LEAST_OWN = 0.1  # of the mean disagreement: so much at least is a model's own
-_TIED = 12.0  # imaginary rows that tie a pattern to the strengths; beyond them it goes by its own labels
-_BOLD = (10.0, -4.0), 16  # P(best) to the power of 1 - 10 / (labels + 16): best ones are often nearly equal
-_CHAINS = 1000
-_WARM, _MORE = 12, 8  # steps on the way to the labels, and with them
+# What is expected of accuracies beforehand, in shares of rows: fitted to the true accuracies of suites of known order,
+# each source of one weight, and rounded. How much a label counts, what is otherwise with very many classes (where
+# accuracy is on a line with that on the reference) and the powers are by what came true, sources left out
+# (benchmarks/rank_suites.py --constants has others).
+_REGIMES = (  # how likely; slopes (agreement, reference), those with very many classes, deviations; size of the rest
+    (0.2, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0), 0.18),  # nothing tells
+    (0.4, (0.35, 0.35), (0.35, 1.0), (0.1, 0.3), 0.3),  # both tell
+    (0.4, (0.48, 0.08), (0.48, 0.08), (0.39, 0.13), 0.7),  # agreement tells, more or less
+)
+_POWER = 3  # of the directions in which models disagree: accuracies part along the first of them
+_FLOOR = 0.002  # of differences of accuracy that no direction explains
+_MANY = 0.1  # of slopes' deviations and sizes with very many classes, where models that are wrong seldom agree
+_TIED = 12.0  # imaginary rows that tie a pattern to the accuracies; beyond them it goes by its own labels
+_SURE = 1.5  # rows that a label is worth: models are better than a coin where they disagree, which S_k does not know
+_SHARP = 1.3  # power of the odds of P(a beats b), and of the shares of P(best)
 _PATTERN_DRAWS = 4000
-_PATTERN_AT_ONCE = 2_000_000  # gamma numbers that are drawn at once
-_PATTERN_IN_ALL = 20_000_000  # beyond which there are fewer draws, though not fewer than _PATTERN_LEAST
-_PATTERN_LEAST = 400
 
 
-def posterior_by_pattern(plain: Posterior, predicted: Any, truth: Any, pool: Any = None, *, seed: int = 0) -> Posterior:
-    """The posterior of three models or more, random rows or chosen ones; the order is by the mean of P(better).
+def posterior_by_pattern(
+    plain: Posterior, predicted: Any, truth: Any, pool: Any = None, *, reference: Any = None, seed: int = 0
+) -> Posterior:
+    """The posterior of three models or more, random rows or chosen ones; the order is by expected accuracy.
 
-    A pattern k says which models say the same of a row, whatever they say: it splits the models into groups g. Then
+    A pattern k says which models say the same of a row, whatever they say. It is a share pi_k of all rows, and on a row
+    of it the models that are right, less their mean, have the second moment S_k: the average of (1_g - mean)(1_g -
+    mean)' over its groups g of models that say the same, one of which is right (or none, where other classes are left).
+    G = sum_k pi_k S_k says in which directions accuracies can differ at all. Accuracies less their mean, and those
+    within the pattern, are
 
-        accuracy_a - accuracy_b = sum_k pi_k (theta_k,g(a) - theta_k,g(b)),
+        alpha = sum_k pi_k m_k,   m_k = S_k G^-1 gamma + delta_k,   delta_k ~ N(0, S_k / 12),
 
-    pi_k the share of the pattern among all rows, ~ Dirichlet(rows of the pattern), and theta_k the chances that each
-    group is right, or none of them, ~ Dirichlet(c q_k + labels). Patterns learn from each other through the strengths
-    e_m of the models:
+    12 rows being what ties a pattern to the others, and gamma is beforehand one of three regimes
 
-        q_k,g proportional to prod_(m in g) e_m,   q_k,none proportional to e_0 (0 where a pattern has all classes).
+        gamma ~ N(X b, s^2 t (G / t)^3 + 0.002^2),   t = trace G,
 
-    That is exact with c infinite where models err independently and wrong classes are equally likely, e_m being the
-    odds that m is right times the number of wrong classes; c = 12 rows lets every pattern depart from it. Beforehand
-
-        log e_m = s z_m + 0.3 z + b (x_m - mean x),   x_m = -log own_m,
-
-    z standard normal, log s normal around log 0.85 with 0.6, and own_m what model m disagrees on its own account: of
-    own_a + own_b = share of rows on which a and b differ, the least squares solution. So agreement in the pool counts,
-    as much as the labels let it: b is normal, 0.1 with deviation 0.3 for two classes, where models that are wrong
-    always agree; 2 with 0.5 for very many (and s around log 0.3), where they seldom do, and who agrees is mostly right;
-    with K classes the first counts 2/K, the second 1 - 2/K. log e_0 is standard normal. Strengths are drawn by
-    elliptical slice sampling (1,000 chains that are led to the labels in 20 steps); probabilities are shares of up to
-    4,000 draws. The best of several models of two classes are often nearly equal, which the prior does not know, those
-    of many are farther apart than it thinks: P(best) is proportional to share^t, t = 1 - (10 2/K - 4 (1 - 2/K)) /
-    (n + 16) with n labels.
+    X the agreement of each model with the others in the pool (mean share of rows) and its accuracy on the reference, b
+    their slopes, normal: nothing tells (b = 0), both tell, or agreement tells; of K classes s, the deviations of b and
+    the chances of the first and the last are 0.1 + 0.9 (2 / K) of those of two, and the slope on the reference goes to
+    1 (Miller et al. 2021). By the power 3 models part along the first axes of their disagreement, which orders graded
+    models up to its sign, which labels tell. n_k labels of a pattern have mean m_k and variance S_k / (1.5 n_k), so all
+    of it is normal, in closed form, and regimes weigh by what they said of the labels: evidence that disagrees with the
+    labels counts less, and many labels decide alone. What is not there (no reference) drops out. P(a beats b) is exact,
+    P(best) and the costs are of 4,000 draws. The probabilities come out too cautious: their odds and shares are raised
+    to 1.3. The costs are not.
 
     Rows that are chosen by disagreement are counted within their pattern, in which such a choice is random. Of three
     models, rows on which one stands against two are worth most and are chosen first; there the one is wrong more often
     than where it differs from one alone, and counting their labels as those of random rows turns orders round.
 
-    Two models differ in one pattern alone, in which all their disagreements are alike: ``plain`` is returned as it is,
-    and also without a label.
+    Without a label ``plain`` is returned as it is, and of two models, unless there is a reference: they differ in one
+    pattern alone, in which all their disagreements are alike.
 
     What is assumed: rows were drawn at random, or chosen by which models agree on them and at random among rows that
     are alike in this; and the prior above. Measured on public and made suites (benchmarks/results/rank_suites.md).
@@ -420,10 +459,10 @@ def posterior_by_pattern(plain: Posterior, predicted: Any, truth: Any, pool: Any
     plain : What `posterior` gave for the same rows; its counts and intervals are kept.
     predicted, truth, pool : As there; all rows together are a random sample, as the pool that rows were chosen from is
         one.
+    reference : Accuracy of each model on known ground, shape (model,), or None.
     seed : Of the draws.
 
-    Raises `UsageError` and `InputError` as `posterior` does. Source: Murray, Adams and MacKay (2010) for elliptical
-    slice sampling.
+    Raises `UsageError` and `InputError` as `posterior` does, and `UsageError` for a reference of other models.
 
     >>> from .posterior import posterior
     >>> says = [[1] * 12, [0] * 8 + [1, 0] * 2, [0] * 8 + [0, 1] * 2]  # eight rows on which the first stands alone
@@ -434,128 +473,85 @@ def posterior_by_pattern(plain: Posterior, predicted: Any, truth: Any, pool: Any
     >>> bool(careful.p_better[0, 1] > plain.p_better[0, 1] + 0.05)
     True
     """
+    from scipy.special import ndtr
+
     seed = check_seed(seed)
     classes = checked_classes(predicted, "predictions", len(plain.models))
     known_truth = checked_truth(truth, classes.shape[1])
     rest = classes[:, :0] if pool is None else checked_classes(pool, "predictions on the pool", len(classes))
     everything = np.concatenate([classes[:, known_truth >= 0], classes[:, known_truth < 0], rest], axis=1)
+    known = np.zeros(len(classes)) if reference is None else np.asarray(reference, dtype=np.float64)
+    if known.shape != (len(classes),) or not np.isfinite(known).all():
+        raise UsageError(f"expected the accuracy of each of {len(classes)} models on the reference, got {reference!r}")
     same = plain.disagreement == 0
     first = same.argmax(axis=1)  # models that never differ are one, whose share they divide
     alone = np.unique(first)
-    if len(alone) < 3 or not (known_truth >= 0).any():
+    if len(alone) < (3 if reference is None else 2) or not (known_truth >= 0).any():
         return plain
     predicted, true = everything[alone], known_truth[known_truth >= 0]
-    # a group is known by the first model in it
+    models, rows = predicted.shape
+    # a group is known by the first model in it; which models share one, less the mean over the models
     groups = np.stack([(predicted == own).argmax(axis=0) for own in predicted])
     patterns, which, counts = np.unique(groups.T, axis=0, return_inverse=True, return_counts=True)
-    hit = predicted[:, : len(true)] == true
-    none = len(predicted)
-    won = np.where(hit.any(axis=0), hit.argmax(axis=0), none)
-    seen = np.zeros((len(patterns), none + 1))
-    np.add.at(seen, (which.ravel()[: len(true)], won), 1)
-    there = np.zeros(seen.shape, dtype=bool)
-    np.put_along_axis(there, patterns, True, axis=1)
-    there[:, none] = there.sum(axis=1) < len(np.union1d(predicted, true))
-    of, group = np.nonzero(there)
-    right = (patterns[of] == group[:, None]).astype(np.float64)
-    cells = _Cells(right, np.flatnonzero(np.diff(of, prepend=-1)), of, seen[of, group], counts)
-    # in clusters rows are worth less than independent ones
-    cells = cells._replace(seen=cells.seen * plain.worth, counts=cells.counts * plain.worth)
+    number = (patterns == np.arange(models)).sum(axis=1)
+    number += number < len(np.union1d(predicted, true))
+    centred = np.eye(models) - 1 / models
+    share = counts / rows
+    moments = centred @ (patterns[:, :, None] == patterns[:, None]) @ centred / number[:, None, None]
+    size, axes = np.linalg.eigh(np.tensordot(share, moments, 1))
+    there = size > 1e-9 * size.max()
+    size, axes = size[there], axes[:, there]  # all that follows is in the directions in which models differ
+    moments = np.swapaxes(axes, 0, 1) @ moments @ axes
+    x = axes.T @ np.stack(
+        [-plain.disagreement[np.ix_(alone, alone)].mean(axis=1) * models / (models - 1), known[alone]], axis=1
+    )
+    # labels: the mean over those of a pattern, and how many they are worth within and beside the others
+    seen, at = np.unique(which.ravel()[: len(true)], return_inverse=True)
+    labels = np.bincount(at) * plain.worth * _SURE
+    hits = np.zeros((len(seen), models))
+    np.add.at(hits, at.ravel(), (predicted[:, : len(true)] == true).T)
+    hits = (hits / np.bincount(at)[:, None]) @ axes
+    worth, own = labels * _TIED / (labels + _TIED), labels / (labels + _TIED) * share[seen]
+    precision = np.tensordot(worth, moments[seen], 1) / np.outer(size, size)
+    pull = worth @ hits / size
+    # alpha = tie gamma + own hits + noise, whose variance labels of the pattern lower
+    tie = (np.diag(size) - np.tensordot(own, moments[seen], 1)) / size
+    spread = share**2 / _TIED
+    spread[seen] = share[seen] ** 2 / (_TIED + labels)
+    noise = np.tensordot(spread, moments, 1)
+    few = 2 / max(plain.classes, 2)
+    open_ = _MANY + (1 - _MANY) * few
+    weight, means, variances = [], [], []
+    for chance, slope, with_many, deviation, scale in _REGIMES:
+        mean = x @ (few * np.array(slope) + (1 - few) * np.array(with_many))
+        before = scale**2 * np.diag(size.sum() * (size / size.sum()) ** _POWER) + (x * np.square(deviation)) @ x.T
+        inverse = np.linalg.inv(open_**2 * before + _FLOOR**2 * np.eye(len(size)))
+        after = inverse + precision
+        at_mean = np.linalg.solve(after, inverse @ mean + pull)
+        fit = at_mean @ after @ at_mean - mean @ inverse @ mean
+        fit += np.linalg.slogdet(inverse)[1] - np.linalg.slogdet(after)[1]
+        weight.append(math.log(chance * (open_ if slope[1] < 0.2 else 1)) + fit / 2)
+        means.append(axes @ (tie @ at_mean + own @ hits))
+        variances.append(axes @ (tie @ np.linalg.solve(after, tie.T) + noise) @ axes.T)
+    weights = np.exp(np.array(weight) - max(weight))
+    weights /= weights.sum()
     rng = np.random.default_rng([seed, 0xC405])
-    apart = plain.disagreement[np.ix_(alone, alone)].sum(axis=1)
-    own = (apart - apart.sum() / (2 * (len(alone) - 1))) / (len(alone) - 2)  # apart_ab = own_a + own_b
-    agree = -np.log(np.maximum(own, _LEAST_OWN * apart.mean() / (len(alone) - 1)))
-    few = np.array([2 / max(plain.classes, 2), 1 - 2 / max(plain.classes, 2)])
-    strengths = _strengths(cells, agree - agree.mean(), few, rng)
-    draws = min(_PATTERN_DRAWS, max(_PATTERN_LEAST, _PATTERN_IN_ALL // len(cells.of)))
-    strengths = strengths[np.arange(draws) % len(strengths)]
-    step = max(1, _PATTERN_AT_ONCE // len(cells.of))
-    out = []
-    for start in range(0, draws, step):
-        part = strengths[start : start + step]
-        # the largest q of a pattern is no less than one in the number of its cells: no sum of a pattern is 0
-        drawn = rng.standard_gamma(_TIED * _expected(cells, part) + cells.seen)
-        share = rng.standard_gamma(cells.counts, (len(part), len(cells.counts)))
-        share /= np.maximum(np.add.reduceat(drawn, cells.begins, axis=1), 1e-300)
-        out.append((drawn * share[:, cells.of]) @ cells.right)
-    scores = np.concatenate(out)
-    ahead = np.stack([(scores_of[:, None] > scores).mean(axis=0) for scores_of in scores.T])
+    better, drawn = np.zeros((models, models)), []
+    for part, mean, variance, many in zip(
+        weights, means, variances, rng.multinomial(_PATTERN_DRAWS, weights), strict=True
+    ):
+        own_variance = np.diag(variance)
+        apart = own_variance[:, None] + own_variance - 2 * variance
+        better += part * ndtr((mean[:, None] - mean) / np.sqrt(np.maximum(apart, 1e-12)))
+        drawn.append(rng.multivariate_normal(mean, variance, many, method="eigh", check_valid="ignore"))
+    scores = np.concatenate(drawn)
     position = np.searchsorted(alone, first)
-    p_better = ((1 + ahead - ahead.T) / 2)[np.ix_(position, position)]
-    best = np.bincount(scores.argmax(axis=1), minlength=len(alone)) / len(scores)
-    labels = plain.labels * plain.worth
-    best = np.maximum(best, 0.5 / len(scores)) ** (1 - few @ _BOLD[0] / (labels + _BOLD[1]))
+    better **= _SHARP
+    p_better = (better / (better + better.T))[np.ix_(position, position)]
+    best = np.bincount(scores.argmax(axis=1), minlength=models) / len(scores)
+    best = np.maximum(best, 0.5 / len(scores)) ** _SHARP
     best /= best.sum()
     p_best = best[position] / same.sum(axis=1)
-    mean = p_better.sum(axis=1)
-    order = tuple(sorted(range(len(classes)), key=lambda i: (-mean[i], -p_best[i], i)))
-    return replace(plain, order=order, p_best=p_best, p_better=p_better)
-
-
-class _Cells(NamedTuple):
-    """Cells (pattern, group that is right), those of a pattern beside each other.
-
-    right : whether a model is in the group, float64, shape (cell, model). begins : the first cell of each pattern. of :
-    the pattern of each cell. seen : labels of each cell. counts : rows of each pattern.
-    """
-
-    right: Array
-    begins: Array
-    of: Array
-    seen: Array
-    counts: Array
-
-
-def _strengths(cells: _Cells, agree: Array, few: Array, rng: np.random.Generator) -> Array:
-    """Draws of (log strength of each model, log weight of none) given the labels, shape (chain, model + 1);
-    agree : of each model, -log of its own disagreement, mean 0. few : (2 / K, 1 - 2 / K) of K classes.
-    """
-    from scipy.special import gammaln
-
-    with_labels = np.flatnonzero(np.add.reduceat(cells.seen, cells.begins) > 0)
-    some = np.isin(cells.of, with_labels)
-    of = np.searchsorted(with_labels, cells.of[some])
-    begins = np.flatnonzero(np.diff(of, prepend=-1))
-    labelled_cells = _Cells(cells.right[some], begins, of, cells.seen[some], cells.counts)
-    labelled = labelled_cells.seen > 0
-    models = cells.right.shape[1]
-
-    def logs(state: Array) -> Array:
-        """From standard normal numbers: of each model, shared, none, scale, slope."""
-        own, shared, none, scale, slope = np.split(state, np.cumsum([models, 1, 1, 1]), axis=1)
-        each = (
-            few @ _OWN * np.exp(_SCALE * scale) * own + _SHARED * shared + (few @ _LEAN + few @ _SLOPE * slope) * agree
-        )
-        return np.concatenate([each, _NONE * none], axis=1)
-
-    def log_likelihood(state: Array) -> Array:
-        side = _TIED * np.maximum(_expected(labelled_cells, logs(state))[:, labelled], 1e-300)
-        return np.asarray((gammaln(side + labelled_cells.seen[labelled]) - gammaln(side)).sum(axis=1))
-
-    state = rng.standard_normal((_CHAINS, models + 4))
-    for heat in np.r_[np.linspace(1 / _WARM, 1, _WARM), np.ones(_MORE)]:
-        other = rng.standard_normal(state.shape)
-        least = heat * log_likelihood(state) + np.log(rng.random(_CHAINS))
-        angle = rng.uniform(0, 2 * np.pi, _CHAINS)
-        low, high = angle - 2 * np.pi, angle.copy()
-        moved, open_ = state.copy(), np.arange(_CHAINS)
-        while len(open_):
-            turn = angle[open_, None]
-            tried = state[open_] * np.cos(turn) + other[open_] * np.sin(turn)
-            good = heat * log_likelihood(tried) > least[open_]
-            moved[open_[good]] = tried[good]
-            open_ = open_[~good]
-            below = angle[open_] < 0
-            low[open_] = np.where(below, angle[open_], low[open_])
-            high[open_] = np.where(below, high[open_], angle[open_])
-            angle[open_] = rng.uniform(low[open_], high[open_])
-        state = moved
-    return logs(state)
-
-
-def _expected(cells: _Cells, strengths: Array) -> Array:
-    """q: the chance of each cell within its pattern by the strengths alone, shape (draw, cell)."""
-    log = strengths[:, :-1] @ cells.right.T
-    log += strengths[:, -1:] * (cells.right.sum(axis=1) == 0)
-    weight = np.exp(log - np.maximum.reduceat(log, cells.begins, axis=1)[:, cells.of])
-    return np.asarray(weight / np.add.reduceat(weight, cells.begins, axis=1)[:, cells.of])
+    expected = (weights @ np.array(means))[position]
+    order = tuple(sorted(range(len(classes)), key=lambda i: (-expected[i].round(12), -p_best[i], i)))
+    return replace(plain, order=order, p_best=p_best, p_better=p_better, draws=scores[:, position])

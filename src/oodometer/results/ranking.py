@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from .values import Interval, Record, Skipped, counted, percent, plain
+from .values import Interval, Record, Skipped, counted, percent, plain, points
 from .view import INTERVAL, Grid, Maker, Shown, Table, View, cell, cells_of, ends, shows, with_ends
 
 FACTORS_MAY_MISLEAD = "a factor can order models the wrong way round: across architectures the paper's factors are "
@@ -136,8 +136,11 @@ class FewShotRanking(Shown, Record):
 
     ranking : models, the best first. pairs : each two of them. evidence : everything that was looked at. labelled, pool
     : numbers of rows. modality : of the rows. classes : that the models tell apart. decided_by : ``labels`` or
-    ``combined``. settling : how many labels would decide. columns : where the inputs stood; id_column, label_column :
-    ids (None: nowhere) and labels of the labelled rows. numbered : ids are whole numbers. suggested : (id, text or
+    ``combined``. settling : how many labels would decide. cost : of picking the first, in accuracy against the best:
+    ``expected``, and ``at_most`` at ``level``. not_excluded : the fewest models that hold the best at the level of the
+    result. stop : whether random labels alone show the first to be the best however often one looked: ``safe``,
+    ``e_value``, which is to reach ``needed``, or ``why`` not. columns : where the inputs stood; id_column, label_column
+    : ids (None: nowhere) and labels of the labelled rows. numbered : ids are whole numbers. suggested : (id, text or
     None) of pool rows to label next. examples : attributions. attribution : how they were made. left_out : reason ->
     rows. chosen : labelled rows that are no random ones.
     """
@@ -152,6 +155,9 @@ class FewShotRanking(Shown, Record):
     classes: tuple[int | str, ...]
     decided_by: str
     settling: Settling
+    cost: Mapping[str, Any]
+    not_excluded: tuple[str, ...]
+    stop: Mapping[str, Any]
     level: float
     seed: int
     data: Mapping[str, str | None]
@@ -296,6 +302,7 @@ def ranking_view(result: Mapping[str, Any]) -> View:
             f"In order, the best first: {', '.join(names)}",
             "" if first is top else f"First in {order}: {first['model']}, with P(best) {percent(first['p_best'], 0)}",
             "The order is the combined one: estimates and factors decide where labels are close" if combined else "",
+            _picked(result),
             _settled(result.get("settling") or {}),
             alone if counts and random else "",
             sample,
@@ -327,6 +334,19 @@ def ranking_view(result: Mapping[str, Any]) -> View:
 def text_of(text: Any) -> str:
     """The text of a row to label, or both texts of a pair."""
     return text if isinstance(text, str) else " | ".join(text or ())
+
+
+def _picked(result: Mapping[str, Any]) -> str:
+    """What picking the first costs, which models may be the best, and whether one may stop."""
+    cost, models = result.get("cost"), result.get("not_excluded") or ()
+    if not cost:
+        return ""
+    text = f"Picking {cost['model']} costs at most {points(cost['at_most'])} of accuracy at "
+    text += f"{percent(cost['level'], 0)}, {points(cost['expected'])} on average; not excluded as the best at "
+    text += f"{percent(result['level'], None)}: {', '.join(map(str, models[:8]))}{', ...' if len(models) > 8 else ''}"
+    if (result.get("stop") or {}).get("safe"):
+        text += "; labels alone say so too, however often you looked: you may stop"
+    return text
 
 
 def _settled(item: Mapping[str, Any]) -> str:

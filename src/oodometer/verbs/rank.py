@@ -672,7 +672,7 @@ def rank(options: Asked) -> FewShotRanking:
     """Rank models by a few labelled rows of the data in question, and a pool of rows without labels.
 
     P(a beats b) and P(best) are those of `oodometer.rankings.posterior_by_pattern`, of two models and without a pool
-    of `posterior`: two models differ in accuracy only where they disagree. The order is by the mean of P(a beats b),
+    of `posterior`: two models differ in accuracy only where they disagree. The order is by expected accuracy,
     without a pool by right answers. Raises `InputError` for models or data that cannot be used, `UsageError` for a call
     that makes no sense.
     Source: Singhal et al. (2022) for the task, the baselines and the factors.
