@@ -29,7 +29,8 @@ from oodometer.rankings import model_accuracies, powered_accuracy
 POOL, FEW, NUMBERS = 1000, 25, (10, 25, 50, 100)
 OURS = {"all models, reference": (True, True), "all models": (True, False), "classes, reference": (False, True),
     "classes": (False, False)}  # fmt: skip
-_CHANGED = ({}, {"_SCALE": 0.15}, {"_SCALE": 0.6}, {"_SHIFT": 0.35}, {"_SHIFT": 1.4}, {"_OWN": 0.015}, {"_OWN": 0.06},
+_CHANGED = ({}, {"_SCALE": 0.15}, {"_SCALE": 0.6}, {"_SHIFTS": {0.7: 1.0}},
+    {"_SHIFTS": {0.25: 0.8, 1.0: 0.2}}, {"_SHIFTS": {1.0: 0.8, 4.0: 0.2}}, {"_OWN": 0.015}, {"_OWN": 0.06},
     {"_WEIGHT": 0.025, "_WEIGHT_ALONE": 0.05}, {"_WEIGHT": 0.1, "_WEIGHT_ALONE": 0.2})  # fmt: skip
 
 

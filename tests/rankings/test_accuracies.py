@@ -66,25 +66,35 @@ def test_the_estimate_is_that_of_a_general_optimiser_with_numerical_derivatives(
         theta, _ = mode(first, first, theirs, answers, np.r_[1.0, [0.5] * 3, [2.0] * classes])
         offset, weight = scores(theta, g, g, logs), 0.05
         g = centred(offset)
-    prior = np.r_[0.3, [weight] * 3, [0.7] * classes]
-    theta, covariance = mode(offset[:few], g[:few], logs[:, :few], truth[:few], prior)
     found = model_accuracies(p, truth[:few], np.arange(few), reference=(known, answers) if referenced else None)
+    fits = []
+    for shift, chance in ((0.5, 0.8), (2.0, 0.2)):
+        prior = np.r_[0.3, [weight] * 3, [shift] * classes]
+        theta, covariance = mode(offset[:few], g[:few], logs[:, :few], truth[:few], prior)
+        own = softmax(scores(theta, offset[:few], g[:few], logs[:, :few]))[np.arange(few), truth[:few]]
+        said = np.log(own).sum() + stats.norm.logpdf(theta, 0, prior).sum()
+        fits.append((theta, covariance, chance * np.exp(said) * np.sqrt(np.linalg.det(covariance))))
     for m, interval in enumerate(found):
         own = p[m].argmax(axis=1)
+        values, variances = [], []
+        for theta, covariance, _ in fits:
 
-        def chances(theta: Array, own: Array = own) -> Array:
-            return softmax(scores(theta, offset, g, logs))[np.arange(90), own]
+            def chances(theta: Array, own: Array = own) -> Array:
+                return softmax(scores(theta, offset, g, logs))[np.arange(90), own]
 
-        expected = chances(theta)[:few].mean()
-        share = 0.03**2 / (0.03**2 + expected * (1 - expected) / few)
+            expected = chances(theta)[:few].mean()
+            share = 0.03**2 / (0.03**2 + expected * (1 - expected) / few)
 
-        def moved(theta: Array, share: float = share, chances=chances) -> float:  # type: ignore[no-untyped-def]
-            return float(chances(theta).mean() - share * chances(theta)[:few].mean())
+            def moved(theta: Array, share: float = share, chances=chances) -> float:  # type: ignore[no-untyped-def]
+                return float(chances(theta).mean() - share * chances(theta)[:few].mean())
 
-        slope = optimize.approx_fprime(theta, moved, 1e-6)
-        value = moved(theta) + share * (own[:few] == truth[:few]).mean()
-        variance = slope @ covariance @ slope + 0.03**2 * (1 - share) + chances(theta).var() / 90
-        size = value * (1 - value) / variance - 1
+            slope = optimize.approx_fprime(theta, moved, 1e-6)
+            values.append(moved(theta) + share * (own[:few] == truth[:few]).mean())
+            own_part = 0.04**2 * (1 - share) + chances(theta).var() / 90
+            variances.append(slope @ covariance @ slope + own_part)
+        parts_of = np.array([part for *_, part in fits]) / sum(part for *_, part in fits)
+        value = parts_of @ values
+        size = value * (1 - value) / (parts_of @ (variances + np.square(values - value))) - 1
         ends = stats.beta(value * size, (1 - value) * size).ppf([0.025, 0.975])
         assert interval.value == pytest.approx(value, abs=1e-5)
         assert [interval.lower, interval.upper] == pytest.approx(ends, abs=1e-4)

@@ -16,10 +16,12 @@ from ..results import Interval
 ASSUMES = "the classes' odds given all models are off by one scale and one shift of each class"
 """On what the interval rests, beside the labelled rows being a random sample."""
 
-# Standard deviations of the prior: of the common scale, each model's weight (with a reference, without), each class's
-# shift; and of a model's accuracy about what the class probabilities say. Half or twice of one of them moves what
-# 25 labels are worth on the suites of `benchmarks.mixture` by a tenth.
-_SCALE, _WEIGHT, _WEIGHT_ALONE, _SHIFT, _OWN = 0.3, 0.05, 0.1, 0.7, 0.03
+# Standard deviations of the prior: of the common scale (of probabilities or with a reference, of classes alone), of
+# each model's weight (with a reference, without), of each class's shift with the chance of either, and of a model's
+# accuracy about what the class probabilities say (of the value, of the interval). Half or twice of one of them moves
+# what 25 labels are worth on the suites of `benchmarks.mixture` by a tenth.
+_SCALE, _SCALE_ALONE, _WEIGHT, _WEIGHT_ALONE, _OWN, _OWN_INTERVAL = 0.3, 0.6, 0.05, 0.1, 0.03, 0.04
+_SHIFTS = {0.5: 0.8, 2.0: 0.2}
 _LOOSE = (1.0, 0.5, 2.0)  # the same of the fit to a reference: scale, weights, shifts
 _FLOOR = 1e-3  # of a probability: a model that is sure beyond it is not believed
 _SAID = 0.9  # the probability of a class that a model names without one
@@ -43,6 +45,7 @@ def model_accuracies(
     x) over all rows, plus w times (its right answers less those that p expects): w = t^2 / (t^2 + v/n), t = 0.03, v the
     variance of a label, n labels: a tenth of the difference at 25, four fifths at 1,000. The interval is that of a beta
     distribution with the posterior's mean and variance. It is conditional on the form of p and on random labelled rows.
+    b_k is small (0.5) or, once in five, large (2): the labels say which.
 
     probabilities : Shape (model, row, class), or predicted classes, integers of shape (model, row).
     labels : True classes of the labelled rows, positions, shape (labelled row,).
@@ -90,18 +93,27 @@ def model_accuracies(
     if known is not None:
         some, weight = _spaced(np.arange(len(answers)), most), _WEIGHT
         _, features, start = _features(known[:, some], classes)
-        theta, _ = _fit(start, features, answers[some], np.repeat(_LOOSE, (1, models, classes)))
+        theta, *_ = _fit(start, features, answers[some], np.repeat(_LOOSE, (1, models, classes)))
         base = base + logs @ theta[: 1 + models] + theta[1 + models :]
         logs[:, :, 0] = base - base.mean(axis=1, keepdims=True)
-    theta, covariance = _fit(base[:few], logs[:few], truth, np.repeat((_SCALE, weight, _SHIFT), (1, models, classes)))
-    expected, slope, _ = _means(base[:few], logs[:few], theta, predicted[:, :few])
-    value, gradient, square = _means(base, logs, theta, predicted)
-    right = (predicted[:, :few] == truth).mean(axis=1)
-    share = _OWN**2 / (_OWN**2 + np.maximum(expected * (1 - expected), 0.02) / few)
-    moved = gradient - share[:, None] * slope
-    variance = np.einsum("mp,pq,mq->m", moved, covariance, moved) + _OWN**2 * (1 - share)
-    variance += (square - value**2) / len(base)
-    center = np.clip(value + share * (right - expected), 0.005, 0.995)
+    centers, variances, chances = [], [], []
+    for shift, chance in _SHIFTS.items():
+        scale = _SCALE_ALONE if known is None and given.ndim == 2 else _SCALE
+        prior = np.repeat((scale, weight, shift), (1, models, classes))
+        theta, covariance, loss = _fit(base[:few], logs[:few], truth, prior)
+        # what the labels say for this prior, by Laplace's approximation
+        chances.append(np.log(chance) - loss + np.linalg.slogdet(covariance)[1] / 2 - np.log(prior).sum())
+        expected, slope, _ = _means(base[:few], logs[:few], theta, predicted[:, :few])
+        value, gradient, square = _means(base, logs, theta, predicted)
+        right = (predicted[:, :few] == truth).mean(axis=1)
+        share = _OWN**2 / (_OWN**2 + np.maximum(expected * (1 - expected), 0.02) / few)
+        moved = gradient - share[:, None] * slope
+        variance = np.einsum("mp,pq,mq->m", moved, covariance, moved) + _OWN_INTERVAL**2 * (1 - share)
+        variances.append(variance + (square - value**2) / len(base))
+        centers.append(value + share * (right - expected))
+    chance = _softmax(np.array([chances]))[0]
+    center = np.clip(chance @ centers, 0.005, 0.995)
+    variance = chance @ (variances + np.square(centers - center))
     out, tail = [], (1 - level) / 2
     for mean, part in zip(center.tolist(), np.minimum(variance / (center * (1 - center)), 0.9).tolist(), strict=True):
         size = 1 / part - 1
@@ -132,8 +144,8 @@ def _softmax(scores: Array) -> Array:
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
-def _fit(base: Array, features: Array, truth: Array, prior: Sequence[float] | Array) -> tuple[Array, Array]:
-    """Weights of the features and shifts of the classes at the mode, and their covariance; Newton with halved steps."""
+def _fit(base: Array, features: Array, truth: Array, prior: Sequence[float] | Array) -> tuple[Array, Array, float]:
+    """Weights of the features and shifts of the classes at the mode, their covariance, the loss; by Newton."""
     many, rows = features.shape[2], np.arange(len(truth))
     precision = 1 / np.square(prior)
 
@@ -162,7 +174,7 @@ def _fit(base: Array, features: Array, truth: Array, prior: Sequence[float] | Ar
         theta, fell, before = theta - length * step, before - after, after
         if fell < 1e-9:
             break
-    return theta, np.linalg.inv(bend)
+    return theta, np.linalg.inv(bend), before
 
 
 def _means(base: Array, features: Array, theta: Array, predicted: Array) -> tuple[Array, Array, Array]:
