@@ -45,7 +45,7 @@ def model_accuracies(
     x) over all rows, plus w times (its right answers less those that p expects): w = t^2 / (t^2 + v/n), t = 0.03, v the
     variance of a label, n labels: a tenth of the difference at 25, four fifths at 1,000. The interval is that of a beta
     distribution with the posterior's mean and variance. It is conditional on the form of p and on random labelled rows.
-    b_k is small (0.5) or, once in five, large (2): the labels say which.
+    The b_k are small (0.5) or, once in five, large (2): the labels say which.
 
     probabilities : Shape (model, row, class), or predicted classes, integers of shape (model, row).
     labels : True classes of the labelled rows, positions, shape (labelled row,).
