@@ -280,8 +280,9 @@ def prior_cdf(levels: Array, quantiles: Array) -> Array:
     change = np.arange(-_CELLS, _CELLS + 1) / _CELLS
     unseen = 1 / (1 + np.square(change / np.where(change < 0, FALL, RISE)))
     below, inside, above = np.convolve(mass, unseen).reshape(3, _CELLS)
-    out: Array = np.concatenate([[0.0], np.cumsum(below[::-1] + inside + above[::-1])])
-    return out / out[-1]
+    total = np.concatenate([[0.0], np.cumsum(below[::-1] + inside + above[::-1])])
+    out: Array = total / total[-1]
+    return out
 
 
 def likelihood_labels(sampled: SampledRows, score: Array) -> tuple[float, float, int | None]:
