@@ -220,6 +220,7 @@ def test_curves_are_those_of_the_result(two: dict[str, Any], two_page: str) -> N
                 assert (value, low, high) == pytest.approx(
                     (curve["y"][i], curve["lower"][i], curve["upper"][i]), abs=1e-5
                 )
+    assert any(one.startswith("Which is better on the target") for one in headings(two_page))
     target = [row for row in rows_of(specs, "curves-target") if isinstance(row.get("y"), list)]
     ends = {row["label"]: row["y"][-1] for row in target}
     assert ends == pytest.approx({name: one["target"]["curve"]["y"][-1] for name, one in by_name.items()}, abs=1e-5)

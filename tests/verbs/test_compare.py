@@ -255,7 +255,8 @@ def test_a_target_without_labels() -> None:
     for place, (model, data) in enumerate(zip(found.models, (one, other), strict=True)):
         assert model.target is not None
         truth = (data["label"] == data["prediction"]).mean()
-        assert model.target["accuracy"].value == pytest.approx(truth, abs=0.02)  # the target is the domain itself
+        # the target is the domain itself; that nothing moved cannot be seen of confidences, so a fall is thought of
+        assert truth - 0.05 < model.target["accuracy"].value < truth + 0.02
         assert (
             model.target["accuracy"]
             == oodometer.estimate(data, goals[place], target_accuracies=(0.9,)).headline.interval
@@ -300,13 +301,14 @@ def test_pairs_on_a_target_without_labels(trio: tuple[list[dict[str, Any]], list
     assert gap["kind"] == "empirical"
     assert gap["lower"] < 0.26 < gap["upper"] < 0.5
     assert pairs["good", "poor"]["p_a_better"] > 0.85
-    assert "public natural shifts" in pairs["good", "poor"]["assumes"]
     orders = [one for one in found.findings if one["name"] == "target_order"]
     assert [one["undecided"] for one in orders] == [True, False, False]
     assert "undecided; a few labels decide it" in orders[0]["sentence"]
     assert orders[1]["models"][1] == "poor"
     assert orders[1]["sentence"].endswith(": decided")
-    assert found.paired["target"] == {"paired": True, "why": "the ids are the same"}
+    assert found.paired["target"]["why"] == "the ids are the same"
+    assert "public natural shifts" in found.paired["target"]["assumes"]
+    assert "Decided from a probability of 80 % on" in found.paired["target"]["decided"][0]
     text = str(found)
     assert "2 of 3 pairs decided" in text
     assert "A few labels decide the others" in text

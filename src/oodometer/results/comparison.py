@@ -259,10 +259,10 @@ def _pairs_grid(result: Mapping[str, Any]) -> list[Grid]:
     if not rows:
         return []
     heads = ["better", "than", "points", "lower", "upper", "probability", "order"]
-    few = [pair for pair in pairs if not pair["undecided"]]
-    notes = (f"{len(few)} of {counted(len(pairs), 'pair')} decided", *dict.fromkeys(pair["why"] for pair in few))
-    notes += () if len(few) == len(pairs) else ("A few labels decide the others (`oodometer rank`)",)
-    notes += (f"Assumes: {pairs[0]['assumes']}",)
+    about, sure = (result.get("paired") or {}).get("target") or {}, sum(row[-1] == "decided" for row in rows)
+    notes = (f"{sure} of {counted(len(rows), 'pair')} decided", *(about.get("decided") or ()))
+    notes += () if sure == len(rows) else ("A few labels decide the others (`oodometer rank`)",)
+    notes += (f"Assumes: {about['assumes']}",) if about.get("assumes") else ()
     level = percent(result.get("level") or 0.95, None)
     title = f"which is better on the target, estimated without labels ({level} empirical intervals)"
     rows.sort(key=lambda row: (row[6], -float(row[5].split()[0])))  # decided ones first, the surest first

@@ -611,12 +611,15 @@ def _compared(
         if all(one is not None for one in made):
             rankings["in_domain"][name] = ranked(titles, made)
     on_target: list[dict[str, Any]] = []
-    paired = {domain.name: {"paired": domain.paired, "why": domain.why} for domain in domains}
+    paired: dict[str, dict[str, Any]] = {d.name: {"paired": d.paired, "why": d.why} for d in domains}
     if curves:
         on_target, why = [], "the labels of the targets decide"
         if any(curve["by_labels"] is None for curve in curves):
             on_target, why = _pairs_on_target(domains[0], targets, options)
         paired["target"] = {"paired": bool(on_target), "why": why}
+        if on_target:
+            prior, groups = packaged_differences(), {row["group"] for row in on_target if not row["undecided"]}
+            paired["target"] |= {"assumes": prior.assumes, "decided": [prior.why(group) for group in sorted(groups)]}
         named = [key for key in ("accuracy", "auc_coverage") if all(key in curve for curve in curves)]
         rankings["target"] = {key: ranked(titles, [curve[key] for curve in curves]) for key in named}
     findings = [row for domain in domains for row in findings_of(domain)]
@@ -804,7 +807,7 @@ def _pairs_on_target(
         group, names = group_of(signs), {"a": domain.models[i], "b": domain.models[j]}
         about = {"domain": "target", "metric": "accuracy", **names}
         sure = {"p_a_better": chance, "undecided": max(chance, 1 - chance) < prior.sure[group]}
-        seen = {"parted": signs.share, "group": group, "why": prior.why(group), "assumes": prior.assumes}
+        seen = {"parted": signs.share, "group": group}
         out.append({**about, "difference": difference.to_dict(), **sure, **seen})
     return out, "the ids are the same" if all(names is not None for names in ids) else "the files are read row by row"
 
