@@ -659,8 +659,7 @@ def _read_rows(source: Source, options: CompareJob, key: str | None, execution: 
 
     values, verdicts, truth, places, keys, named = map(column, range(6))
     ids = None if key is None or places is None else _ids(source, key, places)
-    about = (values, verdicts, truth, ids, keys if plan.grouped else None, named)
-    return evaluation, Rows(whole[order.state_key], *about)
+    return evaluation, Rows(whole[order.state_key], values, verdicts, truth, ids, keys if plan.grouped else None, named)
 
 
 def _row_key(key: str | None, sources: Sequence[Source]) -> str | None:
@@ -797,11 +796,10 @@ def _pairs_on_target(
         if any((names[order] != ids[0][orders[0]]).any() for names, order in zip(ids, orders, strict=True)):  # type: ignore[index]
             return [], "the targets' files hold different ids"
         there = [named[order] for named, order in zip(there, orders, strict=True)]
-    models, here = len(there), len(domain.verdicts[0])
     numbers = np.unique(np.concatenate([*domain.named, *there]), return_inverse=True)[1]
-    cut = models * here
     prior, out = packaged_differences(), []
-    sides = np.stack(domain.verdicts), numbers[:cut].reshape(models, -1), numbers[cut:].reshape(models, -1)
+    cut = len(there) * len(domain.verdicts[0])
+    sides = (np.stack(domain.verdicts), *(part.reshape(len(there), -1) for part in (numbers[:cut], numbers[cut:])))
     for i, j, signs in pairs_on_target(*sides):
         difference, chance = prior.difference(signs, options.level)
         group, names = group_of(signs), {"a": domain.models[i], "b": domain.models[j]}
@@ -819,6 +817,8 @@ def _findings_on_targets(
     out = []
     all_labelled = all(model["by_labels"] is not None for model in curves)
     of = "by_labels" if all_labelled else "accuracy"
+    remedy = "compare these files themselves, row by row"
+    remedy = remedy if all_labelled else "a few labels decide it (`oodometer rank`)"
     values = [float(model[of].value) for model in curves]
     by_models = {(titles.index(row["a"]), titles.index(row["b"])): row for row in pairs}
     if by_models:  # the order of the models by how likely they beat the others
@@ -833,9 +833,6 @@ def _findings_on_targets(
             a, b = (min(a, b), max(a, b)) if pair["p_a_better"] > 0.5 else (max(a, b), min(a, b))
         better, worse = curves[a][of], curves[b][of]
         say = f"on the target {titles[a]} is {'by its labels' if all_labelled else 'estimated'} ahead of {titles[b]}"
-        remedy = "a few labels decide it (`oodometer rank`)"
-        if all_labelled:
-            remedy = "compare these files themselves, row by row"
         if pair is None:
             apart = better.lower > worse.upper
             say += f", {percent(better.value)} against {percent(worse.value)}"
