@@ -41,6 +41,7 @@ HAND = replace(
     rise=0.0,
     fall=1.5,
     gate=0.2,
+    median=0.7,
     levels=np.array([0.05, 0.5, 0.95]),
     chance=np.array([-2.0, 0.0, 1.0]),
     size=np.array([-0.6, 0.0, 0.3]),

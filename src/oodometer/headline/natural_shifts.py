@@ -30,6 +30,7 @@ from .headline import Evidence, beyond_overlap, confidence_middle, trimmed_mean_
 
 FORMAT = 3
 _QUANTILE, _REACH = ("p", "standard_error", "moved", "separation"), ("points", "cases", "inside", "off_by_3")
+_VALUE = ("rise", "fall", "gate", "median")
 _VERDICT = ("margin", "said", "cases", "right")
 _LEAST_RATE, _MOST_RATE = 0.02, 0.98  # where the standard error is taken: no accuracy is known to be 0 or 1
 _LEAST_HALF = 1.1  # times what chance alone makes: the value is not known exactly
@@ -62,15 +63,17 @@ class NaturalShifts:
 
         start = s + (1 - g) d + g (rise (d)+ - fall (-d)+),    g = 0 where other models answered,
 
-    and quantile p of the truth is start + a_p se + b_p m / (1 + m) + c_p separation, with m = moved and
-    se = sqrt(start (1 - start) (1 / reference_rows + 1 / rows)); the value is the median, and c_0.5 = 0. Without a
-    shift that can be seen both last terms go, and what is left is chance. It is asymmetric: of the shifts that life
-    made, more ended far below than far above. As far as the change is unexplained, the interval reaches towards both
-    ends of ``still``, too: in some public sources P(y | x) did stand still.
+    and quantile p of the truth is start + a_p se + b_p m / (1 + m) + c_p separation, with m = moved and se = sqrt(start
+    (1 - start) (1 / reference_rows + 1 / rows)); c_0.5 = 0, and the value lies ``median`` of the way from the start to
+    the median: where P(y | x) did stand still, the start is right. Without a shift that can be seen both last terms go,
+    and what is left is chance. It is asymmetric: of the shifts that life made, more ended far below than far above. As
+    far as the change is unexplained, the interval reaches towards both ends of ``still``, too: in some public sources
+    P(y | x) did stand still.
 
     Parameters
     ----------
-    rise, fall, gate : of the start. levels : the p, ascending. chance, size, apart : a_p, b_p and c_p, shape (level,).
+    rise, fall, gate, median : of start and value. levels : the p, ascending. chance, size, apart : a_p, b_p, c_p, shape
+        (level,).
     unknown : moved and unexplained where they cannot be seen, and separation in units of m / (1 + m). reach : rows of
         (most points that the band of 90 % reaches from the value, cases, share of them inside the band, share whose
         value was off by more than three points), where nothing spoke against the number, judged with their whole domain
@@ -91,6 +94,7 @@ class NaturalShifts:
     rise: float
     fall: float
     gate: float
+    median: float
     levels: Array
     chance: Array
     size: Array
@@ -109,8 +113,9 @@ class NaturalShifts:
         return float(np.clip(signs.source + (1 - gate) * change + gate * natural, 0.0, 1.0))
 
     def value(self, signs: ShiftSigns) -> float:
-        """The accuracy to expect under a natural shift: the median."""
-        return float(self.quantile(signs, np.array([0.5]))[0])
+        """The accuracy to expect under a natural shift."""
+        start = self.start(signs)
+        return start + self.median * (float(self.quantile(signs, np.array([0.5]))[0]) - start)
 
     def quantile(self, signs: ShiftSigns, p: Array) -> Array:
         """Quantiles ``p`` of the truth, shape of ``p``; 0 and 1 at p = 0 and 1, linear between the fitted ones."""
@@ -140,10 +145,11 @@ class NaturalShifts:
 
     def interval(self, signs: ShiftSigns, level: float) -> tuple[float, float]:
         """The central interval; as far as the change is unexplained it reaches towards ends of ``signs.still``."""
-        value = self.value(signs)
-        low, high = map(float, self.quantile(signs, np.array([(1 - level) / 2, (1 + level) / 2])))
-        half = _LEAST_HALF * normal_quantile(level) * standard_error(value, signs)
-        low, high = max(min(low, value - half), 0.0), min(max(high, value + half), 1.0)
+        start = self.start(signs)
+        low, median, high = map(float, self.quantile(signs, np.array([(1 - level) / 2, 0.5, (1 + level) / 2])))
+        # chance alone about either: where P(y | x) stood still, and where it moved as is usual
+        half = _LEAST_HALF * normal_quantile(level) * standard_error(median, signs)
+        low, high = max(min(low, start - half, median - half), 0.0), min(max(high, start + half, median + half), 1.0)
         if signs.still is None:
             return low, high
         share = max(2 * level - 1, 0.0) * self.gate_of(signs)
@@ -153,7 +159,7 @@ class NaturalShifts:
         """Return a plain mapping, as the file holds it."""
         rows = zip(self.levels, self.chance, self.size, self.apart, strict=True)
         quantiles = ((float(p), *(round(float(one), 4) for one in more)) for p, *more in rows)
-        value = {"rise": self.rise, "fall": self.fall, "gate": self.gate}
+        value = {name: getattr(self, name) for name in _VALUE}
         plain = {"format": FORMAT, **(self.about or {}), "value": value, "unknown": dict(self.unknown)}
         tables = (("quantiles", _QUANTILE, quantiles), ("reach", _REACH, self.reach))
         for name, columns, lines in (*tables, ("verdicts", _VERDICT, self.verdicts)):
@@ -170,7 +176,7 @@ class NaturalShifts:
             got = plain.get("format", "none") if isinstance(plain, Mapping) else type(plain).__name__
             raise InputError(expected, got=f"format {got}", remedy=remedy, file=file)
         try:
-            rise, fall, gate = (float(plain["value"][name]) for name in ("rise", "fall", "gate"))
+            value = [float(plain["value"][name]) for name in _VALUE]
             rows = [[float(row[name]) for name in _QUANTILE] for row in plain["quantiles"]]
             levels, chance, size, apart = np.array(rows).reshape(-1, len(_QUANTILE)).T
             reach = tuple(tuple(row[name] for name in _REACH) for row in plain["reach"])
@@ -179,12 +185,12 @@ class NaturalShifts:
             metrics = {str(name): cls.from_dict(value, file) for name, value in plain.get("metrics", {}).items()}
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise InputError(expected, got=f"one without {error}", remedy=remedy, file=file) from None
-        numbers = np.concatenate([levels, chance, size, apart, [rise, fall, gate, *unknown.values()]])
+        numbers = np.concatenate([levels, chance, size, apart, [*value, *unknown.values()]])
         if not len(levels) or not np.isfinite(numbers).all() or (np.diff(levels) <= 0).any():
             raise InputError(expected, got="numbers that are missing or out of order", remedy=remedy, file=file)
         names = ("made_by", "date", "cases", "sources", "domains", "unseen_falls")
         about = {name: plain[name] for name in names if name in plain}
-        return cls(rise, fall, gate, levels, chance, size, apart, unknown, reach, about, verdicts, metrics)
+        return cls(*value, levels, chance, size, apart, unknown, reach, about, verdicts, metrics)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
