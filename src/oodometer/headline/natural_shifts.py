@@ -176,7 +176,7 @@ class NaturalShifts:
             got = plain.get("format", "none") if isinstance(plain, Mapping) else type(plain).__name__
             raise InputError(expected, got=f"format {got}", remedy=remedy, file=file)
         try:
-            value = [float(plain["value"][name]) for name in _VALUE]
+            rise, fall, gate, median = (float(plain["value"][name]) for name in _VALUE)
             rows = [[float(row[name]) for name in _QUANTILE] for row in plain["quantiles"]]
             levels, chance, size, apart = np.array(rows).reshape(-1, len(_QUANTILE)).T
             reach = tuple(tuple(row[name] for name in _REACH) for row in plain["reach"])
@@ -185,12 +185,13 @@ class NaturalShifts:
             metrics = {str(name): cls.from_dict(value, file) for name, value in plain.get("metrics", {}).items()}
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise InputError(expected, got=f"one without {error}", remedy=remedy, file=file) from None
-        numbers = np.concatenate([levels, chance, size, apart, [*value, *unknown.values()]])
+        numbers = np.concatenate([levels, chance, size, apart, [rise, fall, gate, median, *unknown.values()]])
         if not len(levels) or not np.isfinite(numbers).all() or (np.diff(levels) <= 0).any():
             raise InputError(expected, got="numbers that are missing or out of order", remedy=remedy, file=file)
         names = ("made_by", "date", "cases", "sources", "domains", "unseen_falls")
         about = {name: plain[name] for name in names if name in plain}
-        return cls(*value, levels, chance, size, apart, unknown, reach, about, verdicts, metrics)
+        sizes = (levels, chance, size, apart)
+        return cls(rise, fall, gate, median, *sizes, unknown, reach, about, verdicts, metrics)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -224,7 +225,7 @@ def packaged_prior() -> NaturalShifts:
     return NaturalShifts.from_dict(json.loads(text), "natural_shifts.json")
 
 
-FELL = 0.85  # at this chance and above the accuracy is said to have fallen: of public cases, 19 in 20 had
+FELL = 0.9  # at this chance and above the accuracy is said to have fallen: of public cases, 19 in 20 had
 HOLDS = 0.1  # at this chance and below it is said to hold
 LEAST_RIGHT = 0.8  # of the public cases that were called so; a verdict that was right less often is not given
 _STEPS = 101  # of a normal distribution
