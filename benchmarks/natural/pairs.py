@@ -229,6 +229,21 @@ def fit(pairs: Sequence[Pair]) -> NaturalDifferences:
     return NaturalDifferences(np.array(LEVELS), groups, SURE, {}, {})
 
 
+def as_json(prior: NaturalDifferences, decided: Mapping[str, tuple[int, float]], about: Mapping[str, Any]) -> str:
+    """The packaged prior."""
+    terms, scales = ("reference", "agreement", "agreement_before"), ("standard_error", "moved", "always")
+    groups = {
+        name: {
+            "value": dict(zip(terms, weights.tolist(), strict=True)),
+            "quantiles": [dict(zip(scales, row, strict=True)) for row in table.tolist()],
+        }
+        for name, (weights, table) in prior.groups.items()
+    }
+    called = {name: {"pairs": pairs, "right": right} for name, (pairs, right) in decided.items()}
+    plain = {**about, "sure": SURE, "decided": called, "levels": list(LEVELS), "groups": groups}
+    return json.dumps(plain, indent=1) + "\n"
+
+
 def judged(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
     """Each pair with the interval of 90 % and the chance of a prior fitted without its source, with and without the
     other models.
@@ -293,8 +308,7 @@ def measure(options: Namespace) -> kit.Result:
         answer = "chance_of_two" if name == "alone" else "chance"
         of = summary([row for row in rows if name in ("alone", row["group"])], answer)
         decided[name] = of["decided"], round(1 - of["wrong"] / max(of["decided"], 1), 3)
-    packaged = NaturalDifferences(prior.levels, prior.groups, SURE, decided, about)
-    kit.write(PACKAGED, json.dumps(packaged.to_dict(), indent=1) + "\n")
+    kit.write(PACKAGED, as_json(prior, decided, about))
     named = {"all suites": [row for row in rows if row["kind"] == "suite"]}
     for key in ("family", "kind"):
         for name in dict.fromkeys(row[key] for row in rows if (row["kind"] == "suite") == (key == "family")):

@@ -7,13 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from oodometer.headline.natural_differences import (
-    NaturalDifferences,
-    PairSigns,
-    group_of,
-    packaged_differences,
-    pairs_on_target,
-)
+from oodometer.headline.natural_differences import PairSigns, group_of, packaged_differences, pairs_on_target
 
 CLEAR = PairSigns(200, 400, 0.2, 0.6, (0.5, 0.5), 0.02)
 
@@ -60,10 +54,11 @@ def test_models_that_never_part_do_not_differ() -> None:
     assert (interval.value, interval.lower, interval.upper, chance) == (0.0, 0.0, 0.0, 0.5)
 
 
-def test_the_packaged_numbers_are_read_as_written() -> None:
+def test_the_packaged_numbers() -> None:
     prior = packaged_differences()
-    again = NaturalDifferences.from_dict(prior.to_dict())
-    assert again.to_dict() == prior.to_dict()
+    assert {(weights.shape, table.shape) for weights, table in prior.groups.values()} == {
+        ((3,), (len(prior.levels), 3))
+    }
     assert np.allclose(prior.levels + prior.levels[::-1], 1)
     assert set(prior.groups) == set(prior.decided) == set(prior.sure) == {"agree", "contradict", "alone"}
     assert "pairs of" in prior.assumes

@@ -16,8 +16,6 @@ import numpy as np
 from ..arrays import Array
 from ..results import Interval, percent
 
-_SCALES = ("standard_error", "moved", "always")
-
 
 @dataclass(frozen=True)
 class PairSigns:
@@ -132,32 +130,19 @@ class NaturalDifferences:
             f"sources left out, {percent(right, 0)} were in this order"
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, as the file holds it."""
-        groups = {
-            name: {
-                "value": dict(zip(("reference", "agreement", "agreement_before"), weights.tolist(), strict=True)),
-                "quantiles": [
-                    {"p": p, **dict(zip(_SCALES, row, strict=True))}
-                    for p, row in zip(self.levels.tolist(), table.tolist(), strict=True)
-                ],
-            }
-            for name, (weights, table) in self.groups.items()
-        }
-        decided = {name: {"pairs": pairs, "right": right} for name, (pairs, right) in self.decided.items()}
-        return {**self.about, "sure": dict(self.sure), "decided": decided, "groups": groups}
-
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Read what `to_dict` gave."""
-        groups, levels = {}, np.zeros(0)
-        for name, group in plain["groups"].items():
-            levels = np.array([row["p"] for row in group["quantiles"]])
-            table = np.array([[row[scale] for scale in _SCALES] for row in group["quantiles"]])
-            groups[name] = np.array(list(group["value"].values())), table
+        """Read what `benchmarks/natural/pairs.py` wrote."""
+        groups = {
+            name: (
+                np.array(list(group["value"].values())),
+                np.array([list(row.values()) for row in group["quantiles"]]),
+            )
+            for name, group in plain["groups"].items()
+        }
         decided = {name: (row["pairs"], row["right"]) for name, row in plain["decided"].items()}
-        about = {name: value for name, value in plain.items() if name not in ("sure", "decided", "groups")}
-        return cls(levels, groups, plain["sure"], decided, about)
+        about = {name: value for name, value in plain.items() if name not in ("sure", "decided", "groups", "levels")}
+        return cls(np.array(plain["levels"]), groups, plain["sure"], decided, about)
 
 
 def group_of(signs: PairSigns) -> str:
