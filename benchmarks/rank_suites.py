@@ -38,7 +38,7 @@ CONSTANTS: dict[str, dict[str, Any]] = {  # of the prior of `posterior_by_patter
     "agreement tells, always": {"_REGIMES": (AGREEMENT,)},
     "nothing tells in half": {"_REGIMES": ((0.5, *NOTHING[1:]), (0.25, *BOTH[1:]), (0.25, *AGREEMENT[1:]))},
     "many classes as two": {"_MANY": 1.0},
-    "a label is one row": {"_SURE": 1.0},
+    "probabilities as they come": {"_SHARP": 1.0},
     "no axis is preferred": {"_POWER": 1.0},
     "axes preferred less": {"_POWER": 2.0},
     "patterns free": {"_TIED": 6.0},
@@ -294,7 +294,7 @@ def constants(every: list[Suite], draws: int) -> dict[str, Any]:
     sources = sorted({one.source for one in every})
     loss, pairs = (np.zeros((len(CONSTANTS), len(sources))) for _ in range(2))
     by_pattern = importlib.import_module("oodometer.rankings.posterior")  # its function has the same name
-    shipped = {name: getattr(by_pattern, name) for name in ("_REGIMES", "_POWER", "_TIED", "_MANY", "_SURE")}
+    shipped = {name: getattr(by_pattern, name) for name in ("_REGIMES", "_POWER", "_TIED", "_MANY", "_SHARP")}
     for number, changed in enumerate(CONSTANTS.values()):
         for name, value in {**shipped, **changed}.items():
             setattr(by_pattern, name, value)

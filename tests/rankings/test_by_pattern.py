@@ -147,7 +147,7 @@ def test_one_against_two_turns_no_order_round() -> None:
     careful = posterior_by_pattern(plain, says, labels, pool)
     assert plain.order[0] != 0 or plain.p_best[0] < 0.5
     assert careful.order[0] == 0
-    assert careful.p_better[0, 1] > max(0.75, plain.p_better[0, 1] + 0.3)
+    assert careful.p_better[0, 1] > max(0.7, plain.p_better[0, 1] + 0.3)
     assert careful.p_best.sum() == pytest.approx(1)
 
 
@@ -236,10 +236,11 @@ def test_the_committed_order_is_nowhere_worse_than_counting() -> None:
 
 @pytest.mark.parametrize("group", ["made and published", "all made suites", "kind nat", "kind published"])
 def test_the_committed_chances_are_true(group: str) -> None:
-    """In each tenth of pairs of made models; of the likeliest best ones, which are few, on the mean of the tenths."""
+    """On the mean of the tenths, and for pairs in each: none is far bolder than true, and none far more cautious."""
     kept = json.loads((Path(__file__).parents[2] / "benchmarks" / "results" / "rank_suites.json").read_text())
     for what, tenths in kept["calibration"][group].items():
         gap, cases = np.array([(one["said"] - one["true"], one["cases"]) for one in tenths]).T
-        assert np.abs(gap) @ cases / cases.sum() < 4, what
-        if "pair" in what and group != "kind published":  # whose order is surer than is said
-            assert np.abs(gap).max() < 6, what
+        assert np.abs(gap) @ cases / cases.sum() < 5, what
+        if "pair" in what:
+            assert gap.max() < 3, what
+            assert gap.min() > -9, what

@@ -70,7 +70,7 @@ def test_probabilities_are_those_of_the_posterior() -> None:
         assert pair.p_a_better == alone.p_better[a, b]
         assert (pair.only_a, pair.only_b) == (alone.wins[a, b], alone.wins[b, a])
     assert [one.asked for one in models.values()] == [[212]] * 3
-    assert shown(found).startswith("Most likely the best of 3 models: a")
+    assert shown(found).startswith(f"Most likely the best of 3 models: {found.likeliest.model}")
 
 
 def test_texts_are_asked_in_calls_of_a_few_thousand() -> None:

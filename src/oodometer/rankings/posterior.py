@@ -402,19 +402,18 @@ def _bounds(mine: float, other: float, level: float) -> Array:
 
 
 # What is expected of accuracies beforehand, in shares of rows: fitted to the true accuracies of suites of known order,
-# each source of one weight, and rounded. How much a label counts, what is otherwise with very many classes (where
-# accuracy is on a line with that on the reference) and the powers are by what came true, sources left out
-# (benchmarks/rank_suites.py --constants has others).
+# each source of one weight, and rounded; thirds, as which regime comes how often is not known. What is otherwise with
+# very many classes (accuracy is on a line with that on the reference) and the power of the probabilities are by what
+# came true there. benchmarks/rank_suites.py --constants has others, whole sources left out.
 _REGIMES = (  # how likely; slopes (agreement, reference), those with very many classes, deviations; size of the rest
-    (0.2, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0), 0.18),  # nothing tells
-    (0.4, (0.35, 0.35), (0.35, 1.0), (0.1, 0.3), 0.3),  # both tell
-    (0.4, (0.48, 0.08), (0.48, 0.08), (0.39, 0.13), 0.7),  # agreement tells, more or less
+    (1 / 3, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0), 0.4),  # nothing tells
+    (1 / 3, (0.35, 0.35), (0.35, 1.0), (0.1, 0.3), 0.45),  # both tell
+    (1 / 3, (0.5, 0.1), (0.5, 0.1), (0.4, 0.15), 1.2),  # agreement tells, more or less
 )
-_POWER = 3  # of the directions in which models disagree: accuracies part along the first of them
+_POWER = 4  # of the directions in which models disagree: accuracies part along the first of them
 _FLOOR = 0.002  # of differences of accuracy that no direction explains
 _MANY = 0.1  # of slopes' deviations and sizes with very many classes, where models that are wrong seldom agree
 _TIED = 12.0  # imaginary rows that tie a pattern to the accuracies; beyond them it goes by its own labels
-_SURE = 1.5  # rows that a label is worth: models are better than a coin where they disagree, which S_k does not know
 _SHARP = 1.3  # power of the odds of P(a beats b), and of the shares of P(best)
 _PATTERN_DRAWS = 4000
 
@@ -434,14 +433,14 @@ def posterior_by_pattern(
 
     12 rows being what ties a pattern to the others, and gamma is beforehand one of three regimes
 
-        gamma ~ N(X b, s^2 t (G / t)^3 + 0.002^2),   t = trace G,
+        gamma ~ N(X b, s^2 t (G / t)^4 + 0.002^2),   t = trace G,
 
     X the agreement of each model with the others in the pool (mean share of rows) and its accuracy on the reference, b
     their slopes, normal: nothing tells (b = 0), both tell, or agreement tells; of K classes s, the deviations of b and
     the chances of the first and the last are 0.1 + 0.9 (2 / K) of those of two, and the slope on the reference goes to
-    1 (Miller et al. 2021). By the power 3 models part along the first axes of their disagreement, which orders graded
-    models up to its sign, which labels tell. n_k labels of a pattern have mean m_k and variance S_k / (1.5 n_k), so all
-    of it is normal, in closed form, and regimes weigh by what they said of the labels: evidence that disagrees with the
+    1 (Miller et al. 2021). By the power 4 models part along the first axes of their disagreement, which orders graded
+    models up to its sign, which labels tell. n_k labels of a pattern have mean m_k and variance S_k / n_k, so all of it
+    is normal, in closed form, and regimes weigh by what they said of the labels: evidence that disagrees with the
     labels counts less, and many labels decide alone. What is not there (no reference) drops out. P(a beats b) is exact,
     P(best) and the costs are of 4,000 draws. The probabilities come out too cautious: their odds and shares are raised
     to 1.3. The costs are not.
@@ -450,8 +449,8 @@ def posterior_by_pattern(
     models, rows on which one stands against two are worth most and are chosen first; there the one is wrong more often
     than where it differs from one alone, and counting their labels as those of random rows turns orders round.
 
-    Without a label ``plain`` is returned as it is, and of two models, unless there is a reference: they differ in one
-    pattern alone, in which all their disagreements are alike.
+    Without a label ``plain`` is returned as it is, and of two models: they differ in one pattern alone, in which all
+    their disagreements are alike (and the rule above, made for more of them, is too bold there).
 
     What is assumed: rows were drawn at random, or chosen by which models agree on them and at random among rows that
     are alike in this; and the prior above. Measured on public and made suites (benchmarks/results/rank_suites.md).
@@ -486,7 +485,7 @@ def posterior_by_pattern(
     same = plain.disagreement == 0
     first = same.argmax(axis=1)  # models that never differ are one, whose share they divide
     alone = np.unique(first)
-    if len(alone) < (3 if reference is None else 2) or not (known_truth >= 0).any():
+    if len(alone) < 3 or not (known_truth >= 0).any():
         return plain
     predicted, true = everything[alone], known_truth[known_truth >= 0]
     models, rows = predicted.shape
@@ -507,7 +506,7 @@ def posterior_by_pattern(
     )
     # labels: the mean over those of a pattern, and how many they are worth within and beside the others
     seen, at = np.unique(which.ravel()[: len(true)], return_inverse=True)
-    labels = np.bincount(at) * plain.worth * _SURE
+    labels = np.bincount(at) * plain.worth
     hits = np.zeros((len(seen), models))
     np.add.at(hits, at.ravel(), (predicted[:, : len(true)] == true).T)
     hits = (hits / np.bincount(at)[:, None]) @ axes
@@ -547,9 +546,14 @@ def posterior_by_pattern(
     scores = np.concatenate(drawn)
     position = np.searchsorted(alone, first)
     better **= _SHARP
-    p_better = (better / (better + better.T))[np.ix_(position, position)]
+    better /= better + better.T
+    p_better = better[np.ix_(position, position)]
     best = np.bincount(scores.argmax(axis=1), minlength=models) / len(scores)
     best = np.maximum(best, 0.5 / len(scores)) ** _SHARP
+    best /= best.sum()
+    most = (better + np.eye(models)).min(axis=1)  # the best one beats each other one
+    over = best > most
+    best = np.where(over, most, best * (1 - most[over].sum()) / max(best[~over].sum(), 1e-12))
     best /= best.sum()
     p_best = best[position] / same.sum(axis=1)
     expected = (weights @ np.array(means))[position]
