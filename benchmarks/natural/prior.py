@@ -2,7 +2,8 @@
 
 python -m benchmarks.natural.prior --date 2026-11-26     # the packaged prior, results/prior.json and prior.md
 
-What is fitted: from where one counts (how far predicted falls and rises are believed) by least absolute errors, and
+What is fitted: from where one counts (how far predicted falls and rises are believed) and what an unexplained change
+costs beyond it, by least absolute errors, and
 quantiles of the truth's distance from there by linear quantile regression on three effects: chance (the standard
 error), how far the outputs moved, m / (1 + m), and how well a classifier tells target rows from reference rows,
 2 AUC - 1. Every source counts alike, however many cases it has. Predicted rises are never believed to the opposite, and
@@ -34,7 +35,6 @@ PACKAGED = ROOT / "src" / "oodometer" / "headline" / "natural_shifts.json"
 LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99)
 GATE = 0.2  # of what class shares leave unexplained, where half of the rule is believed
 STRETCHED = 0.5  # of what natural shifts ask for
-MEDIAN = 0.7  # of the way from the start to the median: simulated shifts, which leave P(y | x) as it is, ask for none
 LOWER = 1.15  # times as far below the median as fitted, from the quantile of 10 % down
 MARGINS = (0.01, 0.03, 0.05)
 REACHES = (0.035, 0.06, 0.08, 0.12, 0.2, 0.3, 1.0)
@@ -64,7 +64,7 @@ def fit_prior(shifts: Sequence[Shift], *, known_chance: bool = False) -> Natural
     both = np.array([(saturated(one.moved), one.separation) for one in signs if one.moved and one.separation])
     seen["separation"] = round(float(np.median(both[:, 1] / both[:, 0])), 5) if len(both) else 0.0
     nothing = np.zeros(len(LEVELS))
-    rule = NaturalShifts(0.0, 1.0, GATE, MEDIAN, np.array(LEVELS), nothing, nothing, nothing, seen)
+    rule = NaturalShifts(0.0, 1.0, GATE, 0.0, np.array(LEVELS), nothing, nothing, nothing, seen)
     # rise and fall by least absolute errors, then shrunk
     change = np.array([one.estimate - one.source for one in signs])
     gate = np.array([0.0 if one.models else rule.gate_of(one) for one in signs])
@@ -86,6 +86,8 @@ def fit_prior(shifts: Sequence[Shift], *, known_chance: bool = False) -> Natural
         ]
     )
     goal = truth - start
+    unexplained = np.array([rule.gate_of(one) for one in signs]) * effects[:, 1]
+    rule = replace(rule, cost=round(-float(quantile_regression(unexplained[:, None], goal, weights, 0.5)[0]), 4))
     if known_chance:
         normal = np.array([NormalDist().inv_cdf(p) for p in LEVELS])
         sizes_of = [

@@ -30,10 +30,10 @@ from .headline import Evidence, beyond_overlap, confidence_middle, trimmed_mean_
 
 FORMAT = 3
 _QUANTILE, _REACH = ("p", "standard_error", "moved", "separation"), ("points", "cases", "inside", "off_by_3")
-_VALUE = ("rise", "fall", "gate", "median")
+_VALUE = ("rise", "fall", "gate", "cost")
 _VERDICT = ("margin", "said", "cases", "right")
 _LEAST_RATE, _MOST_RATE = 0.02, 0.98  # where the standard error is taken: no accuracy is known to be 0 or 1
-_LEAST_HALF = 1.1  # times what chance alone makes: the value is not known exactly
+_LEAST_HALF = 1.2  # times what chance alone makes: the value is not known exactly
 
 
 @dataclass(frozen=True)
@@ -63,16 +63,16 @@ class NaturalShifts:
 
         start = s + (1 - g) d + g (rise (d)+ - fall (-d)+),    g = 0 where other models answered,
 
-    and quantile p of the truth is start + a_p se + b_p m / (1 + m) + c_p separation, with m = moved and se = sqrt(start
-    (1 - start) (1 / reference_rows + 1 / rows)); c_0.5 = 0, and the value lies ``median`` of the way from the start to
-    the median: where P(y | x) did stand still, the start is right. Without a shift that can be seen both last terms go,
-    and what is left is chance. It is asymmetric: of the shifts that life made, more ended far below than far above. As
-    far as the change is unexplained, the interval reaches towards both ends of ``still``, too: in some public sources
-    P(y | x) did stand still.
+    and with m = moved the value is start - cost g m / (1 + m): as far as class shares do not explain the change (g is
+    that of u here, whoever answered), the accuracy falls further than anything predicts. Quantile p of the truth is
+    start + a_p se + b_p m / (1 + m) + c_p separation, se = sqrt(start (1 - start) (1 / reference_rows + 1 / rows)),
+    c_0.5 = 0. Without a shift that can be seen both last terms go, and what is left is chance. It is asymmetric: of the
+    shifts that life made, more ended far below than far above. As far as the change is unexplained, the interval
+    reaches towards both ends of ``still``, too: in some public sources P(y | x) did stand still.
 
     Parameters
     ----------
-    rise, fall, gate, median : of start and value. levels : the p, ascending. chance, size, apart : a_p, b_p, c_p, shape
+    rise, fall, gate, cost : of start and value. levels : the p, ascending. chance, size, apart : a_p, b_p, c_p, shape
         (level,).
     unknown : moved and unexplained where they cannot be seen, and separation in units of m / (1 + m). reach : rows of
         (most points that the band of 90 % reaches from the value, cases, share of them inside the band, share whose
@@ -94,7 +94,7 @@ class NaturalShifts:
     rise: float
     fall: float
     gate: float
-    median: float
+    cost: float
     levels: Array
     chance: Array
     size: Array
@@ -114,8 +114,7 @@ class NaturalShifts:
 
     def value(self, signs: ShiftSigns) -> float:
         """The accuracy to expect under a natural shift."""
-        start = self.start(signs)
-        return start + self.median * (float(self.quantile(signs, np.array([0.5]))[0]) - start)
+        return max(self.start(signs) - self.cost * self.gate_of(signs) * self._size(signs), 0.0)
 
     def quantile(self, signs: ShiftSigns, p: Array) -> Array:
         """Quantiles ``p`` of the truth, shape of ``p``; 0 and 1 at p = 0 and 1, linear between the fitted ones."""
@@ -136,20 +135,23 @@ class NaturalShifts:
         left = self.unknown["unexplained"] if signs.unexplained is None else signs.unexplained
         return left**2 / (left**2 + self.gate**2)
 
+    def _size(self, signs: ShiftSigns) -> float:
+        return saturated(self.unknown["moved"] if signs.moved is None else signs.moved)
+
     def _known(self, signs: ShiftSigns) -> Array:
         start = self.start(signs)
-        size = saturated(self.unknown["moved"] if signs.moved is None else signs.moved)
+        size = self._size(signs)
         separation = self.unknown["separation"] * size if signs.separation is None else signs.separation
         out = start + self.chance * standard_error(start, signs) + self.size * size + self.apart * separation
         return np.maximum.accumulate(np.clip(out, 0.0, 1.0))
 
     def interval(self, signs: ShiftSigns, level: float) -> tuple[float, float]:
         """The central interval; as far as the change is unexplained it reaches towards ends of ``signs.still``."""
-        start = self.start(signs)
-        low, median, high = map(float, self.quantile(signs, np.array([(1 - level) / 2, 0.5, (1 + level) / 2])))
+        start, value = self.start(signs), self.value(signs)
+        low, high = map(float, self.quantile(signs, np.array([(1 - level) / 2, (1 + level) / 2])))
         # chance alone about either: where P(y | x) stood still, and where it moved as is usual
-        half = _LEAST_HALF * normal_quantile(level) * standard_error(median, signs)
-        low, high = max(min(low, start - half, median - half), 0.0), min(max(high, start + half, median + half), 1.0)
+        half = _LEAST_HALF * normal_quantile(level) * standard_error(value, signs)
+        low, high = max(min(low, start - half, value - half), 0.0), min(max(high, start + half, value + half), 1.0)
         if signs.still is None:
             return low, high
         share = max(2 * level - 1, 0.0) * self.gate_of(signs)
@@ -176,7 +178,7 @@ class NaturalShifts:
             got = plain.get("format", "none") if isinstance(plain, Mapping) else type(plain).__name__
             raise InputError(expected, got=f"format {got}", remedy=remedy, file=file)
         try:
-            rise, fall, gate, median = (float(plain["value"][name]) for name in _VALUE)
+            rise, fall, gate, cost = (float(plain["value"][name]) for name in _VALUE)
             rows = [[float(row[name]) for name in _QUANTILE] for row in plain["quantiles"]]
             levels, chance, size, apart = np.array(rows).reshape(-1, len(_QUANTILE)).T
             reach = tuple(tuple(row[name] for name in _REACH) for row in plain["reach"])
@@ -185,13 +187,13 @@ class NaturalShifts:
             metrics = {str(name): cls.from_dict(value, file) for name, value in plain.get("metrics", {}).items()}
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise InputError(expected, got=f"one without {error}", remedy=remedy, file=file) from None
-        numbers = np.concatenate([levels, chance, size, apart, [rise, fall, gate, median, *unknown.values()]])
+        numbers = np.concatenate([levels, chance, size, apart, [rise, fall, gate, cost, *unknown.values()]])
         if not len(levels) or not np.isfinite(numbers).all() or (np.diff(levels) <= 0).any():
             raise InputError(expected, got="numbers that are missing or out of order", remedy=remedy, file=file)
         names = ("made_by", "date", "cases", "sources", "domains", "unseen_falls")
         about = {name: plain[name] for name in names if name in plain}
         sizes = (levels, chance, size, apart)
-        return cls(rise, fall, gate, median, *sizes, unknown, reach, about, verdicts, metrics)
+        return cls(rise, fall, gate, cost, *sizes, unknown, reach, about, verdicts, metrics)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
