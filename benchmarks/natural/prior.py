@@ -7,8 +7,8 @@ costs beyond it, by least absolute errors, and
 quantiles of the truth's distance from there by linear quantile regression on three effects: chance (the standard
 error), how far the outputs moved, m / (1 + m), and how well a classifier tells target rows from reference rows,
 2 AUC - 1. Every source counts alike, however many cases it has. Predicted rises are never believed to the opposite, and
-falls are stretched by half of what the natural shifts ask for: shifts that re-weight the reference, which life makes
-too, ask for nothing. The lower tail reaches 1.15 times as far below the median as the fitted sources ask for: sources
+falls are stretched by half of what the natural shifts ask for, and 0.7 of the cost is taken: shifts that re-weight the
+reference, which life makes too, ask for nothing. The lower tail reaches 1.15 times as far below the median as the fitted sources ask for: sources
 that nobody had seen ended below it twice as often as sources that were left out.
 """
 
@@ -34,7 +34,7 @@ from oodometer.headline.natural_shifts import NaturalShifts, saturated, spanning
 PACKAGED = ROOT / "src" / "oodometer" / "headline" / "natural_shifts.json"
 LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99)
 GATE = 0.2  # of what class shares leave unexplained, where half of the rule is believed
-STRETCHED = 0.5  # of what natural shifts ask for
+STRETCHED, COSTS = 0.5, 0.7  # of what natural shifts ask for
 LOWER = 1.15  # times as far below the median as fitted, from the quantile of 10 % down
 MARGINS = (0.01, 0.03, 0.05)
 REACHES = (0.035, 0.06, 0.08, 0.12, 0.2, 0.3, 1.0)
@@ -86,8 +86,8 @@ def fit_prior(shifts: Sequence[Shift], *, known_chance: bool = False) -> Natural
         ]
     )
     goal = truth - start
-    unexplained = np.array([rule.gate_of(one) for one in signs]) * effects[:, 1]
-    rule = replace(rule, cost=round(-float(quantile_regression(unexplained[:, None], goal, weights, 0.5)[0]), 4))
+    unexplained = (gate * effects[:, 1])[:, None]
+    rule = replace(rule, cost=round(-COSTS * float(quantile_regression(unexplained, goal, weights, 0.5)[0]), 4))
     if known_chance:
         normal = np.array([NormalDist().inv_cdf(p) for p in LEVELS])
         sizes_of = [

@@ -63,12 +63,12 @@ class NaturalShifts:
 
         start = s + (1 - g) d + g (rise (d)+ - fall (-d)+),    g = 0 where other models answered,
 
-    and with m = moved the value is start - cost g m / (1 + m): as far as class shares do not explain the change (g is
-    that of u here, whoever answered), the accuracy falls further than anything predicts. Quantile p of the truth is
-    start + a_p se + b_p m / (1 + m) + c_p separation, se = sqrt(start (1 - start) (1 / reference_rows + 1 / rows)),
-    c_0.5 = 0. Without a shift that can be seen both last terms go, and what is left is chance. It is asymmetric: of the
-    shifts that life made, more ended far below than far above. As far as the change is unexplained, the interval
-    reaches towards both ends of ``still``, too: in some public sources P(y | x) did stand still.
+    and with m = moved the value is start - cost g m / (1 + m): as far as class shares do not explain the change, the
+    accuracy falls further than anything predicts. Quantile p of the truth is start + a_p se + b_p m / (1 + m) + c_p
+    separation, se = sqrt(start (1 - start) (1 / reference_rows + 1 / rows)), c_0.5 = 0. Without a shift that can be
+    seen both last terms go, and what is left is chance. It is asymmetric: of the shifts that life made, more ended far
+    below than far above. As far as the change is unexplained, the interval reaches towards both ends of ``still``, too:
+    in some public sources P(y | x) did stand still.
 
     Parameters
     ----------
@@ -114,7 +114,8 @@ class NaturalShifts:
 
     def value(self, signs: ShiftSigns) -> float:
         """The accuracy to expect under a natural shift."""
-        return max(self.start(signs) - self.cost * self.gate_of(signs) * self._size(signs), 0.0)
+        cost = 0.0 if signs.models else self.cost * self.gate_of(signs) * self._size(signs)
+        return max(self.start(signs) - cost, 0.0)
 
     def quantile(self, signs: ShiftSigns, p: Array) -> Array:
         """Quantiles ``p`` of the truth, shape of ``p``; 0 and 1 at p = 0 and 1, linear between the fitted ones."""
