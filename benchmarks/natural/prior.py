@@ -3,13 +3,13 @@
 python -m benchmarks.natural.prior --date 2026-11-26     # the packaged prior, results/prior.json and prior.md
 
 What is fitted: from where one counts (how far predicted falls and rises are believed) and what an unexplained change
-costs beyond it, by least absolute errors, and
-quantiles of the truth's distance from there by linear quantile regression on three effects: chance (the standard
-error), how far the outputs moved, m / (1 + m), and how well a classifier tells target rows from reference rows,
-2 AUC - 1. Every source counts alike, however many cases it has. Predicted rises are never believed to the opposite, and
-falls are stretched by half of what the natural shifts ask for, and 0.7 of the cost is taken: shifts that re-weight the
-reference, which life makes too, ask for nothing. The lower tail reaches 1.15 times as far below the median as the fitted sources ask for: sources
-that nobody had seen ended below it twice as often as sources that were left out.
+costs beyond it, by least absolute errors, and quantiles of the truth's distance from there by linear quantile
+regression on three effects: chance (the standard error), how far the outputs moved, m / (1 + m), and how well a
+classifier tells target rows from reference rows, 2 AUC - 1. Every source counts alike, however many cases it has.
+Predicted rises are never believed to the opposite, and falls are stretched by half of what the natural shifts ask for,
+and 0.7 of the cost is taken: shifts that re-weight the reference, which life makes too, ask for nothing. The lower tail
+reaches 1.15 times as far below the median as the fitted sources ask for: sources that nobody had seen ended below it
+twice as often as sources that were left out.
 """
 
 from __future__ import annotations
