@@ -78,7 +78,7 @@ def test_jobs_stand_beside_each_other(place: str, night: Night) -> None:
     night({"2026-01": 0.9}, job="a")
     both = oodometer.history(place)
     assert [one.name for one in both.jobs] == ["a", "b"]
-    assert repr(both).endswith("  a: estimated accuracy of 2026-01: 86.3 %\n  b: estimated accuracy of 2026-01: 86.3 %")
+    assert repr(both).endswith("  a: estimated accuracy of 2026-01: 84.1 %\n  b: estimated accuracy of 2026-01: 84.1 %")
     with pytest.raises(UsageError, match="there is no job 'c'; there is a, b"):
         both["c"]
     assert [one.name for one in oodometer.history(place, job="b").jobs] == ["b"]

@@ -28,7 +28,7 @@ from oodometer.verbs.options import Running, TargetOptions
 REFERENCE = example_record(300, seed=1)
 TARGET = example_record(200, seed=2, difficulty=1.5)
 ASKED = (
-    "by", "every", "where", "labels", "key", "backtest", "assume", "prior", "payoff", "margin", "fail_below",
+    "by", "every", "where", "labels", "key", "backtest", "assume", "domain", "prior", "payoff", "margin", "fail_below",
     "fail_drop", "fail_when", "store", "job", "alarms", "target",
 )  # fmt: skip
 """Options that only say what is asked about a target."""

@@ -107,7 +107,7 @@ class NaturalDifferences:
     def difference(self, signs: PairSigns, level: float) -> tuple[Interval, float]:
         """The median of the difference a - b with its central interval, and how likely a is the better one."""
         known, p = self.quantiles(signs), np.array([0.5, (1 - level) / 2, (1 + level) / 2])
-        below, ends = np.array([0.0, *self.levels, 1.0]), np.array([-signs.share, *known, signs.share])
+        below, ends = np.array([0.0, *self.levels, 1.0]), np.array([-signs.share, *known, signs.share]) + 0.0
         value, lower, upper = map(float, np.interp(p, below, ends))
         # quantiles that the ends made equal would leave the inverse without a meaning
         chance = 1 - float(np.interp(0.0, ends + 1e-12 * np.arange(len(ends)), below)) if signs.share else 0.5
