@@ -19,11 +19,11 @@ from oodometer.options import spelt
 ROWS = "prob_a,prob_b,label\n" + "0.9,0.1,a\n0.4,0.6,a\n" * 60
 # Texts that name no file: a new option of type text must be put here or say what becomes of its path.
 NO_PLACES = {
-    "alarms", "assume", "attribution", "backtest", "by", "calibrator", "classes", "cluster", "column", "device", "domain",
-    "engine", "every", "existing", "factors", "fail_below", "fail_drop", "fail_when", "families", "features",
-    "filter", "gives", "id", "input", "inputs", "job", "judge_labels", "keep", "key", "kind", "label", "mapping",
-    "method", "methods", "metric", "metrics", "modality", "names", "on_error", "only", "paper", "positive", "scale",
-    "score", "severity", "source", "suggest_by", "tasks", "training_where", "where",
+    "alarms", "assume", "attribution", "backtest", "by", "calibrator", "classes", "cluster", "column", "device",
+    "domain", "engine", "every", "existing", "factors", "fail_below", "fail_drop", "fail_when", "families",
+    "features", "filter", "gives", "id", "input", "inputs", "job", "judge_labels", "keep", "key", "kind", "label",
+    "mapping", "method", "methods", "metric", "metrics", "modality", "names", "on_error", "only", "paper",
+    "positive", "scale", "score", "severity", "source", "suggest_by", "tasks", "training_where", "where",
 }  # fmt: skip
 
 
