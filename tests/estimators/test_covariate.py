@@ -23,6 +23,7 @@ from oodometer.inference.domain_classifier import (
     _ratio,
     area_under_curve,
     check_overlap,
+    coarse_order,
     compare_domains,
     compare_samples,
     compared_once,
@@ -275,7 +276,7 @@ def test_comparison_of_samples_is_that_of_their_columns() -> None:
     found = compare_samples(a, b)
     # The folds follow the rows as the shared columns order them: weights are matched by the rows' values.
     shared = [domain_sample(reference), b]
-    columns = [{k: s[k] for k in ("features", "confidence")} for s in shared]
+    columns = [{k: s.arrays[k][coarse_order(s)] for k in ("features", "confidence")} for s in shared]
     weights = compare_domains(*representation(*columns)).weights
     of_row = {row.tobytes(): weight for row, weight in zip(columns[0]["features"], weights, strict=True)}
     assert len(of_row) == 200

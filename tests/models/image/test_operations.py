@@ -110,7 +110,8 @@ def test_moves_are_those_of_pillow(name: str, shape: tuple[int, int, int, int], 
     strengths = np.random.default_rng(seed).uniform(-most, most, len(some))
     off = one_by_one(operation(name)(some, strengths), some, strengths, pillow)
     # pillow counts in 1/65536 of a pixel: where a middle falls on an edge between two, the other may be taken.
-    assert (off != 0).any(-1).mean() < 0.01
+    pixels = (off != 0).any(-1)
+    assert pixels.sum() <= max(1, pixels.size // 100)  # of an image of 20 pixels one is more than a hundredth
 
 
 def test_turns_and_moves_by_hand() -> None:
