@@ -468,15 +468,25 @@ FIELDS: dict[str, Field] = {
     "label": Field(
         "class",
         unknown=True,
-        elsewhere="(y|y_?true|true|truth|ground_?truth|gt|gold|target|actual|labels|"
-        "(true|gold|actual|target|y)_?(label|class|value))",
+        elsewhere="y|y_?true|y_?test|true|truth|ground_?truth|gt|gold|targets?|actuals?|labels?|obs|observed|outcome|"
+        "(true|gold|actual|target|y|observed|ground_?truth)_?(labels?|class|value|outcome)|"
+        "(label|class|target)_?(true|actual|gold)",
     ),
     "prediction": Field(
         "class",
-        elsewhere="(y_?pred|y_?hat|pred|preds|predicted|predictions|decision|"
-        "(pred|predicted|model)_?(label|class|prediction))",
+        elsewhere="y_?pred(icted)?|y_?hat|preds?|predict|predicted|predictions?|decision|"
+        "(pred|predicted|prediction|model|scored)_?(labels?|class|value|prediction|outcome)|"
+        "(label|class|y|target)_?(pred|predicted|prediction|hat)",
     ),
-    "probabilities": Field("number", ("sample", "class"), "prob_", _probabilities, tells=("prediction",)),
+    "probabilities": Field(
+        "number",
+        ("sample", "class"),
+        "prob_",
+        _probabilities,
+        tells=("prediction",),
+        elsewhere="(.*_)?(prob|proba|probs|probability|probabilities)(_.*)?|p_?(pos|positive|yes|true)|"
+        "(y_?|model_?|pred(iction)?_?|predicted_?)?(scores?|p)(_?1)?",
+    ),
     "logits": Field(
         "number",
         ("sample", "class"),
@@ -485,7 +495,11 @@ FIELDS: dict[str, Field] = {
         gives=("probabilities",),
         give=lambda out, learnt: {} if "probabilities" in out else {"probabilities": softmax(out["logits"])},
     ),
-    "confidence": Field("number", check=_alone(check_confidence)),
+    "confidence": Field(
+        "number",
+        check=_alone(check_confidence),
+        elsewhere="(.*_)?(conf|confidences?|certainty)(_.*)?|(max|top_?1?)_?(prob|proba|probability|softmax|score)|msp",
+    ),
     "members": Field("class", ("model", "sample"), "member_"),
     "member_probabilities": Field("number", ("model", "sample", "class"), check=_member_probabilities),
     "token_logprobs": Field("number", check=_alone(check_logprobs), ragged=True),
@@ -500,13 +514,13 @@ FIELDS: dict[str, Field] = {
     "views": Field("class", ("view", "sample"), "view_"),
     "votes": Field("truth", ("judge", "sample"), "vote_"),
     "features": Field("number", ("sample", "feature"), "feature_", _features, truths=True),
-    "correct": Field("truth", unknown=True),
+    "correct": Field("truth", unknown=True, elsewhere="((is|was|pred|prediction|model)_?)?(correct|right)|correctness"),
     "input": Field("text", on_request=True),
     "output": Field("text", on_request=True),
     "time": Field(
         "time",
         check=_alone(check_time),
-        elsewhere="(timestamp|time_stamp|date|datetime|ts|(event|prediction|created)_?(time|at|date))",
+        elsewhere="time_?stamp|date|datetime|ts|(event|prediction|created)_?(time|at|date)",
     ),
     "group": Field("any"),
 }

@@ -14,24 +14,34 @@ from ..fields import Kind as Kind
 
 _PREFIXES = tuple(field.prefix for field in FIELDS.values() if field.prefix is not None)
 _PROBABILITY = re.compile(r"(^|_)(prob|proba|probs|probability|probabilities)(_|$)")
-_SCORE = re.compile(r"(y_?|model_?|pred(iction)?_?)?(scores?|p)(_?1)?|p_?(pos|positive|yes|true)")
+_USUAL = {name: re.compile(field.elsewhere) for name, field in FIELDS.items() if field.elsewhere is not None}
+
+
+def usual_field(column: str) -> str | None:
+    """The field that teams and libraries give this column's name to, `yTrue`, `y-true` and `Y true` alike; else None.
+
+    >>> [usual_field(name) for name in ("yTrue", ".pred_class", "y_pred_proba", "Scored Labels", "is_correct", "age")]
+    ['label', 'prediction', 'probabilities', 'prediction', 'correct', None]
+    """
+    bare = re.sub(r"[^a-z0-9]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", column.strip()).lower()).strip("_")
+    order = ("confidence", *_USUAL)  # `max_prob` is one
+    return next((name for name in order if _USUAL[name].fullmatch(bare)), None)
 
 
 def likely_columns(columns: Sequence[str]) -> dict[str, str]:
     """Columns that are probably ours under other names, theirs -> ours; `prob_1` for a lone column of probabilities.
     Only where one column alone fits what is not there under our name.
     """
+    usual = {c: field for c in columns if c not in FIELDS and (field := usual_field(c)) is not None}
     out: dict[str, str] = {}
-    for ours, field in FIELDS.items():
-        if field.elsewhere is None:
-            continue
-        fitting = [c for c in columns if re.fullmatch(field.elsewhere, re.sub("[ -]", "_", c.strip().lower()))]
+    for ours in (name for name in _USUAL if FIELDS[name].cell != "number"):
+        fitting = [c for c, field in usual.items() if field == ours]
         if ours not in columns and len(fitting) == 1:
             out[fitting[0]] = ours
     if any(c in FIELDS and FIELDS[c].of_classes for c in columns) or any(c.startswith(_PREFIXES) for c in columns):
         return out
     matches = {c: match for c in columns if c not in FIELDS and (match := _PROBABILITY.search(c.lower())) is not None}
-    lone = list(matches) or [c for c in columns if _SCORE.fullmatch(c.lower())]
+    lone = list(matches) or [c for c, field in usual.items() if field == "probabilities"]
     if len(lone) == 1:
         out[lone[0]] = "prob_1"
     elif matches:
@@ -44,8 +54,7 @@ def likely_columns(columns: Sequence[str]) -> dict[str, str]:
 
 def looks_like_probability(column: str) -> bool:
     """Whether a name that is none of ours is one that teams give a probability or a score."""
-    low = column.strip().lower()
-    return column not in FIELDS and (_PROBABILITY.search(low) is not None or _SCORE.fullmatch(low) is not None)
+    return column not in FIELDS and usual_field(column) == "probabilities"
 
 
 def as_options(renamings: dict[str, str]) -> str:
