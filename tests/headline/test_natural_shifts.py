@@ -72,13 +72,13 @@ def test_the_value_by_hand() -> None:
 
 
 def test_quantiles_by_hand() -> None:
-    """Moved by 0.5 is 1/3 of the way to what a change can cost; the separation of the rows adds its own share."""
+    """Moved by 0.5 is 1/3 of the way to what a change can cost; a separation of 2/3 adds 2/5 of its own share."""
     signs = ShiftSigns(0.5, 0.5, 200, 50, moved=0.5, unexplained=0.0, separation=0.0)
     se = standard_error(0.5, signs)
     assert se == pytest.approx((0.25 * (1 / 200 + 1 / 50)) ** 0.5)
     low, middle, high = HAND.quantile(signs, np.array([0.05, 0.5, 0.95]))
     assert (low, middle, high) == pytest.approx((0.5 - 2 * se - 0.2, 0.5, 0.5 + se + 0.1))
-    apart = HAND.quantile(replace(signs, separation=0.4), np.array([0.05, 0.5, 0.95]))
+    apart = HAND.quantile(replace(signs, separation=2 / 3), np.array([0.05, 0.5, 0.95]))
     assert apart == pytest.approx((low - 0.04, middle, high + 0.02))
     unknown = HAND.quantile(replace(signs, separation=None), np.array([0.05]))[0]
     assert unknown == pytest.approx(low - 0.1 * HAND.unknown["separation"] / 3), "typical of such a move"
@@ -139,10 +139,10 @@ def test_the_packaged_file_says_where_it_comes_from() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[1]", "expected a prior of natural shifts of format 3, got format list"),
-        ('{"format": 7}', "expected a prior of natural shifts of format 3, got format 7"),
-        ('{"format": 1}', "expected a prior of natural shifts of format 3, got format 1"),
-        ('{"format": 3}', "got one without 'value'"),
+        ("[1]", "expected a prior of natural shifts of format 4, got format list"),
+        ('{"format": 7}', "expected a prior of natural shifts of format 4, got format 7"),
+        ('{"format": 1}', "expected a prior of natural shifts of format 4, got format 1"),
+        ('{"format": 4}', "got one without 'value'"),
         ("no json", "expected a prior of natural shifts, a JSON file, got Expecting value"),
         (None, "No such file"),
     ],

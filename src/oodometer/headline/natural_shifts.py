@@ -28,7 +28,7 @@ from ..results.estimation import ASSUMPTIONS, Assumed, Estimation, Headline
 from ..results.values import counted
 from .headline import Evidence, beyond_overlap, confidence_middle, trimmed_mean_share
 
-FORMAT = 3
+FORMAT = 4
 _QUANTILE, _REACH = ("p", "standard_error", "moved", "separation"), ("points", "cases", "inside", "off_by_3")
 _VALUE = ("rise", "fall", "gate", "cost")
 _VERDICT = ("margin", "said", "cases", "right")
@@ -65,8 +65,8 @@ class NaturalShifts:
 
     and with m = moved the value is start - cost g m / (1 + m): as far as class shares do not explain the change, the
     accuracy falls further than anything predicts. Quantile p of the truth is start + a_p se + b_p m / (1 + m) + c_p
-    separation, se = sqrt(start (1 - start) (1 / reference_rows + 1 / rows)), c_0.5 = 0. Without a shift that can be
-    seen both last terms go, and what is left is chance. It is asymmetric: of the shifts that life made, more ended far
+    v / (1 + v), with v = separation, se = sqrt(start (1 - start) (1 / reference_rows + 1 / rows)), c_0.5 = 0. Without a
+    shift that can be seen both last terms go, and what is left is chance. It is asymmetric: of the shifts that life made, more ended far
     below than far above. As far as the change is unexplained, the interval reaches towards both ends of ``still``, too:
     in some public sources P(y | x) did stand still.
 
@@ -74,7 +74,7 @@ class NaturalShifts:
     ----------
     rise, fall, gate, cost : of start and value. levels : the p, ascending. chance, size, apart : a_p, b_p, c_p, shape
         (level,).
-    unknown : moved and unexplained where they cannot be seen, and separation in units of m / (1 + m). reach : rows of
+    unknown : moved and unexplained where they cannot be seen, and v / (1 + v) in units of m / (1 + m). reach : rows of
         (most points that the band of 90 % reaches from the value, cases, share of them inside the band, share whose
         value was off by more than three points), where nothing spoke against the number, judged with their whole domain
         left out. verdicts : rows of (margin, "fell" or "holds", cases that were called so, share of them that was
@@ -142,8 +142,8 @@ class NaturalShifts:
     def _known(self, signs: ShiftSigns) -> Array:
         start = self.start(signs)
         size = self._size(signs)
-        separation = self.unknown["separation"] * size if signs.separation is None else signs.separation
-        out = start + self.chance * standard_error(start, signs) + self.size * size + self.apart * separation
+        apart = self.unknown["separation"] * size if signs.separation is None else saturated(signs.separation)
+        out = start + self.chance * standard_error(start, signs) + self.size * size + self.apart * apart
         return np.maximum.accumulate(np.clip(out, 0.0, 1.0))
 
     def interval(self, signs: ShiftSigns, level: float) -> tuple[float, float]:
