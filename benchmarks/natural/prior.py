@@ -5,11 +5,11 @@ python -m benchmarks.natural.prior --date 2026-11-26     # the packaged prior, r
 What is fitted: from where one counts (how far predicted falls and rises are believed) and what an unexplained change
 costs beyond it, by least absolute errors, and quantiles of the truth's distance from there by linear quantile
 regression on three effects: chance (the standard error), how far the outputs moved, m / (1 + m), and how well a
-classifier tells target rows from reference rows, v / (1 + v) of v = 2 AUC - 1. Every source counts alike, however many cases it has.
-Predicted rises are never believed to the opposite, and falls are stretched by half of what the natural shifts ask for,
-and 0.7 of the cost is taken: shifts that re-weight the reference, which life makes too, ask for nothing. The lower tail
-reaches 1.15 times as far below the median as the fitted sources ask for: sources that nobody had seen ended below it
-twice as often as sources that were left out.
+classifier tells target rows from reference rows, v / (1 + v) of v = 2 AUC - 1. Every source counts alike, however many
+cases it has. Predicted rises are never believed to the opposite, and falls are stretched by half of what the natural
+shifts ask for, and 0.7 of the cost is taken: shifts that re-weight the reference, which life makes too, ask for
+nothing. The lower tail reaches 1.15 times as far below the median as the fitted sources ask for: sources that nobody
+had seen ended below it twice as often as sources that were left out.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def fit_prior(shifts: Sequence[Shift], *, known_chance: bool = False) -> Natural
     signs = [s.signs for s in shifts]
     truth = np.array([s.case.truth for s in shifts])
     seen = {name: float(np.median([v for one in signs if (v := getattr(one, name)) is not None])) for name in SIGNS}
-    both = np.array([(saturated(one.moved), saturated(one.separation)) for one in signs if one.moved and one.separation])
+    pairs = [(one.moved, one.separation) for one in signs if one.moved and one.separation]
+    both = np.array([list(map(saturated, pair)) for pair in pairs])
     seen["separation"] = round(float(np.median(both[:, 1] / both[:, 0])), 5) if len(both) else 0.0
     nothing = np.zeros(len(LEVELS))
     rule = NaturalShifts(0.0, 1.0, GATE, 0.0, np.array(LEVELS), nothing, nothing, nothing, seen)

@@ -64,11 +64,11 @@ class NaturalShifts:
         start = s + (1 - g) d + g (rise (d)+ - fall (-d)+),    g = 0 where other models answered,
 
     and with m = moved the value is start - cost g m / (1 + m): as far as class shares do not explain the change, the
-    accuracy falls further than anything predicts. Quantile p of the truth is start + a_p se + b_p m / (1 + m) + c_p
-    v / (1 + v), with v = separation, se = sqrt(start (1 - start) (1 / reference_rows + 1 / rows)), c_0.5 = 0. Without a
-    shift that can be seen both last terms go, and what is left is chance. It is asymmetric: of the shifts that life made, more ended far
-    below than far above. As far as the change is unexplained, the interval reaches towards both ends of ``still``, too:
-    in some public sources P(y | x) did stand still.
+    accuracy falls further than anything predicts. Quantile p of the truth is start + a_p se + b_p m / (1 + m) + c_p v /
+    (1 + v), with v = separation, se = sqrt(start (1 - start) (1 / reference_rows + 1 / rows)), c_0.5 = 0. Without a
+    shift that can be seen both last terms go, and what is left is chance. It is asymmetric: of the shifts that life
+    made, more ended far below than far above. As far as the change is unexplained, the interval reaches towards both
+    ends of ``still``, too: in some public sources P(y | x) did stand still.
 
     Parameters
     ----------
