@@ -15,7 +15,7 @@ from typer.core import TyperCommand
 
 from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageError, WorkError
 from ..options import About, Declared, Options, declared, option, spelt
-from . import output
+from . import output, samples
 
 INTERRUPTED = 130  # what a shell takes for the end by Ctrl-C
 _ALL_TAKE = "Every command takes -v, --quiet, --debug and --config as well; oodometer --help explains them."
@@ -119,7 +119,8 @@ def command(
                     ) from leave
 
         rare = frozenset(name for name, _, about in offered if about.rare)
-        parameters = [*(_parameter(*field) for field in offered), *([_HELP_ALL] if rare else [])]
+        more = [parameter for holds, parameter in ((samples.takes(called), _SAMPLE), (rare, _HELP_ALL)) if holds]
+        parameters = [*(_parameter(*field) for field in offered), *more]
         run.__name__, run.__doc__, run.__module__ = function.__name__, function.__doc__, function.__module__
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         groups = {name: about.group for name, _, about in offered}
@@ -165,6 +166,14 @@ _HELP_ALL = inspect.Parameter(
     annotation=Annotated[
         bool, typer.Option("--help-all", is_eager=True, callback=_help_all, help="Show the rare options, too.")
     ],
+)
+
+
+_SAMPLE = inspect.Parameter(  # its files stand in its place before anything is parsed (`samples.filled`)
+    "sample",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=None,
+    annotation=Annotated[str | None, typer.Option("--sample", metavar="NAME", help=samples.HELP)],
 )
 
 

@@ -20,7 +20,7 @@ from typer.main import get_command
 from ..errors import OodometerError, UsageError, near_names, without_passwords
 from ..options import typed
 from ..registry import tracebacks_on
-from . import config, output
+from . import config, output, samples
 from .commands import INTERRUPTED, Stopped, app
 
 COMMANDS = (
@@ -101,6 +101,9 @@ def _run(given: list[str], debug: bool) -> int:
         parser = _parser(given[0])
         defaults, note = config.defaults_for(parser, given, file, COMMANDS) if wanted else ({}, "")
         with tracebacks_on(debug), output.settings(max(loudness, default=0), note):
+            given, stands = samples.filled(given)
+            if stands and not output.quiet():
+                output.say(stands, error=True)
             code = parser(given, standalone_mode=False, prog_name="oodometer", default_map=defaults)
         sys.stdout.flush()
         return int(code or 0)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import MissingExtraError, UsageError, visible
-from ..options import Options, argument, option
+from ..options import Options, argument, one_of, option
 from ..results import percent
 from ..verbs.options import CiteOptions, DemoOptions, HistoryOptions, ReproduceOptions
-from . import output
+from . import output, samples
 from .commands import Written, command
 
 _DATA = ("target", "predictions", "data", "examples", "models", "outputs", "pairs", "paper", "reference")
@@ -117,12 +117,27 @@ def cite(given: dict[str, Any], to: Written) -> None:
     output.say(*run(**given).splitlines())
 
 
-@command(DemoOptions)
+class _Demo(DemoOptions):
+    """The options of `demo`, and the samples of other commands."""
+
+    sample: str | None = option(default=None, metavar="NAME",
+        help=f"Instead, write the files of a sample ({', '.join(samples.COMMANDS)}), and what to type.")  # fmt: skip
+
+
+@command(_Demo)
 def demo(given: dict[str, Any], to: Written) -> None:
     """Run the main job on handwritten digits that drift; no files needed."""
     from ..verbs.demo import demo as run
 
-    out = Path(given["out"])
+    sample = given.get("sample")
+    out = Path(given["out"]) if sample is None or given["out"] != "demo" else Path(sample)
+    if sample is not None:
+        from ..datasets.samples import write_sample
+
+        paths = write_sample(one_of(*samples.COMMANDS)("--sample", sample), out)
+        output.say(f"Wrote {len(paths)} files into {out}. Try there:")
+        output.say(*(f"  oodometer {command} {words}" for command, words in samples.COMMANDS[sample].items()))
+        return
     with output.progress_bar("training and estimating") as progress:
         result = run(out, progress=progress)
     rows = []

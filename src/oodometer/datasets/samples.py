@@ -1,0 +1,82 @@
+"""Samples: small tables that ship with the package, to try everything on before one has files of one's own."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import MissingExtraError
+from ..store import write_atomic
+
+TABLES = Path(__file__).with_name("tables")  # what they are, and under which licence: SOURCES.md there
+_MODELS = ("bayes", "forest", "logistic", "neighbors", "svm", "tree")
+
+
+class CarLoan(NamedTuple):
+    """A deployed model of car loans: 50,000 rows with the truth (column ``repaid``), 50,000 later ones without, and the
+    truth of these that came later, joined by ``id``.
+    """
+
+    reference: Any
+    target: Any
+    labels: Any
+
+
+class DigitModels(NamedTuple):
+    """Six models of handwritten digits by name: 597 predictions of each on noisy, turned images (``targets``), 500 with
+    labels on images as in training (``references``); the labels of ten rows of the target, and of all of them.
+    """
+
+    targets: dict[str, Any]
+    references: dict[str, Any]
+    ten: Any
+    labels: Any
+
+
+def _table(name: str | Path, as_frame: bool) -> Any:
+    import pyarrow.parquet as pq
+
+    table = pq.ParquetFile(TABLES / f"{name}.parquet").read()
+    if not as_frame:
+        return table
+    try:
+        return table.to_pandas()
+    except ImportError as error:
+        raise MissingExtraError("as_frame=True", "pandas", install="pandas") from error
+
+
+def load_car_loan(*, as_frame: bool = False) -> CarLoan:
+    """NannyML's car loans (made by its authors, Apache-2.0): a classifier says who repays, and customers change.
+
+    Tables of pyarrow; with ``as_frame`` of pandas, `MissingExtraError` where it is not installed.
+
+    >>> loan = load_car_loan()
+    >>> loan.reference.num_rows, loan.target.num_rows, loan.labels.column_names
+    (50000, 50000, ['id', 'repaid'])
+    """
+    return CarLoan(*(_table(f"car-loan/{name}", as_frame) for name in CarLoan._fields))
+
+
+def load_digit_models(*, as_frame: bool = False) -> DigitModels:
+    """Predictions of six small scikit-learn models, for `rank` and `compare`; tables as of `load_car_loan`.
+
+    >>> digits = load_digit_models()
+    >>> list(digits.targets), digits.ten.num_rows
+    (['bayes', 'forest', 'logistic', 'neighbors', 'svm', 'tree'], 10)
+    """
+    sides = ({name: _table(f"digits/{side}/{name}", as_frame) for name in _MODELS} for side in ("target", "reference"))
+    return DigitModels(*sides, *(_table(f"digits/{name}", as_frame) for name in ("ten", "labels")))
+
+
+def write_sample(name: str, folder: str | Path) -> list[Path]:
+    """Write the tables of a sample as CSV, as one's own files look, into a folder; their paths."""
+    import pyarrow.csv
+
+    sources = sorted((TABLES / name).rglob("*.parquet"))
+    paths = [(Path(folder) / source.relative_to(TABLES / name)).with_suffix(".csv") for source in sources]
+    for path, source in zip(paths, sources, strict=True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        table = _table(source.relative_to(TABLES).with_suffix(""), False)
+        write_atomic(path, partial(pyarrow.csv.write_csv, table))
+    return paths
