@@ -29,6 +29,7 @@ VERBS: dict[str, Callable[..., Any]] = {
 OF_THE_SHELL = {"json", "report", "out", "save", "help"}
 EXCEPTIONS = {
     ("evaluate", "predictions"): "positional, *sources in Python",
+    ("demo", "sample"): "oodometer.datasets.write_sample in Python",
     ("backtest", "no_cache"): "cache=None in Python",
     ("history", "run"): "another result: oodometer.histories.kept_result in Python",
     ("discriminate predict", "paths"): "positional, judges and outputs in Python",

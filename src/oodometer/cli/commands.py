@@ -119,13 +119,12 @@ def command(
                     ) from leave
 
         rare = frozenset(name for name, _, about in offered if about.rare)
-        more = [parameter for holds, parameter in ((samples.takes(called), _SAMPLE), (rare, _HELP_ALL)) if holds]
-        parameters = [*(_parameter(*field) for field in offered), *more]
+        parameters = [*(_parameter(*field) for field in offered), *([_HELP_ALL] if rare else [])]
         run.__name__, run.__doc__, run.__module__ = function.__name__, function.__doc__, function.__module__
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         groups = {name: about.group for name, _, about in offered}
         shown = type("Help", (_Help,), {"rare": rare, "groups": groups, "offered": offered})
-        to.command(name=called, cls=shown, epilog=_ALL_TAKE)(run)
+        to.command(name=called, cls=shown, epilog=samples.offered(called) + _ALL_TAKE)(run)
         return run
 
     return wrap
@@ -166,14 +165,6 @@ _HELP_ALL = inspect.Parameter(
     annotation=Annotated[
         bool, typer.Option("--help-all", is_eager=True, callback=_help_all, help="Show the rare options, too.")
     ],
-)
-
-
-_SAMPLE = inspect.Parameter(  # its files stand in its place before anything is parsed (`samples.filled`)
-    "sample",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=None,
-    annotation=Annotated[str | None, typer.Option("--sample", metavar="NAME", help=samples.HELP)],
 )
 
 

@@ -34,12 +34,15 @@ COMMANDS = {
 """Sample -> command -> the words that ``--sample`` stands for."""
 
 
-HELP = f"Try it without files: {', '.join(COMMANDS)}; oodometer demo --sample NAME writes them."
+def _of(command: str) -> list[str]:
+    """The samples that a command takes."""
+    return [name for name, commands in COMMANDS.items() if command in commands]
 
 
-def takes(command: str) -> bool:
-    """Whether a command has samples."""
-    return any(command in commands for commands in COMMANDS.values())
+def offered(command: str) -> str:
+    """The sentence of ``-h`` on the samples of a command."""
+    names = _of(command)
+    return f"No files yet? --sample {' or --sample '.join(names)} stands for some. " if names else ""
 
 
 def filled(words: Sequence[str]) -> tuple[list[str], str]:
@@ -48,12 +51,12 @@ def filled(words: Sequence[str]) -> tuple[list[str], str]:
     """
     command, *rest = words
     given = [i for i, word in enumerate(rest) if word.partition("=")[0] == "--sample"]
-    if command == "demo" or not given or not takes(command):
+    if command == "demo" or not given or not _of(command):
         return [*words], ""
     at = given[0]
     name = rest[at].partition("=")[2] or "".join(rest[at + 1 : at + 2])
     rest = rest[:at] + rest[at + (1 if "=" in rest[at] else 2) :]
-    fitting = [sample for sample, commands in COMMANDS.items() if command in commands]
+    fitting = _of(command)
     if name not in fitting:
         near = near_names(name, fitting)
         meant = f"; did you mean {near[0]}?" if near else ""
