@@ -73,8 +73,8 @@ def texts(name: str, column: str = "text") -> str:
     return name
 
 
-def estimated(reference: Any, target: Any, **more: Any) -> Any:
-    return o.estimate(reference, target, backtest=None, **more)
+def estimated(*given: Any, **more: Any) -> Any:
+    return o.estimate(*given, backtest=None, **more)
 
 
 def fitted(**more: Any) -> Oodometer:
@@ -179,16 +179,7 @@ MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
         ["did you mean age?", "features="],
         lambda: estimated(NAMED.assign(age=REF["age"]), PLAIN.assign(age=TGT["age"]), features=["age"]),
     ),
-    "bare arrays": (
-        lambda: estimated(P3, P3),
-        ['such as {"probabilities": p, "label": y}'],
-        lambda: estimated({"probabilities": P3, "label": Y3}, {"probabilities": P3}),
-    ),
-    "labels as a bare array": (
-        lambda: estimated(THREE, UNKNOWN, labels=Y3[:200]),
-        ['"label": y}'],
-        lambda: estimated(THREE, UNKNOWN, labels={"label": Y3[:200]}),
-    ),
+    "bare arrays": (lambda: estimated(P3, P3), ["estimate(y, p, p_target)"], lambda: estimated(Y3, P3, P3)),
     "labels that are too few": (
         lambda: estimated(NAMED, PLAIN, labels={"label": TGT["answer"][:20].tolist()}),
         ["null where unknown"],
@@ -283,11 +274,6 @@ MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
         lambda: o.diagnose(UNKNOWN, UNKNOWN),
         ["REFERENCE then TARGET", "mapping={"],
         lambda: o.diagnose(THREE, UNKNOWN),
-    ),
-    "labels beside the reference": (
-        lambda: fitted().fit(P3, Y3),
-        ["its column `label`"],
-        lambda: fitted().fit({"probabilities": P3, "label": Y3}),
     ),
     "a fit of other names": (
         lambda: fitted(positive="score=yes", classes=["no", "yes"]).fit(SCORED),

@@ -194,8 +194,6 @@ def test_it_has_the_habits_of_an_estimator() -> None:
     check_is_fitted(made)
     assert not hasattr(clone(made), "fitted_")
     assert repr(made).endswith("fitted on 300 rows of record (92.3 % right): doc")
-    with pytest.raises(UsageError, match="fit takes no y"):
-        made.fit(REFERENCE, REFERENCE.label)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="level"):
         Oodometer(level="high").fit(REFERENCE)  # type: ignore[arg-type]
 

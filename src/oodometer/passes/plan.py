@@ -352,7 +352,7 @@ class EstimationPlan(Pass):
         """No label may be left over: a file of labels that is longer than the target belongs to another one."""
         if self.labels is not None and len(self.labels) != rows:
             expected, got = f"as many labels as target rows ({least}{rows})", str(len(self.labels))
-            remedy = "give one row of labels for each target row, null where unknown"
+            remedy = "give one for each, null where unknown, or a column `row` that counts target rows from 0"
             raise InputError(expected, got=got, remedy=remedy, file=self.labels.source, column="label")
 
     def _labelled(self, batch: Predictions, calibrated: Predictions) -> Sums:

@@ -17,6 +17,7 @@ from ..registry import FAILURES, broken, create, find, named, names, why_failed
 from ..results import Skipped
 from ..results.evaluation import Evaluation, Evaluations
 from ..store import Source, decided_source
+from ..vectors import given_pair, is_bare
 from .opening import Opener, executing, in_name_order, positive_class, renamings
 from .options import EvaluateOptions
 
@@ -42,6 +43,9 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
     by, cluster, classes, positive = options.by, options.cluster, options.classes, options.positive
     if not sources:
         raise UsageError("give at least one set of predictions")
+    if len(sources) > 1 and any(map(is_bare, sources[:2])):  # labels, and what each model says of their rows
+        y, first, *others = sources if is_bare(sources[0]) else (sources[1], sources[0])
+        sources = tuple(given_pair(y, p, classes, positive) for p in (first, *others))
     chosen, unable = _chosen(options.metrics, options.score, options.payoff)
     extra = [name for name in (by, cluster) if name is not None and name not in FIELDS]
     how: dict[str, Any] = {"asked": options.metrics is not None, "level": options.level, "seed": options.seed}

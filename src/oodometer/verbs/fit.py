@@ -15,6 +15,7 @@ from ..passes.folding import Execution, enter_phase
 from ..results import percent
 from ..results.estimation import Estimation
 from ..store import refuse_clashes
+from ..vectors import given_pair
 from .clusters import cluster_column
 from .estimate import EstimateJob, estimate, learn, reference_figures
 from .fitted import FITTED, Fitted, FittedSource, check_ending
@@ -58,10 +59,13 @@ class Oodometer:
 
         Raises `InputError` and `UsageError` as `estimate` does.
         """
-        options = RefitOptions(**given)
-        if options.y is not None:
-            raise UsageError("labels belong into the reference, as its column `label`; fit takes no y")
         try:
+            if given["p"] is not None:
+                pair = given_pair(
+                    given["reference"], given["p"], *(getattr(self, name) for name in ("classes", "positive"))
+                )
+                given |= {"reference": pair, "p": None}
+            options = RefitOptions(**given)
             job = EstimateJob.of(Learnt(**self.get_params()), reference=options.reference, target=None)
             with executing("fit", options, reference=options.reference) as execution:
                 self.fitted_ = _fitted(job, options.where, execution)
@@ -161,7 +165,7 @@ def fit(options: FitOptions) -> Oodometer:
         given = options.reference if isinstance(options.reference, (list, tuple)) else [options.reference]
         refuse_clashes({"out": options.out}, given)
     made = Oodometer(**{name: getattr(options, name) for name in _USUAL})
-    made.fit(**{name: getattr(options, name) for name, _, _ in declared(RefitOptions) if name != "y"})
+    made.fit(**{name: getattr(options, name) for name, _, _ in declared(RefitOptions)})
     if options.out is not None:
         made.save(options.out)
     return made

@@ -27,6 +27,7 @@ from ..store.base import name_order, no_column
 from ..store.cells import dictionary, plain
 from ..store.columns import class_names, likely_columns, looks_like_probability
 from ..store.encoding import raw_numbers
+from ..vectors import given_target
 from .fitted import FittedSource
 from .options import Reading, Running
 
@@ -123,6 +124,7 @@ class Opener:
         self._used: set[str] = set()
         self._complaints: dict[str, UnknownColumnError] = {}
         self._axes: Axes | None = None
+        self._lone_class: int | str | None = None  # of the reference, where one column is of one class
         self.notes: list[str] = []  # what is to be said of columns that were read, or not, without being named
 
     def references(
@@ -137,7 +139,8 @@ class Opener:
         first, *others = (self.open(data, classes, where=where) for data in given)
         first = in_name_order(first)
         _checked_class(self._positive, first.classes)  # whether or not anything else asks for it
-        self._axes = axes = first.axes
+        self._axes, self._lone_class = first.axes, getattr(first, "lone_class", None)
+        axes = self._axes
         for other in others:
             self._axes = self._axes.beside(other.axes)
         return [first, *(other.aligned(axes) for other in others)]
@@ -187,6 +190,8 @@ class Opener:
     ) -> Source:
         """The source, renamed as far as its columns go, with the axes of another and rows that conditions leave."""
         mapping = dict(self.mapping)
+        lone = _named_class(self._positive) or self._lone_class
+        data = given_target(data, classes if axes is None else axes.classes, lone)
         while True:
             try:
                 source = as_source(

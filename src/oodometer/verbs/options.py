@@ -70,6 +70,12 @@ def _backtest(name: str, value: Any) -> Any:
     return None if isinstance(value, str) and value == "none" else CHECKS["backtest"](name, value)
 
 
+_SHAPES = (
+    "shape (n, K), columns in the order of the sorted classes (as those of scikit-learn's `predict_proba`) or of "
+    "``classes``; shape (n,), of the second of two classes; or a frame with a column for each class."
+)
+
+
 # fmt: off
 class Reference(Options):
     """What is known."""
@@ -77,7 +83,15 @@ class Reference(Options):
     reference: Any = argument(kw_only=False, path="read",
         help="Labelled predictions on known ground (- is standard input).",
         doc="Labelled predictions on known ground: a file, a frame, a dict of arrays, a `Predictions`, or a list of "
-        "them. Or what was learnt from them before, an `Oodometer` or its file: the options of that fit hold then.")
+        "them; or labels alone, shape (n,), and their probabilities behind them. Or what was learnt from a reference "
+        "before, an `Oodometer` or its file: the options of that fit hold then.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        from ..vectors import by_place
+
+        for name, value in by_place(self).items():
+            object.__setattr__(self, name, value)
 
 
 class Target(Options):
@@ -87,8 +101,18 @@ class Target(Options):
         doc="Predictions of the same model on the data in question; labels in it are not used for any estimate.")
 
 
+class LabelsAndP(Reference):
+    """What is known, as a table or as labels and probabilities."""
+
+    p: Any = argument(kw_only=False, default=None, flag="", help="Probabilities, where the first is labels: " + _SHAPES)
+
+
 class Pair(Target, Reference):
-    """What is known, and what is asked about."""
+    """What is known, and what is asked about, as tables or as labels, probabilities and those of the target."""
+
+    p_target: Any = argument(kw_only=False, default=None, flag="",
+        help="Given as arrays, ``(y, p, p_target)``, the first is labels, shape (n,), the second their probabilities, "
+        "the third those of the target: " + _SHAPES)
 
 
 class Where(Options):
@@ -197,7 +221,15 @@ class Truth(Key):
 
     labels: Any = option(default=None, group=_ROWS, path="read", metavar="FILE", rare=True,
         help="Truth of the rows in a file of its own (null or left out where unknown); joined by id or --key, by a "
-        "column row that counts from 0, or one for each row.")
+        "column row that counts from 0, or one for each row.",
+        doc="Truth of the rows apart from them (a file, a frame, a dict, an array, a list, a Series; null or left out "
+        "where unknown); joined by id or ``key``, by a column row that counts from 0, or one for each row.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        from ..vectors import given_labels
+
+        object.__setattr__(self, "labels", given_labels(self.labels, None, self.key)[0])
 
 
 class Payoff(Options):
@@ -258,10 +290,10 @@ class TargetOptions(Target, Where, Key, Learnt, Running):
     labels: Any = option(default=None, group=_ROWS, path="read", metavar="FILE",
         help="Truth of target rows (null where unknown), printed beside the estimates; joined by id, by a column "
         "row that counts them from 0, or one row each.",
-        doc="Truth of target rows (a file or a dict with `label` or `correct`, null where unknown). They feed no "
-        "estimate; where they decide (`Estimation.by_labels`), falls and alarms are of the truth. Joined by `id` where "
-        "both hold it, by a column `row` (target rows counted from 0), else one row for each target row, in its order; "
-        "places are refused where a column that both hold says that they are others.")
+        doc="Truth of target rows (a file, a frame, a dict with `label` or `correct`, an array, a list, a Series; null "
+        "where unknown). They feed no estimate; where they decide (`Estimation.by_labels`), falls and alarms are of "
+        "the truth. Joined by `id` or the index of pandas where both have one, by a column `row` (target rows counted "
+        "from 0), else one for each target row; refused where a column of both says that these are other rows.")
     assume: str = option(default="natural", group=_WHAT, rare=True, noted=True,
         help="What is believed of the shift: natural (like those of public data), none, label (P(x | y) stood still) "
         "or covariate (P(y | x) did).",
@@ -296,21 +328,19 @@ class TargetOptions(Target, Where, Key, Learnt, Running):
         help="Which alarms count for exit code 3: all, or new ones, which no earlier run of the job raised.")
 
 
-class EstimateOptions(TargetOptions, Reference):
+class EstimateOptions(TargetOptions, Pair):
     """What `estimate` is asked."""
 
 
-class FitOptions(Reference, Where, Learnt, Running):
+class FitOptions(LabelsAndP, Where, Learnt, Running):
     """What `fit` is asked."""
 
     out: str | Path | None = option(default=None, path="written", metavar="FILE", needed=True,
         help="Where to write what was learnt, FILE.oodo; no pickle.")
 
 
-class RefitOptions(Reference, Where, Running):
+class RefitOptions(LabelsAndP, Where, Running):
     """What `Oodometer.fit` is asked."""
-
-    y: Any = option(default=None, kw_only=False, flag="", help="Not used: labels stand in the reference.")
 
 
 class AuditOptions(Pair, Where, Key, Cluster, Level, Reading, Features, Running):
@@ -383,7 +413,7 @@ class CompareOptions(Where, Truth, Cluster, Level, Reading, Features, Running):
     seed: int = option(default=0, group=_RUN, rare=True, help="Seed of the bootstrap.")
 
 
-class BacktestOptions(Reference, Where, Methods, Level, Truth, Reading, Features, Running):
+class BacktestOptions(LabelsAndP, Where, Methods, Level, Truth, Reading, Features, Running):
     """What `backtest` is asked."""
 
     families: Sequence[str] | None = option(

@@ -1,0 +1,226 @@
+"""Vectors: labels and probabilities as people type them, `y` and `p`, made the tables that the verbs read."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .arrays import Array, as_cells, as_numpy, index_of
+from .classes import find_classes, named_classes
+from .errors import InputError, UsageError
+from .fields import FIELDS
+
+_ENDINGS = ("csv", "tsv", "jsonl", "parquet", "arrow", "feather", "npz", "gz", "xz", "bz2", "oodo")
+_FIRST = 100  # entries of a list that say what it holds
+_NAME_THEM = "name all of them in the order of the columns, such as classes=model.classes_"
+
+
+def is_bare(value: Any) -> bool:
+    """Whether it is an array, a Series, or a list of numbers, texts or rows: cells without names of columns. A list of
+    names of files is none.
+
+    >>> [is_bare(value) for value in ([0, 1], ["cat", None], [[0.9, 0.1]], ["a.csv"], {"label": [0]}, "a.csv")]
+    [True, True, True, False, False, False]
+    """
+    if isinstance(value, (str, bytes, os.PathLike, Mapping)) or columns_of(value) is not None:
+        return False
+    if not isinstance(value, (list, tuple)):
+        return hasattr(value, "__len__") and any(hasattr(value, name) for name in ("__array__", "to_numpy", "detach"))
+    first = value[:_FIRST]
+    return bool(value) and all(map(_is_cell, first)) and not all(isinstance(x, str) and _is_path(x) for x in first)
+
+
+def _is_path(text: str) -> bool:
+    return text.rpartition(".")[2] in _ENDINGS or "*" in text or "://" in text or os.path.exists(text)
+
+
+def _is_cell(value: Any) -> bool:
+    row = isinstance(value, (list, tuple)) or (hasattr(value, "ndim") and value.ndim < 2 and not columns_of(value))
+    return row or value is None or np.isscalar(value) or type(value).__name__ == "NAType"
+
+
+def columns_of(value: Any) -> list[Any] | None:
+    """Names of the columns of a frame or of a table of Arrow; None for anything else."""
+    names = getattr(value, "column_names", getattr(value, "columns", None))
+    if names is None or callable(names) or isinstance(value, Mapping) or hasattr(value, "fields"):
+        return None
+    return list(names)
+
+
+def _vector(value: Any) -> Array | None:
+    """Cells with one axis of an array, a list, a Series or a frame of one column; None for anything else."""
+    if not is_bare(value) and len(columns_of(value) or ()) != 1:
+        return None
+    cells = as_cells(value)
+    cells = cells[:, 0] if cells.ndim == 2 and cells.shape[1] == 1 else cells
+    return cells if cells.ndim == 1 else None
+
+
+def _are_classes(cells: Array | None) -> bool:
+    """Whether cells with one axis may be classes: integers, texts, true and false, whole numbers."""
+    if cells is None or cells.dtype.kind not in "iubUSOf":
+        return False
+    if cells.dtype.kind == "f":
+        return bool((np.isnan(cells) | (cells == np.round(cells))).all())
+    return cells.dtype.kind != "O" or not any(isinstance(cell, (list, tuple, np.ndarray)) for cell in cells)
+
+
+def given_pair(
+    first: Any, second: Any, classes: Sequence[int | str] | None = None, positive: str | None = None
+) -> dict[str, Any]:
+    """Labels, shape (n,), and what a model says of the same rows, in either order, as one mapping of columns.
+
+    What a model says is probabilities of shape (n, K), whose columns stand in the order of the sorted classes, as those
+    of scikit-learn's `predict_proba` do, or in that of ``classes``; of shape (n,) or (n, 1), of the second of two
+    classes or of that of ``positive``; predicted classes, shape (n,); or a table: with a column for each class, or with
+    columns of a predictions file. Raises `UsageError` where there is no reading, or two, `InputError` for lengths.
+
+    >>> given_pair(["dog", "cat"], [[0.2, 0.8], [0.6, 0.4]])["classes"]
+    ('cat', 'dog')
+    >>> list(given_pair([0, 1], [0.2, 0.9]))
+    ['label', 'prob_1']
+    """
+    vectors = _vector(first), _vector(second)
+    turned = not _are_classes(vectors[0])
+    y, p, label, cells = (second, first, *vectors[::-1]) if turned else (first, second, *vectors)
+    if label is None or not _are_classes(label):
+        expected = "labels of shape (n,) and probabilities of shape (n, K), or (n,) of the second of two classes"
+        remedy = "a table that holds its labels as a column goes alone: estimate(reference, target), fit(reference)"
+        raise UsageError(f"expected {expected}, got {_shape(first)} and {_shape(second)}; {remedy}")
+    if hasattr(y, "reindex") and hasattr(p, "reindex"):
+        index_of({"labels": y, "probabilities": p})  # refused where they speak of other rows
+    label = label.astype(np.int64) if label.dtype.kind == "b" else label
+    seen = find_classes({"label": label}) if classes is None else named_classes(classes)
+    columns = columns_of(p)
+    names = [str(name) for name in columns or ()]
+    by_name = len(names) > 1 and {*map(str, seen)} <= {*names}
+    of_file = any(name in FIELDS or name.startswith("prob_") for name in names)
+    if isinstance(p, Mapping) or (columns and (of_file or not (cells is not None or by_name or _counted(columns)))):
+        table = dict(p) if columns is None else {str(name): as_cells(p[name]) for name in columns}
+        if "label" in table:
+            raise UsageError("expected labels beside a table without any, got one with a column `label`; give it alone")
+        return {**table, "label": label}
+    if not is_bare(p) and columns is None:
+        remedy = "give arrays, or one table that holds the labels as its column `label`"
+        raise UsageError(f"expected probabilities beside labels, got {_shape(p)}; {remedy}")
+    matrix = as_numpy(p) if cells is None else cells
+    if len(matrix) != len(label):
+        expected = f"{len(label)} rows of probabilities, one for each label"
+        raise InputError(expected, got=str(len(matrix)), remedy="align the arrays by row")
+    shown = f"{len(seen)} ({', '.join(map(repr, seen[:6]))}{', ...' if len(seen) > 6 else ''})"
+    if cells is not None:
+        if _are_classes(cells):
+            if cells.dtype.kind == "f":
+                remedy = "give p.astype(int) if they are classes, numpy.column_stack([1 - p, p]) if probabilities"
+                raise UsageError(f"expected probabilities or classes, got {cells[0]:g} and the like, both; {remedy}")
+            return {"label": label, "prediction": cells}
+        seen = (0, 1) if set(seen) <= {0, 1} else seen
+        named = None if positive is None else positive.rpartition("=")[2]
+        if len(seen) != 2 or named not in (None, *map(str, seen)):
+            remedy = "give probabilities of shape (n, K)" if len(seen) > 2 else "name both, such as classes=[0, 1]"
+            raise UsageError(f"expected two classes beside probabilities of shape (n,), got {shown}; {remedy}")
+        column = f"prob_{seen[1] if named is None else named}"
+        _refuse_logits(cells, f'{{"label": y, "logit_{column[5:]}": z}}')
+        return {"label": label, column: cells, "classes": seen}
+    if by_name:
+        return {**{f"prob_{name}": matrix[:, i] for i, name in enumerate(names)}, "label": label}
+    if classes is None and matrix.ndim == 2 and len(seen) != (width := matrix.shape[1]):
+        if not set(seen) <= {*range(width)}:  # which of the columns has no label?
+            remedy = _NAME_THEM if len(seen) < width else "give probabilities one column for each class"
+            raise UsageError(f"expected labels of {width} classes, one for each column of p, got {shown}; {remedy}")
+        seen = tuple(range(width))
+    _refuse_logits(matrix, f'{{"label": y, "logits": z, "classes": {[*seen]}}}')
+    return {"label": label, "probabilities": matrix, "classes": seen}
+
+
+def _refuse_logits(p: Array, table: str) -> None:
+    """Numbers below 0 are no probabilities; `UsageError` with the call that takes logits and log-probabilities."""
+    if p.dtype.kind in "fi" and p.size and (lowest := np.nanmin(p)) < -1e-6:
+        target = table.replace('"label": y, ', "").replace(": z", ": z_target")
+        remedy = f"if they are logits or log-probabilities, give tables: estimate({table}, {target})"
+        raise UsageError(f"expected probabilities between 0 and 1, got {lowest:.6g}; {remedy}")
+
+
+def by_place(options: Any) -> dict[str, Any]:
+    """What changes in options whose labels and probabilities were given as arrays, one behind the other: tables take
+    their place. `UsageError` for one array without the other.
+    """
+    behind = "p_target" if hasattr(options, "p_target") else "p"
+    out: dict[str, Any] = {}
+    target = getattr(options, "target", None)
+    if getattr(options, behind) is not None:
+        p = options.p if behind == "p" else options.target
+        target, out[behind] = options.p_target if behind == "p_target" else None, None
+        reading = (getattr(options, name, None) for name in ("classes", "positive"))
+        out |= {"reference": given_pair(options.reference, p, *reading)}
+        out |= {"target": target} if behind == "p_target" else {}
+    elif is_bare(options.reference):
+        verb = re.sub("^re|(options|job)$", "", type(options).__name__.lower())
+        call, tables = ("y, p", "a table") if behind == "p" else ("y, p, p_target", "two tables")
+        got = _shape(options.reference)
+        raise UsageError(f"expected labels and their probabilities, {verb}({call}), or {tables}, got {got} alone")
+    if getattr(options, "labels", None) is not None:
+        several = isinstance(options.labels, (list, tuple)) and (
+            not is_bare(options.labels) or np.ndim(options.labels[0])
+        )
+        pairs = [given_labels(x, target, options.key) for x in (options.labels if several else [options.labels])]
+        out |= {"labels": [labels for labels, _ in pairs] if several else pairs[0][0], "key": pairs[0][1]}
+    return out
+
+
+def given_target(data: Any, classes: Sequence[int | str] | None, positive: int | str | None = None) -> Any:
+    """What a model says of rows without labels, as the table that a verb reads; a table stays as it is. ``classes`` are
+    those of the reference in its order, ``positive`` the one that a lone probability is of, by default the second.
+    """
+    columns, classes = columns_of(data), classes or ()
+    if columns is not None and _named_like(columns, classes):
+        names = [f"prob_{name}" for name in (classes if _counted(columns) else columns)]
+        if hasattr(data, "set_axis"):
+            return data.set_axis(names, axis=1)  # with its index
+        return {name: as_numpy(data[theirs]) for name, theirs in zip(names, columns, strict=True)}
+    if not is_bare(data) or getattr(data, "name", None) in FIELDS:
+        return data
+    cells, index = _vector(data), index_of({"target": data})
+    if cells is None:
+        return {"probabilities": as_numpy(data)}
+    if _are_classes(cells) and cells.dtype.kind != "f":
+        return {"prediction": cells, **index}
+    last = classes[1] if len(classes) == 2 and positive is None else positive
+    return {"probabilities" if last is None else f"prob_{last}": cells, **index}
+
+
+def given_labels(labels: Any, target: Any, key: str | None) -> tuple[Any, str | None]:
+    """Labels in an array, a list or a Series as a table, and the key to join them by: the index of a Series or a frame,
+    where that of the target has one as well and neither only counts rows. Anything else stays as it is.
+    """
+    if is_bare(labels) and _vector(labels) is not None:
+        labels = labels.to_frame("label") if hasattr(labels, "reindex") else {"label": as_cells(labels)}
+    if key is None and hasattr(labels, "reindex") and hasattr(target, "reindex"):
+        own, wanted = labels.index, target.index
+        counts = type(own).__name__ == "RangeIndex" and own.start == 0
+        if not counts and own.nlevels == wanted.nlevels == 1 and not own.equals(wanted) and own.isin(wanted).any():
+            theirs, ours = ("index" if index.name is None else str(index.name) for index in (own, wanted))
+            return labels, theirs if theirs == ours else f"{ours}={theirs}"
+    return labels, key
+
+
+def _counted(columns: Sequence[Any]) -> bool:
+    """Whether columns have no names but count from 0, as pandas and polars call those of an array."""
+    return list(columns) in ([*range(len(columns))], [f"column_{i}" for i in range(len(columns))])
+
+
+def _named_like(columns: Sequence[Any], classes: Sequence[Any]) -> bool:
+    """Whether columns are one for each class, by their names or in their order."""
+    same = sorted(map(str, columns)) == sorted(map(str, classes))
+    return len(columns) == len(classes) > 1 and (same or _counted(columns))
+
+
+def _shape(value: Any) -> str:
+    columns = columns_of(value)
+    if columns is not None:
+        return f"a frame of {len(columns)} column{'' if len(columns) == 1 else 's'}"
+    return f"shape {as_cells(value).shape}" if is_bare(value) else f"a {type(value).__name__}"
