@@ -81,7 +81,7 @@ def test_training_writes_json_of_a_fixed_shape(judges: Path) -> None:
 def test_the_same_command_keeps_what_there_is(judges: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("train", judges.parent / "early.jsonl", "--out", judges, *QUICK) == 0
     said = capsys.readouterr()
-    assert "Kept from before" in said.out
+    assert "Reused" in said.out
     assert "Trained: 2 judges  (of right or wrong)" in said.out
     assert "correct recall" in said.out
     assert said.err == ""

@@ -238,7 +238,7 @@ def test_the_verb_takes_one_or_several(arrays: Path, tmp_path: Path) -> None:
         np.testing.assert_array_equal(a["image"], b["image"])
     assert str(one).startswith("Shifted: 1 copy\n  12 images of")
     assert oodometer.load_result(one.save(tmp_path / "one.json")).view() == one.view()
-    with pytest.raises(UsageError, match="a Shifting has no table 'numbers'; it has none"):
+    with pytest.raises(UsageError, match="Shifting has no table 'numbers'; it has none"):
         one.to_frame(library="pyarrow")
     with pytest.raises(UsageError, match="expected a kind of shift and a severity"):
         oodometer.shift(arrays, kind=[], severity=2, out=tmp_path / "none")

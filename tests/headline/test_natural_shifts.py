@@ -309,4 +309,4 @@ def test_data_that_refute_an_assumption_are_heard() -> None:
     assert found["covariate"].refuted is None
     said = headline_under("label", natural, found)
     assert (said.trust, said.value) == ("none", 0.5)
-    assert said.why.startswith("the data speak against this assumption; ")
+    assert said.why.startswith("the data contradict this assumption; ")

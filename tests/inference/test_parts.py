@@ -42,7 +42,7 @@ def tail(wrong: list[float]) -> RankBins:
         (named_repeats(["a", "b", "a"], [2, 1, 1]), ["a_epoch_2", "b", "a_epoch_1"]),
         (
             said_of_rates({"accepted": 0.7, "judges": [{"judge": "a", "sensitivity": 0.9, "false_alarms": 0.47}]}),
-            "as they are the votes say 70.0 %; on the reference they accept 90.0 % of the right and 47.0 % of the "
+            "uncorrected, the votes say 70.0 %; on the reference they accept 90.0 % of the right and 47.0 % of the "
             "wrong outputs",
         ),
         (population_error(0.1, np.array([0.08, 0.12]), 0.1, NULL, (100, 40), 0.95).lower, 0.0),

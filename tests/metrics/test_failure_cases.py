@@ -126,4 +126,4 @@ def test_orders_that_are_no_confidence_have_no_plateau() -> None:
     record = Predictions.from_logits(np.random.default_rng(6).normal(size=(200, 3)) * 3, label=[0, 1] * 100)
     found = metric.compute(record)[-1]
     assert not found["seen"]
-    assert "no confidence" in found["sentence"]
+    assert "not ordered by a confidence" in found["sentence"]

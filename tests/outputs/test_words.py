@@ -45,6 +45,7 @@ def test_it_explains_every_kind_trust_shift_and_verdict() -> None:
     page = (ROOT / WORDS_PAGE).read_text(encoding="utf-8")
     for name in (*WORDS["kinds"], *WORDS["trust"], *WORDS["shifts"]):
         assert f"`{name}`" in page
-    for word in ("Rests on", "Believed", "Fell", "holds", "cannot say", "Alarm", "refuted", "Proven", "P(best)"):
+    words = ("Assumes", "Under each assumption", "Fell", "holds", "cannot say", "Alarm", "refuted", "Proven", "P(best)")
+    for word in words:
         assert f"**{word}**" in page
     assert "\nwords\n" in (ROOT / "docs/guides/index.md").read_text(encoding="utf-8")

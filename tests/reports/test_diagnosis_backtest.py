@@ -97,12 +97,12 @@ def test_cells_are_means_over_severities_and_the_best_is_bold(backtest: dict[str
     assert by_family(backtest, "error")["atc", "class_prior"] == pytest.approx(0.02 * (1.25 + 1.5 + 2) / 3)
     cells = {(c["method"], c["family"]): c for c in values(specs_of(render(backtest))["error-map"], "shade")}
     assert cells["atc", "class shares"]["text"] == "3.2"
-    assert ("agreement", "sureness") not in cells
+    assert ("agreement", "miscalibration") not in cells
     bold = {(family, method) for (method, family), c in cells.items() if c["best"]}
     assert bold == {
         ("no shift", "agreement"),
         ("class shares", "agreement"),
-        ("sureness", "atc"),
+        ("miscalibration", "atc"),
         ("my own", "agreement"),
     }
     assert max(c["shade"] for c in cells.values()) == cells["ac", "my own"]["shade"]
@@ -169,8 +169,8 @@ FINDINGS = [
      "power": None, "supports": [], "refutes": ["source"], "strength": "strong"},
     {"name": "label shift", "says": "a change of the class shares explains what is seen", "statistic": 1.1,
      "p_value": 0.4, "power": 0.97, "supports": ["bbse"], "refutes": [], "strength": "strong"},
-    {"name": "columns", "says": "no column is odd", "statistic": 0.0, "p_value": None, "power": None, "supports": [],
-     "refutes": [], "strength": "none"},
+    {"name": "columns", "says": "no columns constant or out of range", "statistic": 0.0, "p_value": None,
+     "power": None, "supports": [], "refutes": [], "strength": "none"},
 ]  # fmt: skip
 
 
@@ -181,7 +181,7 @@ def test_findings_are_told_in_words_with_their_strength(estimate: dict[str, Any]
     assert "What kind of shift: label" in text
     assert "The mix of classes has changed" in text
     assert "strong sign Change: predictions are distributed unlike the reference's. Speaks against source." in text
-    assert "no sign Columns: no column is odd." in text
+    assert "no sign Columns: no columns constant or out of range." in text
     assert text.lower().count("a change of the class shares explains what is seen") == 2  # the answer and the finding
     assert 'class="badge high">strong sign' in page  # what speaks for a method is no alarm
     assert 'class="badge low">strong sign' in page

@@ -176,4 +176,4 @@ def test_title_of_a_stress_test() -> None:
     rows = ((None, 0.9, 0.9), ("0.5", 0.7, 0.75))
     points = [{"severity": s, "metrics": {"accuracy": {"value": a}}, "estimate": {"value": e}} for s, a, e in rows]
     title = stress_title("m", {"points": points}, "Accuracy", alone=True).replace("\N{NO-BREAK SPACE}", " ")
-    assert title == "Accuracy 90.0 % as they are, 70.0 % at 0.5; the estimate is off by up to 5.0 points"
+    assert title == "Accuracy 90.0 % without a shift, 70.0 % at 0.5; the estimate is off by up to 5.0 points"

@@ -43,7 +43,7 @@ def test_judges_alone_say_what_the_reference_says_of_them() -> None:
     assert (head.method, head.trust, head.interval.kind) == ("votes-corrected", "low", "empirical")
     assert head.interval.value == found["votes-corrected"].value == pytest.approx(target.accuracy, abs=0.1)
     assert head.lower <= min(found["votes"].lower, found["votes-corrected"].lower)
-    assert "as they are the votes say" in head.why
+    assert "uncorrected, the votes say" in head.why
     assert "cannot be seen" in head.why
 
 
@@ -59,7 +59,7 @@ def test_judges_that_failed_on_the_reference_are_not_trusted() -> None:
 def test_judges_without_a_checked_reference_stay_as_they_were() -> None:
     bare = Predictions.from_arrays(votes=TARGET.votes)
     found = make_headline([votes(bare, bare)], Evidence(0.95))
-    assert found.why == "it rests on one method and its assumption; nothing here checks that assumption"
+    assert found.why == "it comes from one method, and nothing here checks what that method assumes"
 
 
 def test_judges_that_agree_leave_the_headline_alone() -> None:

@@ -280,7 +280,7 @@ def headline(estimates: list[Estimate] = TWO, **options: Any) -> Headline:
     return found
 
 
-LIFE = "the trials simulate shifts under which P(y | x) or P(x | y) stands still; life need not keep to that"
+LIFE = "the trials simulate shifts under which P(y | x) or P(x | y) is unchanged; real shifts may change both"
 
 
 @pytest.mark.parametrize("kind", ["none", "label", "covariate", "unknown"])
@@ -398,7 +398,7 @@ def test_where_nothing_overlaps_the_pessimist_has_a_voice() -> None:
 def test_one_method_alone(method: str, trust: str) -> None:
     found = headline([made_by(method, 0.7)], weighting=None, diagnosis=diagnosed("none"))
     assert (found.method, found.trust, found.interval.value) == (method, trust, 0.7)
-    assert found.why == "it rests on one method and its assumption; nothing here checks that assumption"
+    assert found.why == "it comes from one method, and nothing here checks what that method assumes"
 
 
 @settings(max_examples=60)

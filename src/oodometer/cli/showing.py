@@ -184,5 +184,5 @@ def reproduce(given: dict[str, Any], to: Written) -> None:
         done = [step for step in result.steps if not step.kept]
         output.say(
             f"{len(done)} steps done in {sum(step.seconds for step in done):.0f} s, {len(result.steps) - len(done)} "
-            f"kept from before; files in {result.folder}"
+            f"reused from an earlier run; files in {result.folder}"
         )

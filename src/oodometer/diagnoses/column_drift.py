@@ -42,7 +42,7 @@ def columns_finding(
     odd = [text for text in odd if text]
     if features is None and probabilities is None:
         return None
-    says = f"{len(odd)} odd columns: {'; '.join(odd[:3])}" if odd else "no column is odd"
+    says = f"{len(odd) or 'no'} columns constant or out of range{': ' * bool(odd)}{'; '.join(odd[:3])}"
     return Finding("columns", says, float(len(odd)), strength="strong" if odd else "none", details={"odd": odd[:20]})
 
 

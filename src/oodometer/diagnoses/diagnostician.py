@@ -87,8 +87,7 @@ def label_shift_finding(label_counts: LabelCounts, counts: Array, seed: int = 0)
     refuted = test.is_misfit and not label_counts.is_thin
     trusted = not refuted and power >= _ENOUGH_POWER
     if refuted:
-        misfit = f"misfit {test.ratio:.1f} times what chance gives"
-        says = f"a change in class frequencies alone cannot explain it ({misfit})"
+        says = "a change in class frequencies alone cannot explain it"
     elif trusted:
         says = "a change in class frequencies explains what is seen (a change of the inputs may, too)"
     else:
@@ -324,8 +323,8 @@ def overlap_finding(comparison: DomainComparison, by_features: bool) -> Finding:
     seen = "features" if by_features else "probabilities"
     if apart:
         says = (
-            f"target rows are unlike the reference's by their {seen} (AUC {comparison.auc:.2f}): {rows} reference rows "
-            f"are worth {comparison.effective_rows:.0f}, so no re-weighting of them stands for the target"
+            f"target rows are unlike the reference's by their {seen} (AUC {comparison.auc:.2f}): re-weighted to match, "
+            f"{rows} reference rows count as {comparison.effective_rows:.0f}, too few to stand for the target"
         )
     elif moved:
         says = f"target rows differ by their {seen} (AUC {comparison.auc:.2f}), within what the reference holds"

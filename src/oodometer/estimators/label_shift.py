@@ -248,7 +248,7 @@ def fit_notes(fit: LabelShiftFit, label_counts: LabelCounts) -> tuple[str, ...]:
     """What a user should know: of the reference, and that no class prior explains the target where that is so."""
     if label_counts.is_thin or not fit.is_misfit:
         return label_counts.notes
-    misfit = f"misfit {fit.ratio:.1f} times what label shift leaves (p = {fit.p_value:.2g})"
+    misfit = f"the best one fits {fit.ratio:.1f} times what label shift leaves (p = {fit.p_value:.2g})"
     return *label_counts.notes, f"no class prior explains the target: {misfit}; do not rely on this"
 
 

@@ -130,7 +130,7 @@ def said_of_rates(details: Any) -> str:
     rates = details["judges"]
     right, wrong = (sum(judge[name] for judge in rates) / len(rates) for name in ("sensitivity", "false_alarms"))
     each = "" if len(rates) == 1 else " on average"
-    votes = f"as they are the votes say {percent(details['accepted'])}; on the reference they accept{each}"
+    votes = f"uncorrected, the votes say {percent(details['accepted'])}; on the reference they accept{each}"
     return f"{votes} {percent(right)} of the right and {percent(wrong)} of the wrong outputs"
 
 

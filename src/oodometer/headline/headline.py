@@ -268,7 +268,7 @@ class Evidence:
 
 
 def make_headline(estimates: Sequence[Estimate], evidence: Evidence) -> Headline | None:
-    """One number if P(y | x) stood still, with an interval and what it rests on. None without any estimate.
+    """One number if P(y | x) is unchanged, with an interval and its assumption. None without any estimate.
 
     Where the diagnosis finds inputs unlike the reference's and other models were asked, the methods that need no
     overlap answer. Else, with trials, methods are weighed by their errors on simulated targets like this one
@@ -311,8 +311,8 @@ def _from_estimates(by_name: Mapping[str, Estimate], evidence: Evidence) -> Head
                 lower, upper = min(lower, ends[0]), max(upper, ends[1])
             why = "the target moved further than any shift that was simulated from the reference"
             if weighed.covered:
-                still = "the trials simulate shifts under which P(y | x) or P(x | y) stands still"
-                why = f"{still}; life need not keep to that"
+                still = "the trials simulate shifts under which P(y | x) or P(x | y) is unchanged"
+                why = f"{still}; real shifts may change both"
             interval = Interval(value, lower, upper, level, "backtest")
             return Headline(interval, "backtest: " + spelled(weighed), _LIKE_TRIALS, "low", why)
     return _agreeing(by_name, level)
@@ -368,16 +368,16 @@ def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
 def _alone(only: Estimate) -> Headline:
     """The answer of one method; what the reference says of judges is the only check."""
     trust = "none" if only.method == "source" else "low"
-    why = "it rests on one method and its assumption; nothing here checks that assumption"
+    why = "it comes from one method, and nothing here checks what that method assumes"
     seen = only.details.get("reference") if only.method.partition(":")[0] == "votes" else None
     if only.method == "votes" and only.details.get("judges") == 1:
-        trust, why = "none", f"{only.warnings[-1]}; label some rows that it judged"
+        trust, why = "none", f"{only.warnings[-1]}; label some of the rows that it read"
     elif seen is not None and seen["refuted"]:
         trust, why = "none", f"{only.warnings[0]}; label some target rows"
     elif seen is not None:
         side = "between" if seen["inside"] else "outside, by no more than chance,"
         bounds = f"{percent(seen['lower_bound'])} to {percent(seen['upper_bound'])}"
-        why = f"it rests on the judges alone: on the reference the accuracy, {percent(seen['accuracy'])}, lies {side} "
+        why = f"it comes from judges alone: on the reference the accuracy, {percent(seen['accuracy'])}, lies {side} "
         why += f"their bounds, {bounds}; whether they judge the target as well cannot be seen"
     return Headline(only.interval, only.method, only.assumes, trust, why)
 

@@ -384,7 +384,7 @@ def headline_under(assume: str, natural: Headline, assumptions: Mapping[str, Ass
     if band is not None:
         why += f"; nine in ten natural shifts ended in {percent(band.lower, 0)} to {percent(band.upper, 0)}"
     if chosen.refuted is not None:
-        why = f"the data speak against this assumption; {why}"
+        why = f"the data contradict this assumption; {why}"
     trust = "none" if chosen.refuted is not None else "low"
     return replace(
         natural, interval=chosen.interval, method=chosen.method, assumes=ASSUMPTIONS[assume], trust=trust, why=why
@@ -585,7 +585,7 @@ def _natural(
     value = (ends[0][0] + ends[-1][0]) / 2 if apart else ends[0][0]
     span = interval((value, *still), level)
     if own is None or signs is None:
-        why = doubt or "it rests on one method and its assumption; nothing here checks that assumption"
+        why = doubt or "it comes from one method, and nothing here checks what that method assumes"
         assumes = "P(y | x) or P(x | y) is unchanged" if also is not None else start.assumes
         return Headline(span, method, assumes, "low", why)
     half, nine, whole = (spanned(own, signs, ends, nominal, level, middle=apart) for nominal in (0.5, 0.9, level))
@@ -666,13 +666,13 @@ def with_labels(
     """The believed interval: the prior given what was seen without labels, times the labels; score is f, (sample,)."""
     prior = packaged_prior() if prior is None else prior
     if sampled is None:
-        return Believed(None, why="there is no label yet: until then the label-free estimate is what to believe")
+        return Believed(None, why="there is no label yet: use the label-free estimate")
     if judges_alone(found.headline):
         why = "of the target only judges' votes are known, and no public shift tells how these turn out"
         return Believed(None, why=f"{why}: go by the audited accuracy")
     signs = signs_of_result(found)
     if signs is None:
-        return Believed(None, why="the accuracy on the reference is not known, from which natural shifts are told")
+        return Believed(None, why="comparable public cases are chosen by the reference accuracy, which is not known")
     quantiles = prior.quantile(signs, prior.levels)
     if not np.isfinite(quantiles).all():
         return Believed(None, why="what was seen of the shift without labels is no number")

@@ -154,7 +154,7 @@ def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
     """The widest stretch of ranks in which accuracy and confidence hardly vary though confidence is high."""
     out: dict[str, Any] = {"name": "plateau", "case": None, "seen": False, "share": 0.0}
     if groups.highest[0] > 1 or groups.lowest[-1] < 0:
-        return out | {"sentence": "the order is no confidence in [0, 1], so no plateau can be told"}
+        return out | {"sentence": "rows are not ordered by a confidence in [0, 1], so no plateau can be found"}
     points = rank_bins(groups).at_coverages(COVERAGES)
     accuracy, confidence = points.accuracy[0], points.confidence[0].astype(np.float64)
     best = (0, 0)
@@ -167,7 +167,7 @@ def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
     i, j = best[0], best[1] - 1
     wide = (j - i) / _STEPS
     if wide < _WIDE:
-        return out | {"width": max(wide, 0.0), "sentence": "no wide stretch of coverage where sureness hardly varies"}
+        return out | {"width": max(wide, 0.0), "sentence": "no wide stretch of coverage where confidence hardly varies"}
     rows = float(points.answered[0, j] - points.answered[0, i])
     wrong = float(points.wrong[0, j] - points.wrong[0, i])
     right = 1 - wrong / rows
@@ -179,10 +179,10 @@ def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
     say = (
         f"a plateau from {percent(COVERAGES[i])} to {percent(COVERAGES[j])} coverage: accuracy stays within "
         f"{percent(accuracy[i : j + 1].min())} to {percent(accuracy[i : j + 1].max())}, confidence within "
-        f"{confidence[j]:.3f} to {confidence[i]:.3f}, and of the rows there {percent(wrong / rows)} are wrong where "
-        f"they admit {percent(1 - stated)}: no threshold in it can be told from another"
+        f"{confidence[j]:.3f} to {confidence[i]:.3f}, and {percent(wrong / rows)} of the rows there are wrong where "
+        f"their confidence admits {percent(1 - stated)}: within it no threshold is better than another"
         if is_seen
-        else "sureness hardly varies over a wide stretch, but the rows there are as often right as they say"
+        else "confidence hardly varies over a wide stretch, but the rows there are right as often as it says"
     )
     out |= {"seen": bool(is_seen), "share": float((stated - share >= _GAP).mean()), "width": wide}
     out |= {"from_coverage": float(COVERAGES[i]), "to_coverage": float(COVERAGES[j])}

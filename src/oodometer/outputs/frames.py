@@ -61,7 +61,7 @@ def table_of(result: Any, what: str | None = None) -> Table:
     makers: dict[str, Maker] = result.frames()
     name = next(iter(makers), "numbers") if what is None else what
     if name not in makers:
-        raise UsageError(f"a {type(result).__name__} has no table {name!r}; it has {', '.join(makers) or 'none'}")
+        raise UsageError(f"{type(result).__name__} has no table {name!r}; it has {', '.join(makers) or 'none'}")
     return makers[name]()
 
 

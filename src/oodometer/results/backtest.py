@@ -21,7 +21,7 @@ FAMILIES = {
     "tilt": "tilted inputs",
     "confidence_tilt": "unsure rows",
     "logit_noise": "noise",
-    "logit_temperature": "sureness",
+    "logit_temperature": "miscalibration",
     "groups": "your groups",
     "periods": "your periods",
 }

@@ -343,7 +343,7 @@ def _method_grids(result: Mapping[str, Any]) -> list[Grid]:
     heads, believed = ["accuracy", "lower", "upper"], []
     for name, assumption in (result.get("assumptions") or {}).items():
         cells = cells_of(assumption)
-        against = f"speak against it: {assumption['refuted']}" if assumption.get("refuted") else ""
+        against = f"contradict it: {assumption['refuted']}" if assumption.get("refuted") else ""
         if not cells[0]:
             against = assumption["why"] or against
         method = assumption["method"].partition(":")[0] if cells[0] else ""
@@ -351,7 +351,7 @@ def _method_grids(result: Mapping[str, Any]) -> list[Grid]:
     skipped = [[item["method"], item["why"]] for item in result.get("skipped") or ()]
     return [
         Grid.used(title, ["method", *heads, "kind", "assumes"], rows, {4}, noun="method", detail=True),
-        Grid("what you would believe", ["if", *heads, "method", "the data"], believed, noun="", detail=True),
+        Grid("under each assumption", ["if", *heads, "method", "the data"], believed, noun="", detail=True),
         Grid("methods that were left out", ["method", "why"], skipped, noun="skipped method", detail=True),
     ]
 

@@ -15,7 +15,7 @@ from .values import INTERVAL as INTERVAL
 from .values import Interval, percent, signed_points
 
 WORDS_PAGE = "docs/guides/words.md"
-"""The page of the documentation that explains the words of all results: kind, trust, rests on, believed, fell."""
+"""The page of the documentation that explains the words of all results: kind, trust, assumes, fell."""
 
 _NUMBER = re.compile(r"[-+<]? ?[\d.,]+(e[-+]?\d+)?( %)?( \(\d+\))?|-")
 _LONG = 30  # characters; a longer cell is a sentence

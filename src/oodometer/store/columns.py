@@ -262,7 +262,7 @@ class Layout:
                 raise InputError(expected, got="no such column", remedy=remedy, file=file, column=column)
             if unknown:
                 expected = f"columns for the {len(names)} known classes ({shown(names)})"
-                remedy = "a class that the reference never had cannot be judged: drop or merge it"
+                remedy = "a class that the reference lacks has no estimate: drop or merge it"
                 raise InputError(expected, got="a class more", file=file, remedy=remedy, column=columns[unknown[0]])
             feeds[feed.field] = replace(feed, columns=tuple(columns[name] for name in names), suffixes=tuple(names))
         return replace(self, feeds=feeds)

@@ -137,7 +137,7 @@ def decided(record: Predictions, threshold: float, positive: int | str | None = 
     if record.num_classes != 2 or record.classes is None:
         raise fault("two classes beside a threshold", got=str(record.num_classes), remedy="leave it out")
     if record.prediction is not None:
-        remedy = "leave --threshold out: the column is judged as it is"
+        remedy = "leave --threshold out: the decisions in the column are used as they are"
         raise fault("no `prediction` beside a threshold", got="both", column="prediction", remedy=remedy)
     at = 1 if positive is None else [str(name) for name in record.classes].index(str(positive))
     chosen = np.where(record.probabilities[:, at] >= threshold, at, 1 - at).astype(np.int32)

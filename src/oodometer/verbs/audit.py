@@ -163,7 +163,7 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
         if biased is not None:
             why = "the labelled rows are no random sample (tests at the level 0.1 %), so no interval is exact"
             warnings.append(f"{why}: {biased}")
-            judgement = judgement.conditional("the labelled rows stand for all rows, which a test speaks against")
+            judgement = judgement.conditional("the labelled rows stand for all rows, which a test contradicts")
             believed = Believed(None, why="the labelled rows are no random sample of the target")
         about |= {name: value for name, value in vars(judgement).items() if name != "warnings"}
         today = judgement.estimate.interval

@@ -173,5 +173,5 @@ def clustered_labels(
     )  # fmt: skip
     worth = max(round(labels / sums.effect(level)), 1)
     right = np.arange(worth) < round(value * worth)
-    text = f"rows of one {column} depend on each other: {labels:,} labels of {sums.count:,} are worth {worth:,}"
+    text = f"rows of one {column} depend on each other: {labels:,} labels of {sums.count:,} count as {worth:,}"
     return SampledRows.evenly(sampled.row[:worth], right.astype(np.int8)), estimate, text

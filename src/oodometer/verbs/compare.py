@@ -590,7 +590,7 @@ def _compared(
         shown, sizes = name.replace("_", " "), [evaluation.rows for evaluation in evaluations]
         if len(set(sizes)) > 1:
             warnings.append(
-                f"{shown}: the models are judged on {min(sizes):,} to {max(sizes):,} rows, and DiSCA (DiDMA and NiDMA "
+                f"{shown}: the models have {min(sizes):,} to {max(sizes):,} rows, and DiSCA (DiDMA and NiDMA "
                 "too) of different numbers of rows do not compare, since a first mistake is met sooner among more "
                 "rows; give each model equally many"
             )

@@ -54,7 +54,7 @@ class Training(Options):
         help="A function from the words of a text to numbers, or the folder of a Hugging Face model whose attention "
         "gives them; for ``important-words``.")
     pieces: bool = option(default=False, flag="", group=_TEXTS,
-        help='Whether parts of contractions ("don" in "don\'t") are exchanged, too.')
+        help='Whether parts of contractions ("don" in "don\'t") may be changed, too.')
     least: int = option(default=1, flag="", group=_TEXTS, help="Occurrences in training that make a word a known one.")
 
 
@@ -167,7 +167,7 @@ class PredictOptions(Models, Tasks):
     )
     members: Sequence[Any] = option(default=(), flag="--member", check=several_or_none, path="read",
         help="A further model of the same classes, for agreement; may be repeated.")
-    average: bool = option(default=False, flag="", help="Whether the mean of all models is judged, else the first.")
+    average: bool = option(default=False, flag="", help="Whether to take the mean of all models, else the first.")
     features: bool = option(default=False, help="Write what the last linear layer reads.")
     views: int = option(default=0, help="Augmented copies of each input to ask.")
     dropout: int = option(default=0, rare=True, help="Passes with dropout left on; probabilities are their mean.")
@@ -240,7 +240,7 @@ class StressOptions(Training, Turns, Models, Level, Tasks, Typed):
     where: str | Sequence[str] = option(
         default=(), group=_TEXTS, rare=True, help="Only rows with COLUMN=VALUE; may be repeated.")
     reference: str | Path | None = option(default=None, path="read", metavar="FILE",
-        help="Labelled rows that the estimates rest on; by default a half of DATA.",
+        help="Labelled rows for the estimates; by default a half of DATA.",
         doc="Labelled rows of the same form, which are not shifted and on which the estimates rest. By default a half "
         "of the data, drawn by the seed with conversations whole; the other half is shifted.")
     reference_where: str | Sequence[str] = option(default=(), flag="", help="Only reference rows with COLUMN=VALUE.")
@@ -324,7 +324,7 @@ class TrainOptions(Renaming, Device, Tasks):
     dev: Any = option(default=None, path="read", metavar="FILE",
         help="Labelled outputs of the model as it is now, held out; the judges' thresholds are set on them. By default "
         "a tenth of the inputs of PAIRS, and thresholds of 0.5.",
-        doc="Rows, as ``pairs``, that choose the best weights and show what the judges are worth: labelled outputs of "
+        doc="Rows, as ``pairs``, that choose the best weights and show how good the judges are: labelled outputs of "
         "the model as it is now. The judges' thresholds are set on their outputs, too (see `fit_thresholds`). None: a "
         "tenth of the inputs of ``pairs``, drawn by the seed, with all their rows, and thresholds of 0.5.")
     judges: int = option(default=5,

@@ -295,10 +295,10 @@ class TargetOptions(Target, Where, Key, Learnt, Running):
         "the truth. Joined by `id` or the index of pandas where both have one, by a column `row` (target rows counted "
         "from 0), else one for each target row; refused where a column of both says that these are other rows.")
     assume: str = option(default="natural", group=_WHAT, rare=True, noted=True,
-        help="What is believed of the shift: natural (like those of public data), none, label (P(x | y) stood still) "
-        "or covariate (P(y | x) did).",
-        doc='What is believed of the shift, which the headline then rests on: "natural" (it resembles shifts of public '
-        'data), "none", "label" (P(x | y) stood still) or "covariate" (P(y | x) did). All four are in the result.')
+        help="What to assume of the shift: natural (like those of public data), none, label (P(x | y) unchanged) "
+        "or covariate (P(y | x) unchanged).",
+        doc='What to assume of the shift for the headline: "natural" (it resembles shifts of public '
+        'data), "none", "label" (P(x | y) unchanged) or "covariate" (P(y | x) unchanged). All four are in the result.')
     domain: str | None = option(default=None, group=_WHAT, rare=True, noted=True,
         help="What the data are: people, things, sensors, texts, images, language-models, forecasts, or other: of such "
         "no public shift was seen, and trust is never high.")
@@ -311,7 +311,7 @@ class TargetOptions(Target, Where, Key, Learnt, Running):
         "metric than accuracy. May be repeated.",
         doc="Raise an alarm (`Estimation.alarms`) where an estimate lies below this number: one of the accuracy, or a "
         "mapping from metrics to numbers. Metrics that are named here are estimated as if ``metrics`` held them. "
-        "Chunks or slices are judged one by one, else the target as a whole.")
+        "Each chunk or slice is checked by itself, without them the whole target.")
     fail_drop: float | Mapping[str, float] | None = option(
         default=None, group=_ALARMS, metavar="DROP", many=True, rare=True, noted=True,
         parse=partial(parse_bounds, option="--fail-drop"),
@@ -357,7 +357,7 @@ class AuditOptions(Pair, Where, Key, Cluster, Level, Reading, Features, Running)
         help="Write the suggested rows, with the target's columns and an empty label, to this .csv (for a "
         "spreadsheet), .parquet or .jsonl file, or to this .html page, on which they are labelled in a browser.")
     margin: float = option(default=0.01, group=_WHAT, rare=True,
-        help="Say whether the accuracy is believed to have fallen by at least this much.")
+        help="Say how likely it is that the accuracy fell by at least this much.")
     methods: Sequence[str] | None = option(
         default=None, group=_WHAT, flag="--method", rare=True, help="Label-free methods to hear; may be repeated.")
     seed: int = option(default=0, group=_RUN, rare=True, help="Seed of the suggestion and of the order of bets.")

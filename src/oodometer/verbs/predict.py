@@ -113,7 +113,7 @@ def is_log(model: Any, data: Any, log: LogOptions) -> bool:
             "several logs go in as a folder"
         )
     if log.metric is not None or log.filter is not None:
-        raise UsageError("--metric and --filter are of logs; a live model is judged by its labels")
+        raise UsageError("--metric and --filter are of logs; the accuracy of a live model comes from its labels")
     return False
 
 

@@ -208,7 +208,7 @@ def class_names(config: Any, source: str) -> tuple[int | str, ...]:
     if len(labels) < 2 or problem not in (None, "single_label_classification"):
         got = f"one with {len(labels)} output" if len(labels) < 2 else f"one of the type {problem}"
         expected = "a classifier that gives one distribution over its classes"
-        remedy = "regression and several labels at once are not judged by accuracy"
+        remedy = "regression and several labels at once have no accuracy"
         raise InputError(expected, got=got, remedy=remedy, file=source)
     names = [labels[number] for number in sorted(labels)]
     if all((match := _NUMBERED.fullmatch(name)) and int(match[1]) == i for i, name in enumerate(names)):

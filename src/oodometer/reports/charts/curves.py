@@ -222,7 +222,7 @@ def severity(result: Result) -> Figure | None:
 def severity_label(point: Result) -> str:
     """The severity of a point, as on the axis."""
     severity = point.get("severity")
-    return "as they are" if severity is None else str(severity)
+    return "without a shift" if severity is None else str(severity)
 
 
 def stress_curves(result: Result, kind: int) -> list[Figure]:
@@ -258,7 +258,7 @@ def stress_curves(result: Result, kind: int) -> list[Figure]:
         if len(shown) > 1:
             title += f" at {at_last}: " + ", ".join(f"{name} {value}" for name, value in values[:3])
         elif last and lines[0][1][0]["x"] == 0:
-            title += f": {number(lines[0][1][0]['y'])} as they are, {values[0][1]} at {at_last}"
+            title += f": {number(lines[0][1][0]['y'])} without a shift, {values[0][1]} at {at_last}"
         scale = {"domain": [0, max(most * 1.05, 0.05)], "nice": True, "zero": True}
         up = axis(None, scale=scale, format="~f", tickCount=5)
         text = caption("stress", metric)

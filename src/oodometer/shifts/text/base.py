@@ -97,7 +97,7 @@ class WordShift(TextShift):
         positions = [(turn, at) for turn, some in enumerate(words) for at in range(len(some))]
         wanted = int(severity * len(positions))
         if not wanted:
-            return Dropped("so few words that none is to be exchanged")
+            return Dropped("too short to change")
         order = rng.permutation(len(positions))
         return self._exchange(turns, words, [positions[i] for i in order], wanted, rng)
 

@@ -355,7 +355,7 @@ def trained_view(result: Mapping[str, Any]) -> View:
         ),
         grids=(_rules_grid(rows, title) if exact else _metric_grid(held_out, result["metric"], title),),
         notes=(
-            f"{'Kept from before' if result['kept'] else 'Wrote'}: {result['folder']}",
+            f"{'Reused' if result['kept'] else 'Wrote'}: {result['folder']}",
             f"Next: oodometer discriminate predict {result['folder']} OUTPUTS.jsonl --out JUDGED.jsonl",
         ),
         warnings=tuple(result["warnings"]),

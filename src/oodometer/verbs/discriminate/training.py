@@ -167,7 +167,7 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
         both = {squeezed(file) for file in learnt.inputs} & {squeezed(file) for file in held_out.inputs}
         if both:
             warnings.append(
-                f"{len(both)} inputs are in both the pairs and {origin}: what the judges are worth may be "
+                f"{len(both)} inputs are in both the pairs and {origin}: the measured quality of the judges may be "
                 "flattered; hold out other inputs"
             )
     settings = {"kind": options.kind, "seed": seed, **_untrained(options, None, 0).options()}
