@@ -1,8 +1,10 @@
-"""Pictures: those of the gallery and of the tutorials, drawn again by one command, each below 60 kB.
+"""Pictures: those of README, gallery and tutorials, drawn again by one command, each below 60 kB.
 
-    OODOMETER_DATA=... python docs/pictures.py
+    python docs/pictures.py car_loan months            # these, of tables that ship with the package
+    OODOMETER_DATA=... python docs/pictures.py         # all of them
 
-Every picture is a chart of a page that the library writes (`--report`), in the colours of its light style.
+Every picture is a chart of a page that the library writes (`--report`), in the colours of its light style; README's
+has those for dark as well.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 import tarfile
 import tempfile
 from pathlib import Path
@@ -20,7 +23,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import oodometer
-from oodometer.reports.charts.base import FONT
+from oodometer.datasets import load_car_loan
+from oodometer.reports.charts.looks import FONT
 from oodometer.reports.page import TEMPLATES
 from oodometer.reports.sections import SECTIONS
 
@@ -32,10 +36,10 @@ STYLE = dict(
 )
 
 
-def drawn(found: Any) -> dict[str, Any]:
+def drawn(result: Any) -> dict[str, Any]:
     """The charts of a result's page by name."""
-    told = found if isinstance(found, dict) else found.to_dict()
-    figures, _ = SECTIONS[told["command"]](told)
+    plain = result.to_dict()
+    figures, _ = SECTIONS[plain["command"]](plain)
     return {figure.name: figure for figure in figures if figure is not None}
 
 
@@ -44,7 +48,7 @@ def svg(figure: Any) -> str:
     import vl_convert
 
     text = json.dumps(figure.spec).replace('"width": "container"', f'"width": {WIDTH}')
-    spec = json.loads(re.sub(r"var\(--([\w-]+)\)", lambda found: STYLE[found[1]], text))
+    spec = json.loads(re.sub(r"var\(--([\w-]+)\)", lambda name: STYLE[name[1]], text))
     spec["background"], spec["padding"] = "white", 20
     spec["title"] = {
         "text": lines(figure.title, 78),
@@ -69,23 +73,42 @@ def lines(text: str, width: int) -> list[str]:
     return out
 
 
-def results(folder: Path) -> dict[str, Any]:
-    """What the pictures are of, by a short name."""
-    loans = DATA / "deployed"
+def landing(figure: Any) -> str:
+    """The chart of README: its colours for light and for dark, a surface of its own, and what the marks mean."""
+    import vl_convert
+
+    light, dark = re.findall(r":root \{.*?\n *\}", (TEMPLATES / "style.css").read_text(encoding="utf-8"), re.DOTALL)[:2]
+    style = f"{light}\n@media (prefers-color-scheme: dark) {{ {dark} }}\ntext {{ paint-order: stroke; }}"
+    key = "".join(
+        f'<g transform="translate({x},30)">{mark}<text x="30" fill="var(--ink)">{words}</text></g>'
+        for x, mark, words in KEY
+    )
+    ground = f'<style>{style}</style><rect width="100%" height="100%" rx="10" fill="var(--surface)"/>'
+    ground += f'<g font-family="{FONT}" font-size="13">{key}</g>'
+    padding = {"top": 52, "left": 14, "right": 14, "bottom": 14}
+    drawing = str(vl_convert.vegalite_to_svg(figure.spec | {"width": 820, "padding": padding}))
+    drawing = re.sub(r' aria-[a-z]+="[^"]*"', "", drawing)
+    return re.sub(r"(<svg[^>]*>)", lambda tag: tag[1] + ground, drawing, count=1)
+
+
+def loans() -> dict[str, Any]:
+    """What the pictures of the car loans are of, which ship with the package."""
+    loan = load_car_loan()
+    options = {"mapping": {"repaid": "label", "y_pred": "prediction", "timestamp": "time"}, "positive": "y_pred_proba"}
+    return {
+        "loans": oodometer.estimate(loan.reference, loan.target, every="month", labels=loan.labels, **options),
+        "measured": oodometer.evaluate(loan.reference, **options),
+    }
+
+
+def reviews(folder: Path) -> dict[str, Any]:
+    """What the others are of, by a short name."""
     for bed in ("reviews-binary", "reviews-binary+members"):
         with tarfile.open(DATA / "natural" / f"{bed}.tar.xz") as archive:
             archive.extractall(folder, filter="data")
-    options = {"mapping": {"repaid": "label", "y_pred": "prediction", "timestamp": "time"}, "positive": "y_pred_proba"}
-    out: dict[str, Any] = {
-        "loans": oodometer.estimate(
-            loans / "car_loan_reference.csv.xz", loans / "car_loan_analysis.csv.xz", every="month",
-            labels=loans / "car_loan_analysis_target.csv.xz", **options,
-        ),
-        "measured": oodometer.evaluate(loans / "car_loan_reference.csv.xz", **options),
-    }  # fmt: skip
     case = folder / "reviews-binary" / "books-kitchen-lr-300"
     reference, target = case / "reference.parquet", case / "target.parquet"
-    out["reviews"] = oodometer.estimate(reference, target, labels=case / "labels.parquet")
+    out: dict[str, Any] = {"reviews": oodometer.estimate(reference, target, labels=case / "labels.parquet")}
     out["backtest"] = oodometer.backtest(reference)
     truth = oodometer.read(case / "labels.parquet").label
     few = np.random.default_rng(0).choice(len(truth), 50, replace=False)
@@ -125,12 +148,17 @@ def judges(folder: Path) -> dict[str, Any]:
     return {"judges": oodometer.estimate(*sides)}
 
 
-def main() -> None:
-    """Draw them all, then write them all."""
+def main(wanted: list[str]) -> None:
+    """Draw them, then write them."""
+    chosen = {file: CHOSEN[file] for file in wanted or CHOSEN}
     OUT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        found = {name: drawn(one) for name, one in results(Path(folder)).items()}
-    texts = {file: svg(found[name][figure]) for file, (name, figure) in CHOSEN.items()}
+        results = loans()
+        if not {result for result, _ in chosen.values()} <= set(results):
+            results |= reviews(Path(folder))
+        figures = {name: drawn(result) for name, result in results.items()}
+    draw = {"car_loan": landing}
+    texts = {file: draw.get(file, svg)(figures[name][figure]) for file, (name, figure) in chosen.items()}
     for file, text in texts.items():
         if len(text.encode()) > LARGEST:
             raise SystemExit(f"{file}.svg has {len(text.encode())} bytes, more than {LARGEST}")
@@ -140,6 +168,7 @@ def main() -> None:
 
 # The file, and of which result it shows which chart.
 CHOSEN = {
+    "car_loan": ("loans", "chunks"),
     "months": ("loans", "chunks"),
     "methods": ("reviews", "methods"),
     "confidence": ("reviews", "confidence"),
@@ -151,6 +180,13 @@ CHOSEN = {
     "best": ("rank", "best-chances"),
     "judges": ("judges", "votes"),
 }
+# What the marks of README's picture mean, and where that stands.
+KEY = (
+    (20, '<rect x="0" y="-9" width="22" height="11" fill="var(--accent-band)"/>', "interval"),
+    (124, '<circle cx="11" cy="-4" r="5" fill="var(--accent)"/>', "estimate, without labels"),
+    (326, '<path d="M11 -11L18 -4L11 3L4 -4Z" fill="var(--truth)"/>', "truth, from labels that came later"),
+    (592, '<circle cx="11" cy="-4" r="7" fill="none" stroke="var(--reference)" stroke-width="2.5"/>', "alarm"),
+)
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
