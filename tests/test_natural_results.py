@@ -90,15 +90,11 @@ def test_quantile_regression_against_an_independent_one() -> None:
         np.testing.assert_allclose(prior.quantile_regression(design, goal, weights, p), theirs.coef_, atol=1e-6)
 
 
-def test_what_the_guide_and_the_readme_say_of_natural_shifts(committed: list[Shift]) -> None:
+def test_what_the_guide_says_of_natural_shifts(committed: list[Shift]) -> None:
     few = tables.groups(committed)["the first three together"]
-    head, best = tables.error(few), next(iter(tables.methods(few).values()))
-    assert head is not None
+    head = tables.error(few)
     coverage = f"{sum(s.case.holds() for s in few) / len(few):.0%}".replace("%", " %")
     guide = tables.GUIDE.read_text(encoding="utf-8")
-    readme = (RESULTS.parent.parent / "README.md").read_text(encoding="utf-8")
-    assert f"the ratio is {head / best:.2f}" in readme
-    assert coverage in readme
     assert f"interval holds the truth in {coverage}" in guide
     assert f"{head:.1f} points of error" in guide
 

@@ -21,7 +21,7 @@ from oodometer.predictions import Predictions
 from oodometer.store import write_predictions
 from oodometer.testing import example_record
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs/guides/first_steps.md"
 ESTIMATE_KEYS = {"version", "reference", "target", "headline", "estimates", "skipped", "warnings"}
 INTERVAL_KEYS = {"value", "lower", "upper", "level", "kind"}
 
@@ -270,9 +270,9 @@ def test_demo_writes_files_and_tells_where(drift: tuple[Path, str]) -> None:
     assert np.corrcoef(truths, heads)[0, 1] > 0.9
 
 
-def test_the_table_in_the_readme_is_what_the_demo_finds(drift: tuple[Path, str]) -> None:
-    """The README shows what the demo prints; it fails here when the two drift apart."""
-    table = README.read_text(encoding="utf-8").partition("<!-- demo -->")[2].partition("<!-- /demo -->")[0]
+def test_the_table_in_the_guide_is_what_the_demo_finds(drift: tuple[Path, str]) -> None:
+    """First steps show what the demo prints; it fails here when the two drift apart."""
+    table = GUIDE.read_text(encoding="utf-8").partition("<!-- demo -->")[2].partition("<!-- /demo -->")[0]
     rows = [line for line in table.splitlines() if re.match(r"\| \d", line)]
     steps = json.loads((drift[0] / "demo.json").read_text())["steps"]
     assert len(rows) == len(steps)

@@ -1,0 +1,118 @@
+"""Run what README.md and the first guide show, and write their answers and the table of promises again.
+
+    python scripts/readme.py
+
+Of each answer they show some lines: those that are like the ones that stand there are written in their place. The
+table follows from the committed results of `benchmarks`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import io
+import re
+import shlex
+import tempfile
+from collections.abc import Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import oodometer
+from oodometer.cli import main
+from oodometer.results import percent
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks/results"
+DOCUMENTS = ROOT / "README.md", ROOT / "docs/guides/first_steps.md"
+SHOWN = re.compile(
+    r"^```(?:console\n\$ (?P<command>oodometer .*)\n|python\n(?P<code>(?:(?!```).*\n)+)```\n+```text\n)"
+    r"(?P<lines>(?:(?!```).*\n)+)```",
+    re.MULTILINE,
+)
+
+
+def answers(text: str) -> Iterator[tuple[re.Match[str], list[str]]]:
+    """Each example with a shown answer, and the lines that it prints in an empty folder, those of errors with them."""
+    for shown in SHOWN.finditer(text):
+        printed = io.StringIO()
+        with tempfile.TemporaryDirectory() as folder, chdir(folder), redirect_stdout(printed), redirect_stderr(printed):
+            if shown["code"]:
+                exec(compile(shown["code"], "README.md", "exec"), {})
+            elif code := main(shlex.split(shown["command"])[1:]):
+                raise SystemExit(f"{shown['command']}: exit code {code}\n{printed.getvalue()}")
+        yield shown, printed.getvalue().splitlines()
+
+
+def renewed(text: str) -> str:
+    """A document with the lines of today's answers, and with today's table where it has one."""
+    for shown, printed in answers(text):
+        lines: list[str] = []
+        for line in shown["lines"].splitlines():  # each is like one of those that follow the line before it
+            alike = [_likeness(line, other) for other in printed]
+            at = alike.index(max(alike))
+            lines, printed = [*lines, printed[at]], printed[at + 1 :]
+        text = text.replace(shown[0], shown[0].replace(shown["lines"], "".join(f"{line}\n" for line in lines)))
+    for name, table in (("promise", promises), ("demo", drift)):
+        before, begin, rest = text.partition(f"<!-- {name} -->\n")
+        text = before + begin + table() + rest[rest.index(f"<!-- /{name} -->") :] if begin else text
+    return text
+
+
+def _likeness(*lines: str) -> float:
+    """How alike two lines are: where they begin, and all of them without their numbers."""
+    begin = difflib.SequenceMatcher(None, *(line[:12] for line in lines)).ratio()
+    return begin + difflib.SequenceMatcher(None, *(re.sub(r"[\d.,]+", "0", line) for line in lines)).ratio()
+
+
+def drift() -> str:
+    """The table that `oodometer demo` prints."""
+    rows = ["| severity | drift | estimate | interval | truth | trust |", "|---|---|---|---|---|---|"]
+    with tempfile.TemporaryDirectory() as folder:
+        for step in oodometer.demo(folder).steps:
+            head, truth = step.estimation.headline, step.estimation.target["accuracy"]["value"]
+            value, lower, upper = map(percent, (head.interval.value, head.interval.lower, head.interval.upper))
+            cells = (str(step.severity), step.name, value, f"[{lower}, {upper}]", percent(truth), head.trust)
+            rows.append(f"| {' | '.join(cells)} |")
+    return "".join(f"{row}\n" for row in rows)
+
+
+def cells(page: str, first: str, table: int = 0) -> list[str]:
+    """The cells of a line in a table of results, by its first cell; ``table``: of the how-manieth with such a line."""
+    lines = (RESULTS / f"{page}.md").read_text(encoding="utf-8").splitlines()
+    return [line.strip("| ").split(" | ") for line in lines if line.startswith(f"| {first} |")][table]
+
+
+def promises() -> str:
+    """The table: question by question, how often the interval held the truth, the error, and that of others."""
+    natural, held = (cells("natural", "the first three together", table) for table in (0, 1))
+    same, same_held = (cells("natural", "same", table) for table in (1, 2))  # its first line says what it is
+    by_source = (RESULTS / "prior.md").read_text(encoding="utf-8").partition("## Source by source")[2].split("\n\n")[1]
+    sources = [line.strip("| ").split(" | ") for line in by_source.splitlines()[2:]]
+    worst = min(sources, key=lambda row: int(row[4].rstrip("%")))
+    quality = (RESULTS / "quality.md").read_text(encoding="utf-8")
+    (simulated,) = re.findall(r"best fixed method's \| (\S+) / (\S+) \((\w+)\)", quality)
+    (group,) = re.findall(r"subgroup 0.1: error [^|]*\| ([\d.]+), (\w+) ([\d.]+)", quality)
+    loans, ten = cells("deployed", "accuracy"), cells("labels", "natural shifts")
+    seconds = [cells("deployed", first)[1] for first in ("ours, six metrics", "NannyML, CBPE alone, six metrics")]
+    suites, bound = cells("rank_suites", "all made suites"), cells("rank_suites", "all made suites", 2)
+    rows = [
+        ("question", "truth in 90 % intervals", "error, points", "beside"),
+        ("---", "---:", "---:", "---"),
+        (f"accuracy, {int(natural[1]):,} natural shifts", held[2], natural[3], f"{natural[4]}: best other (`im`)"),
+        (f"the worst of {len(sources)} sources (`{worst[0]}`)", f"**{worst[4]}**", worst[2], ""),
+        (f"{same[1]} times without a shift", same_held[2], same[3], f"{same[4]}: `im`"),
+        ("real outputs, simulated shifts", "", simulated[0], f"{simulated[1]}: best other (`{simulated[2]}`)"),
+        ("of these, subgroups re-weighted", "", group[0], f"**{group[2]}**: `{group[1]}`"),
+        ("car loans, NannyML's own data", f"{loans[5]} (95%)", loans[1], f"**{loans[3]}**: NannyML's CBPE"),
+        ("the same, seconds, six metrics", "", f"{seconds[0]} s", f"{seconds[1]} s: NannyML's CBPE"),
+        ("accuracy with 10 labels", ten[3], ten[11], f"as narrow as {ten[8]} labels alone"),
+        (f"order of models, 10 labels, {suites[1]} suites", "", f"{suites[3].partition(' ')[0]}% of pairs right",
+         f"{suites[2].partition(',')[0]}%: counting right answers"),
+        ("what picking the first costs", f"{bound[1]}%", "", ""),
+    ]  # fmt: skip
+    return re.sub(r"(\d)%", r"\1 %", "".join(f"| {' | '.join(row)} |\n" for row in rows))
+
+
+if __name__ == "__main__":
+    for path in DOCUMENTS:
+        path.write_text(renewed(path.read_text(encoding="utf-8")), encoding="utf-8")
