@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 
-import oodometer
 from oodometer.cli import main
 from oodometer.results import percent
+from oodometer.verbs.demo import demo
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks/results"
@@ -68,7 +68,7 @@ def drift() -> str:
     """The table that `oodometer demo` prints."""
     rows = ["| severity | drift | estimate | interval | truth | trust |", "|---|---|---|---|---|---|"]
     with tempfile.TemporaryDirectory() as folder:
-        for step in oodometer.demo(folder).steps:
+        for step in demo(folder).steps:
             head, truth = step.estimation.headline, step.estimation.target["accuracy"]["value"]
             value, lower, upper = map(percent, (head.interval.value, head.interval.lower, head.interval.upper))
             cells = (str(step.severity), step.name, value, f"[{lower}, {upper}]", percent(truth), head.trust)
