@@ -30,7 +30,7 @@ def same(line: str, other: str) -> bool:
     return parts[0][::2] == parts[1][::2] and numbers[0] == pytest.approx(numbers[1], abs=0.2, rel=0.01)
 
 
-@pytest.mark.parametrize(("path", "count"), [*zip(readme.DOCUMENTS, (5, 3), strict=True)], ids=["README", "first_steps"])
+@pytest.mark.parametrize(("path", "count"), [*zip(readme.DOCUMENTS, (5, 3), strict=True)], ids=("README", "guide"))
 def test_answers_are_those_of_today_in_an_empty_folder(path: Path, count: int) -> None:
     answers = list(readme.answers(path.read_text(encoding="utf-8")))
     assert len(answers) == count
