@@ -21,13 +21,14 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint types imports unit demo docs tutorials pictures bench coverage wheel format clean
+.PHONY: help test lint types imports unit demo docs tutorials readme pictures bench coverage wheel format clean
 
 help:
 	@echo "make test      lint, types, import contracts, then every test"
 	@echo "make demo      run the main job on real data and print the path of its report"
 	@echo "make docs      build the documentation; warnings are errors"
 	@echo "make tutorials  run the notebooks of docs/tutorials again and keep what they print"
+	@echo "make readme    run what README and first steps show, and write the answers again"
 	@echo "make pictures   draw the pictures of the documentation again"
 	@echo "make bench     measure speed and quality, write the tables"
 	@echo "make coverage  tests with a coverage report"
@@ -90,6 +91,9 @@ docs: $(DEV)
 
 tutorials: $(DEV)
 	@$(BIN)/python scripts/tutorials.py
+
+readme: $(DEV)
+	@$(BIN)/python scripts/readme.py
 
 pictures: $(DEV)
 	@$(BIN)/python docs/pictures.py

@@ -7,6 +7,8 @@ Needs scikit-learn, with which the models of digits are trained. SOURCES.md besi
 
 from __future__ import annotations
 
+import gzip
+import json
 import sys
 import zipfile
 from pathlib import Path
@@ -90,9 +92,38 @@ def digit_models() -> None:
     write(truth.take(np.random.default_rng(0).choice(len(truth), 10, replace=False)), "digits/ten.parquet")
 
 
+def sums() -> None:
+    """Two logs as lm-evaluation-harness writes them, of a made model that adds numbers of two and of three digits."""
+    rng = np.random.default_rng(0)
+    for task, largest, skill in (("two_digits", 100, 2.2), ("three_digits", 1000, 1.2)):
+        lines = []
+        for number in range(300):
+            a, b = (int(value) for value in rng.integers(largest // 10, largest, 2))
+            options = [a + b, a + b + 10, a + b - 1, a + b + int(rng.integers(2, 9))]
+            order = rng.permutation(4)
+            gold = int(np.flatnonzero(order == 0)[0])
+            scores = np.round(-3 + skill * (order == 0) + rng.normal(0, 1, 4), 3)
+            question = f"What is {a} + {b}?"
+            texts = [{"arg_0": f"{question}\nAnswer:", "arg_1": f" {options[k]}"} for k in order]
+            best = int(scores.argmax())
+            resps = [[str(score), str(bool(i == best))] for i, score in enumerate(scores.tolist())]
+            lines.append(json.dumps({
+                "doc_id": number, "target": str(gold),
+                "doc": {"question": question, "choices": [str(options[k]) for k in order], "answer": gold},
+                "arguments": {f"gen_args_{i}": text for i, text in enumerate(texts)},
+                "resps": [[pair] for pair in resps], "filtered_resps": resps,
+                "filter": "none", "metrics": ["acc"], "acc": float(best == gold),
+            }))  # fmt: skip
+        path = OUT / f"sums/samples_{task}.jsonl.gz"
+        path.parent.mkdir(exist_ok=True)
+        with path.open("wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
+            packed.write("".join(f"{line}\n" for line in lines).encode())
+
+
 if __name__ == "__main__":
     car_loan(sys.argv[1])
     digit_models()
+    sums()
     sizes = {path: path.stat().st_size for path in sorted(OUT.rglob("*")) if path.is_file()}
     for path, size in sizes.items():
         print(f"{size:9,} {path.relative_to(OUT)}")

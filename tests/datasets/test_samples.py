@@ -52,7 +52,7 @@ def test_models_of_digits_have_a_known_order() -> None:
 def test_files_that_are_written_are_those_of_the_commands(sample: str, tmp_path: Path) -> None:
     written = {str(path.relative_to(tmp_path)) for path in write_sample(sample, tmp_path)}
     for command, words in COMMANDS[sample].items():
-        named = {word.rpartition("=")[2] for word in shlex.split(words) if word.endswith(".csv")}
+        named = {word.rpartition("=")[2] for word in shlex.split(words) if word.endswith((".csv", ".jsonl"))}
         assert named <= written, command
         paths = [word.rpartition("=")[2] for word in filled([command, "--sample", sample])[0] if "/" in word]
         assert all(Path(path).is_file() for path in paths)
@@ -85,7 +85,7 @@ def test_sample_stands_for_the_files_that_demo_writes(
         (["rank", "--sample", "car-loan"], "expected rank --sample digits, got car-loan"),
         (["estimate", "--sample", "carloan"], "did you mean car-loan?"),
         (["estimate", "--sample"], "got nothing"),
-        (["demo", "--sample", "digit"], "expected --sample to be one of car-loan, digits, got 'digit'"),
+        (["demo", "--sample", "digit"], "expected --sample to be one of car-loan, digits, sums, got 'digit'"),
     ],
 )
 def test_a_sample_that_is_not_there_is_refused(
@@ -100,8 +100,13 @@ def test_rows_of_ones_own_choice_take_the_place_of_the_ten() -> None:
     assert "--labels" not in filled(["audit", "--sample", "car-loan", "--suggest", "10", "--out", "rows.csv"])[0]
 
 
+def test_a_log_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["read", "--sample", "sums", "--out", str(tmp_path / "sums.parquet")]) == 0
+    assert capsys.readouterr().out.startswith("Accuracy: 81.7 %")
+
+
 def test_pages_of_help_list_the_samples(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["estimate", "-h"]) == 0
     assert "--sample car-loan or --sample digits" in " ".join(capsys.readouterr().out.split())
-    assert main(["read", "-h"]) == 0
+    assert main(["stress", "-h"]) == 0
     assert "--sample" not in capsys.readouterr().out

@@ -11,25 +11,23 @@ from ..errors import UsageError, near_names
 _TABLES = Path(__file__).parents[1] / "datasets" / "tables"  # a path, as to import the loaders takes a while
 _MODELS = ("bayes", "forest", "logistic", "neighbors", "svm", "tree")
 _LOAN = " --map repaid=label --map y_pred=prediction --map timestamp=time --positive y_pred_proba"
+
+
+def _of_one_model(reference: str, target: str, more: str = "") -> dict[str, str]:
+    both = f"{reference} {target}"
+    asked = {"estimate": both, "audit": f"{both} --labels ten.csv", "diagnose": both}
+    return {command: words + more for command, words in (asked | dict.fromkeys(_ALONE, reference)).items()}
+
+
+_ALONE = ("fit", "backtest", "evaluate")
 COMMANDS = {
-    "car-loan": {
-        "estimate": f"reference.csv target.csv{_LOAN}",
-        "audit": f"reference.csv target.csv --labels ten.csv{_LOAN}",
-        "diagnose": f"reference.csv target.csv{_LOAN}",
-        "fit": f"reference.csv{_LOAN}",
-        "backtest": f"reference.csv{_LOAN}",
-        "evaluate": f"reference.csv{_LOAN}",
-    },
+    "car-loan": _of_one_model("reference.csv", "target.csv", _LOAN),
     "digits": {
         "rank": " ".join(f"{name}=target/{name}.csv" for name in _MODELS) + " --examples ten.csv",
         "compare": " ".join(f"reference/{name}.csv" for name in _MODELS),
-        "estimate": "reference/svm.csv target/svm.csv",
-        "audit": "reference/svm.csv target/svm.csv --labels ten.csv",
-        "diagnose": "reference/svm.csv target/svm.csv",
-        "fit": "reference/svm.csv",
-        "backtest": "reference/svm.csv",
-        "evaluate": "reference/svm.csv",
+        **_of_one_model("reference/svm.csv", "target/svm.csv"),
     },
+    "sums": {"read": "samples_two_digits.jsonl"},
 }
 """Sample -> command -> the words that ``--sample`` stands for."""
 
@@ -66,6 +64,8 @@ def filled(words: Sequence[str]) -> tuple[list[str], str]:
         stands = stands.replace(" --labels ten.csv", "")
     paths = []
     for word in shlex.split(stands):
-        model, link, file = word.rpartition("=") if word.endswith(".csv") else (word, "", "")
-        paths.append(f"{model}{link}{(_TABLES / name / file).with_suffix('.parquet')}" if file else word)
+        model, link, file = word.rpartition("=")
+        stem, _, ending = file.rpartition(".")
+        stored = {"csv": f"{stem}.parquet", "jsonl": f"{file}.gz"}.get(ending)
+        paths.append(f"{model}{link}{_TABLES / name / stored}" if stored else word)
     return [command, *paths, *rest], f"sample {name}: {stands} (oodometer demo --sample {name} writes the files)"

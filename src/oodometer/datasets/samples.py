@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -70,13 +71,22 @@ def load_digit_models(*, as_frame: bool = False) -> DigitModels:
 
 
 def write_sample(name: str, folder: str | Path) -> list[Path]:
-    """Write the tables of a sample as CSV, as one's own files look, into a folder; their paths."""
+    """Write the files of a sample, as one's own look, into a folder, tables as CSV; their paths.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     [path.name for path in write_sample("sums", folder)]
+    ['samples_three_digits.jsonl', 'samples_two_digits.jsonl']
+    """
     import pyarrow.csv
 
-    sources = sorted((TABLES / name).rglob("*.parquet"))
-    paths = [(Path(folder) / source.relative_to(TABLES / name)).with_suffix(".csv") for source in sources]
-    for path, source in zip(paths, sources, strict=True):
+    out = []
+    for source in sorted(path for path in (TABLES / name).rglob("*") if path.is_file()):
+        path = Path(folder) / source.relative_to(TABLES / name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        table = _table(source.relative_to(TABLES).with_suffix(""), False)
-        write_atomic(path, partial(pyarrow.csv.write_csv, table))
-    return paths
+        if source.suffix == ".gz":
+            out.append(write_atomic(path.with_suffix(""), gzip.decompress(source.read_bytes())))
+        else:
+            table = _table(source.relative_to(TABLES).with_suffix(""), False)
+            out.append(write_atomic(path.with_suffix(".csv"), partial(pyarrow.csv.write_csv, table)))
+    return out
