@@ -290,7 +290,7 @@ def _number_says(figure: _Figure, edges: Array, sums: tuple[float, float], sides
 
 def _number(value: float) -> str:
     """A mean as people write it."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value if abs(value) > 1e-300 else 0.0:.4g}"
 
 
 def homogeneity(here: Array, there: Array) -> float:

@@ -1,0 +1,201 @@
+"""Samples of the documents: run the commands of a page again and write what they print, or say where it has changed.
+
+    python scripts/console.py                    # write every page anew
+    python scripts/console.py audit compare      # those pages
+    python scripts/console.py --check            # write nothing; exit code 1 where a sample has drifted
+    python scripts/console.py --slow images      # those that take minutes as well
+
+A page runs from top to bottom in a folder of its own, beside the folders of `oodometer demo` and its samples that it
+names. Each ``console`` block that shows output is run; `...` stands for lines left out. A comment before a block says
+otherwise: ``<!-- console: run -->`` runs one that shows nothing (also one of ``python``, as where it writes files),
+``<!-- console: skip, REASON -->`` leaves one out, ``<!-- console: slow, REASON -->`` leaves it out without --slow,
+``<!-- console: data, REASON -->`` where OODOMETER_DATA is not set. ``<!-- console: before`` begins a comment of Python
+that is run first. Whatever is left out is named. Times and dates may differ, numbers by a unit of their last digit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import functools
+import io
+import itertools
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from unittest import mock
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted(  # but for the guide that shows some lines of each answer, as the README does: scripts/readme.py
+    path for path in (ROOT / "docs").glob("**/*.md") if path.stem != "first_steps" and "_build" not in path.parts
+)
+BLOCK = re.compile(r"((?:<!-- console: ([^>]*?) -->\n)?)^```(console|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*\n)((?:(?!\$ ).*\n)*)", re.MULTILINE)  # and what it prints
+VARIES = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?( UTC)?|[\d.,]+ (ms|s|min|rows/s)\b")
+NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?)")
+PROGRESS = re.compile(r"^[a-z ]+: [\d,]+( of [\d,]+)?\n", re.MULTILINE)  # where a slow machine takes ten seconds
+SHELL = re.compile(r"[|><;&$*]")  # such a command is given to bash
+FOLDERS = {"demo": "--out", "car-loan": "--sample car-loan --out", "digits": "--sample digits --out"}  # of `demo`
+SETTINGS = {
+    "OODOMETER_CACHE": "",
+    "COLUMNS": "80",
+    "NO_COLOR": "1",
+    "CUDA_VISIBLE_DEVICES": "",
+    "HF_HUB_OFFLINE": "1",
+    "TERM": "dumb",
+}
+
+
+def run(command: str) -> tuple[str, int]:
+    """What a command prints, on both streams, and its exit code; `oodometer` itself runs in this process."""
+    words = [] if SHELL.search(re.sub(r"'[^']*'", "", command)) else shlex.split(command.replace("\\\n", ""))
+    if words[:1] == ["oodometer"]:
+        from oodometer.cli import main
+
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            code = main(words[1:])
+        return out.getvalue(), code
+    paths = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "-c", command], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+        env={**os.environ, "PATH": paths, "PYTHONPATH": str(ROOT / "src")},
+    )  # fmt: skip
+    return done.stdout, done.returncode
+
+
+_SHARED = tempfile.TemporaryDirectory(prefix="console-", ignore_cleanup_errors=True)  # what several pages need
+
+
+@functools.cache
+def written(name: str) -> Path:
+    """A folder that `oodometer demo` writes, made once for all pages."""
+    folder = Path(_SHARED.name) / name
+    answer, code = run(f"oodometer demo {FOLDERS[name]} {folder}")
+    if code:
+        raise RuntimeError(answer)
+    return folder
+
+
+def made_anew(path: Path, slow: bool = False) -> tuple[str, list[str]]:
+    """The page with the output of its commands as it is today, and the blocks that were left out, with the reason."""
+    left_out = ("skip",) if slow else ("skip", "slow")
+    text, skipped, names = path.read_text(encoding="utf-8"), [], {"__name__": "page"}
+    code = 0
+
+    def block(match: re.Match[str]) -> str:
+        nonlocal code
+        comment, mark, kind, body = match[1], match[2] or "", match[3], match[4]
+        parts = COMMAND.findall(body)
+        if "run" not in mark and (kind == "python" or not any(printed.strip() for _, printed in parts)):
+            return match[0]
+        if mark.startswith(left_out) or (mark.startswith("data") and "OODOMETER_DATA" not in os.environ):
+            skipped.append(f"{path.relative_to(ROOT)}: {body.splitlines()[0][:70]} ({mark})")
+            return match[0]
+        if kind == "python":
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(body, str(path), "exec"), names)
+            return match[0]
+        out = ""
+        for command, printed in parts:
+            if command == "echo $?\n":
+                answer = f"{code}\n"
+            else:
+                answer, code = run(command.rstrip("\n"))
+                answer = PROGRESS.sub("", answer)
+            out += f"$ {command}{like(printed, answer) if printed.strip() or mark != 'run' else printed}"
+        return f"{comment}```console\n{out}```"
+
+    with (
+        tempfile.TemporaryDirectory(prefix="page-") as folder,
+        mock.patch.dict(os.environ, SETTINGS),
+        contextlib.chdir(folder),
+    ):
+        for name in FOLDERS:
+            if f"{name}/" in text:
+                shutil.copytree(written(name), name)
+        for code_before in re.findall(r"<!-- console: before\n(.*?)\n-->", text, re.DOTALL):
+            exec(compile(code_before, str(path), "exec"), names)
+        return BLOCK.sub(block, text), skipped
+
+
+def has_samples(path: Path) -> bool:
+    """Whether a page has a block that is run."""
+    blocks = BLOCK.findall(path.read_text(encoding="utf-8"))
+    return any("run" in mark or any(out.strip() for _, out in COMMAND.findall(body)) for _, mark, _, body in blocks)
+
+
+def same(old: str, new: str) -> bool:
+    """Whether two lines say the same, but for times and dates, and one unit of the last digit: processors round so."""
+    (words, numbers), (new_words, new_numbers) = (
+        (parts[::2], parts[1::2]) for parts in (NUMBER.split(" ".join(VARIES.sub("*", s).split())) for s in (old, new))
+    )
+    units = [10.0 ** -len(number.partition(".")[2]) for number in numbers]
+    values = [[float(number.replace(",", "")) for number in side] for side in (numbers, new_numbers)]
+    near = len(values[0]) == len(values[1]) and all(
+        abs(a - b) < 1.01 * unit for a, b, unit in zip(*values, units, strict=True)
+    )
+    return words == new_words and near
+
+
+def like(old: str, new: str) -> str:
+    """The new output in the form of the old: lines that differ in times alone stay, `...` stands for lines left out."""
+    lines, was = [line.rstrip() for line in new.strip("\n").split("\n")], old.rstrip("\n").split("\n")
+    dots = [-1, *(place for place, line in enumerate(was) if line == "..."), len(was)]
+    out, at = [], 0
+    for begin, end in itertools.pairwise(dots):
+        part = was[begin + 1 : end]
+        places = [at] if begin < 0 else range(at, max(len(lines) - len(part), at) + 1)
+        best = max(places, key=lambda place: alike(part, lines[place : place + len(part)]))
+        at = len(lines) if part and end == len(was) else best + len(part)
+        chosen = lines[best:at]
+        unchanged = len(chosen) == len(part) and all(map(same, part, chosen))
+        out += [*(part if unchanged else chosen), *(["..."] if end < len(was) else [])]
+    return "\n".join(out) + old[len(old.rstrip("\n")) :]
+
+
+def alike(part: list[str], lines: list[str]) -> float:
+    """How alike two pieces of output are, whatever their figures."""
+    a, b = (re.sub(r"\d", "0", "\n".join(piece)) for piece in (part, lines))
+    return difflib.SequenceMatcher(None, a, b, autojunk=False).ratio() if part else 0.0
+
+
+def drift(path: Path, slow: bool = False) -> tuple[str, str, list[str]]:
+    """The page made anew, how it differs from what stands there, and what was left out."""
+    old, (new, skipped) = path.read_text(encoding="utf-8"), made_anew(path, slow)
+    name = str(path.relative_to(ROOT))
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), name, f"{name}, run today", lineterm="", n=1)
+    return new, "\n".join(lines), skipped
+
+
+def main(words: list[str]) -> None:
+    """Write the pages whose name holds one of the words, or check them."""
+    check, slow, names = "--check" in words, "--slow" in words, [word for word in words if not word.startswith("--")]
+    pages = [
+        path
+        for path in PAGES
+        if has_samples(path) and (not names or any(name in str(path.relative_to(ROOT)) for name in names))
+    ]
+    if not pages:
+        sys.exit(f"no page of {ROOT / 'docs'} with output of a command is called so")
+    drifted = False
+    for path in pages:
+        began = time.monotonic()
+        new, difference, skipped = drift(path, slow)
+        drifted |= bool(difference)
+        if difference or skipped:
+            print("\n".join([f"{path.relative_to(ROOT)}: {time.monotonic() - began:.1f} s", difference, *skipped]))
+        if difference and not check:
+            path.write_text(new, encoding="utf-8")
+    if check and drifted:
+        sys.exit("samples have drifted; look at the difference, then run: python scripts/console.py")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
