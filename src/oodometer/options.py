@@ -375,6 +375,12 @@ def _level(name: str, value: Any) -> float:
     return check_level(value)
 
 
+def _timezone(name: str, value: Any) -> str:
+    from .zones import check_zone
+
+    return check_zone(_text(name, value))
+
+
 CHECKS: dict[str, Check] = {
     "level": _level,
     "seed": lambda name, value: check_seed(value, name),
@@ -388,6 +394,7 @@ CHECKS: dict[str, Check] = {
         "auto, a folder, a result of backtest or None",
         lambda value: isinstance(value, (str, os.PathLike)) or hasattr(value, "trials"),
     ),
+    "timezone": _timezone,
     "methods": _names_of("estimator"),
     "metrics": _names_of("metric"),
     "axes": anything,

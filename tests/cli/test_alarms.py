@@ -126,7 +126,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     p, label = rows(1500, 4.0)
     write_predictions(Predictions.from_arrays(probabilities=p, label=label), folder / "reference.csv")
     parts = [rows(600, 4.0)[0], rows(600, 0.4)[0]]
-    days = [np.datetime64(f"2024-{m}-01") + np.arange(600) % 28 for m in ("02", "03")]
+    days = [np.resize(np.arange(f"2024-0{m}-01", f"2024-0{m + 1}-01", dtype="M8[D]"), 600) for m in (2, 3)]
     target = Predictions.from_arrays(probabilities=np.concatenate(parts), time=np.concatenate(days))
     write_predictions(target, folder / "target.csv")
     return folder

@@ -25,7 +25,8 @@ def months(home: Path, name: str, *told: tuple[str, float]) -> Path:
     """A file of 300 rows a month of which a model is so sure."""
     rng = np.random.default_rng(5)
     p = np.concatenate([np.clip(rng.normal(sure, 0.02, 300), 0.5, 1) for _, sure in told])
-    time = np.concatenate([np.datetime64(f"{month}-01") + np.arange(300) % 28 for month, _ in told])
+    days = [np.arange(np.datetime64(month, "D"), np.datetime64(month, "M") + 1) for month, _ in told]
+    time = np.concatenate([np.resize(of_month, 300) for of_month in days])
     label = (rng.uniform(size=len(p)) > p).astype(int)
     data = Predictions.from_arrays(probabilities=np.stack([p, 1 - p], axis=1), time=time, label=label)
     write_predictions(data, home / name)

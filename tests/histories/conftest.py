@@ -132,7 +132,8 @@ def one_night(place: str, months: Mapping[str, float | tuple[float, int]], **mor
     for month, told in months.items():
         confidence, rows = told if isinstance(told, tuple) else (told, 40)
         sure += [confidence] * rows
-        times += [np.datetime64(f"{month}-01") + day % 28 for day in range(rows)]
+        days = np.arange(np.datetime64(month, "D"), np.datetime64(month, "M") + 1)
+        times += [days[row % len(days)] for row in range(rows)]
     p = np.array(sure)
     asked: dict[str, Any] = {"every": "month", "fail_below": 0.8, "job": "shop", "store": place, "alarms": "new"}
     asked |= {"methods": ["ac"], "backtest": None, "diagnosis": False, "calibrator": "none", **more}

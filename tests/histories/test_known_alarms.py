@@ -79,7 +79,7 @@ def test_a_run_that_does_not_look_at_a_chunk_leaves_it_known(night: Night) -> No
 
 
 def test_a_chunk_that_grows_and_changes_its_name_stays_known(night: Night) -> None:
-    assert new(night({"2026-01": 0.9, "2026-02": (0.7, 25)})) == ["2026-02"]
+    assert new(night({"2026-01": 0.9, "2026-02": (0.7, 25)})) == ["2026-02 (partial)"]
     assert new(night({"2026-01": 0.9, "2026-02": (0.7, 40)})) == []
     begun = night({"2026-01": 0.9, "2026-02": 0.7, "2026-03": (0.9, 4)})  # March has begun, February stays as it was
     assert list(known(begun)) == ["2026-02"]
@@ -89,9 +89,9 @@ def test_a_chunk_that_grows_and_changes_its_name_stays_known(night: Night) -> No
 
 def test_chunks_of_rows_are_known_by_where_they_begin(night: Night) -> None:
     first = night({"2026-01": (0.9, 100), "2026-02": (0.7, 60)}, every="100rows")
-    assert new(first) == ["rows 101 to 160"]
+    assert new(first) == ["rows 101 to 160 (partial)"]
     second = night({"2026-01": (0.9, 100), "2026-02": (0.7, 100), "2026-03": (0.7, 60)}, every="100rows")
-    assert (new(second), list(known(second))) == (["rows 201 to 260"], ["rows 101 to 200"])
+    assert (new(second), list(known(second))) == (["rows 201 to 260 (partial)"], ["rows 101 to 200"])
 
 
 def test_another_rule_metric_or_job_knows_nothing_of_it(night: Night) -> None:

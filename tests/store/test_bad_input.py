@@ -111,7 +111,7 @@ TABLES: dict[str, tuple[dict[str, Any], int | None, str | None, str]] = {
     "names": ({"probabilities": [[1.0, 0.0]], "label": ["cat"]}, 1, "label", "classes=[...]"),
     "outside": ({"probabilities": [[1.0, 0.0]] * 2, "label": [1, 2]}, 2, "label", "2 known classes (0, 1), got 2"),
     "scores": ({"label": [0, 1], "prediction": [1.0, 0.5]}, 2, "prediction", "not scores"),
-    "epoch": ({"confidence": [0.5], "time": [0]}, 1, "time", "timestamps, got 0"),
+    "epoch": ({"confidence": [0.5], "time": [0]}, 1, "time", "a timestamp (8 digits are a day, got 0"),
     "member": ({"members": [["a", "b"], ["a", None]]}, 2, "members", "a predicted class, got null"),
     "wide member": ({"member_x": ["a", "b"], "member_y": ["a", None]}, 2, "member_*", "a predicted class, got null"),
     "vote": ({"vote_x": [True, None], "label": [1, 1]}, 2, "vote_*", "a verdict from every judge"),

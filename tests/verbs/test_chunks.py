@@ -48,29 +48,51 @@ def test_every_time_lies_in_its_unit_of_the_calendar(seconds: list[int], unit: s
         assert (first.hour, first.minute, first.second) == (0, 0, 0)
 
 
-def test_months_are_months_and_begin_with_their_own_first_row() -> None:
+def test_months_are_months_from_their_border() -> None:
+    """Whatever their first row is."""
     days = [f"2024-{m:02d}-{d:02d}T06:30" for m, some in ((2, (29, 10, 11)), (3, (31, 5, 9))) for d in some]
-    want = [("2024-02", "2024-02-10T06:30:00", "2024-03-01", 3), ("2024-03", "2024-03-05T06:30:00", "2024-04-01", 3)]
+    want = [("2024-02", "2024-02-01", "2024-03-01", 3), ("2024-03 (partial)", "2024-03-01", "2024-04-01", 3)]
     assert asked(at(*days), "month") == want
     assert asked(at(*days), "Month ") == want
     assert [one[0] for one in asked(at(*days), "quarter")] == ["2024-Q1"]
     assert [one[0] for one in asked(at(*days), "week")][:2] == ["2024-W06", "2024-W09"]
-    assert asked(at(*days), "7d")[0][:2] == ("2024-02-10", "2024-02-10T06:30:00")
+    assert asked(at(*days), "7d")[0][:2] == ("2024-02-05", "2024-02-05")
+    assert asked(at(*days), "12h")[0][:2] == ("2024-02-10 00:00", "2024-02-10T00:00:00")
 
 
-def test_a_short_last_month_is_open_and_leaves_the_one_before_as_it_was() -> None:
+def test_a_short_last_month_is_partial_and_leaves_the_one_before_as_it_was() -> None:
     """It was once added to the month before, whose finished number so changed on the first of each month."""
-    days = [f"2024-{m:02d}-{d:02d}" for m, many in ((1, 9), (2, 9), (3, 2)) for d in range(1, many + 1)]
-    told = [("2024-01", 9), ("2024-02", 9), ("2024-03 (so far)", 2)]
-    assert [(one[0], one[3]) for one in asked(at(*days), "month")] == told
-    assert [one[0] for one in asked(at(*days[:18]), "month")] == ["2024-01", "2024-02"]
+    days = [f"2024-{m:02d}-{d:02d}" for m, many in ((1, 31), (2, 29), (3, 20)) for d in range(1, many + 1)]
+    assert [(one[0], one[3]) for one in asked(at(*days), "month")][1:] == [("2024-02", 29), ("2024-03 (partial)", 20)]
+    assert [one[0] for one in asked(at(*days[:60]), "month")] == ["2024-01", "2024-02"]
+
+
+@given(
+    first=st.integers(0, 300),
+    cuts=st.lists(st.integers(1, 500), min_size=2, max_size=3, unique=True),
+    every=st.sampled_from(["7d", "36h", "90m", "week", "month", "70rows"]),
+    zone=st.sampled_from(["UTC", "Europe/Berlin", "America/Sao_Paulo", "Asia/Kolkata"]),
+)
+def test_finished_chunks_keep_their_borders_and_names(first: int, cuts: list[int], every: str, zone: str) -> None:
+    """Rows are added at the end, and another extract begins later (of rows that have times)."""
+    cut, times = parse_chunks(every, zone), np.datetime64("2024-03-01T09:10", "us") + np.arange(500) * (3 * 10**9)
+    seen: dict[int, Any] = {}
+    for many in sorted(cuts):
+        for begin in {0, first if isinstance(cut, TimeChunks) and first < many else 0}:
+            numbers = cut.at(times[begin:many]) if isinstance(cut, TimeChunks) else np.arange(many) // cut.count
+            for number in np.unique(numbers).tolist():
+                timed = isinstance(cut, TimeChunks) and number == numbers[-1]
+                latest = cut.latest(times[begin:many]) if timed else None
+                place = cut.place(number, int((numbers == number).sum()), latest)
+                if not place.get("partial"):
+                    assert seen.setdefault(number, place) == place
 
 
 @pytest.mark.parametrize("every", ["day", "1d", "100rows"])
 def test_a_finished_chunk_keeps_its_number_when_the_next_begins(every: str) -> None:
     record = example_record(1200, seed=3)
     rare = np.flatnonzero(record.label == 0)[:400]  # what comes then is of one class, which the diagnosis sees
-    days = [f"2024-03-{1 + min(i // 100, 2):02d}T{i % 100 // 5:02d}:00" for i in range(500)]
+    days = [f"2024-03-{1 + min(i // 100, 2):02d}T{4 + i % 100 // 5:02d}:00" for i in range(500)]
     reference, before = example_record(1000, seed=4), None
     probabilities = np.concatenate([record.probabilities[:200], record.probabilities[rare]])
     for rows in (200, 201, 230, 500):
@@ -79,14 +101,14 @@ def test_a_finished_chunk_keeps_its_number_when_the_next_begins(every: str) -> N
         numbers = [(c.name, c.rows, c.headline.interval, c.metrics["macro_f1"].interval) for c in found.chunks[:2]]
         assert before in (None, numbers)
         before = numbers
-        assert [c.place.get("open") for c in found.chunks] == [None, None, True][: 2 + (rows > 200)] or rows > 300
+        assert [c.place.get("partial") for c in found.chunks] == [None, None, True][: 2 + (rows > 200)] or rows > 300
 
 
 def test_rows_in_the_order_of_the_file_need_no_time() -> None:
     target = {"probabilities": [[0.9, 0.1]] * 25}
-    want = [("rows 1 to 10", 0, 10, 10), ("rows 11 to 20", 10, 20, 10), ("rows 21 to 25", 20, 25, 5)]
+    want = [("rows 1 to 10", 0, 10, 10), ("rows 11 to 20", 10, 20, 10), ("rows 21 to 25 (partial)", 20, 25, 5)]
     assert asked(target, "10rows") == asked(target, "10 rows") == want
-    assert asked({"probabilities": [[0.9, 0.1]] * 24}, "10rows")[-1] == ("rows 21 to 24", 20, 24, 4)
+    assert asked({"probabilities": [[0.9, 0.1]] * 24}, "10rows")[-1] == ("rows 21 to 24 (partial)", 20, 24, 4)
 
 
 def test_chunks_of_parts_and_threads_are_those_of_one_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,13 +129,13 @@ def test_chunks_of_parts_and_threads_are_those_of_one_pass(tmp_path: Path, monke
             reference, tmp_path / "t.parquet", every=every, methods=["ac", "doc"], backtest=None, workers=3
         )
         groups = {name: np.flatnonzero(index) for name, index in _groups(every, times).items()}
-        assert [c.name for c in found.chunks] == list(groups)
+        assert [c.name.removesuffix(" (partial)") for c in found.chunks] == list(groups)
         for chunk, rows in zip(found.chunks, groups.values(), strict=True):
             alone = estimate(reference, {"probabilities": record.probabilities[rows]}, methods=["ac"], backtest=None)
             assert chunk.rows == len(rows)
             assert chunk.estimates[0].value == pytest.approx(alone["ac"].value)
             start = chunk.place["start"]
-            assert start == (int(rows[0]) if every == "70rows" else str(times[rows].min())[:10])
+            assert start == (int(rows[0]) if every == "70rows" else f"{chunk.name[:7]}-01")
 
 
 def _groups(every: str, times: Any) -> dict[str, Any]:

@@ -358,24 +358,22 @@ def test_chunks_follow_each_other_in_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counts", "is_open"),
-    [
-        ([40, 40, 40, 1], True),  # one leftover row
-        ([40, 40, 40, 19], True),
-        ([40, 40, 40, 20], False),  # half the usual size is a chunk
-        ([40, 10], True),
-        ([40], False),
-        ([1], False),
-        ([3, 40, 40], False),  # only the last one is unfinished
-    ],
+    ("hours", "is_open"), [([24, 24, 24, 1], True), ([24, 23], True), ([24], False), ([1, 24], False)]
 )
-def test_a_short_last_chunk_is_open_and_leaves_the_one_before_as_it_was(counts: list[int], is_open: bool) -> None:
-    found = estimate(slim(REFERENCE), timed(counts), every="1d", methods=["source", "doc"])
-    assert [c.rows for c in found.chunks] == counts
-    assert found.chunks[-1].name.endswith("(so far)") == is_open
-    assert found.chunks[-1].place["end"] == str(np.datetime64("2026-01-05") + np.timedelta64(len(counts), "D"))
-    joined = estimate(slim(REFERENCE), slim(UNLABELLED).slice(sum(counts) - counts[-1], sum(counts)), methods=["doc"])
-    assert found.chunks[-1].estimates[1].value == pytest.approx(joined["doc"].value)
+def test_an_unfinished_last_chunk_is_partial_and_leaves_the_one_before_as_it_was(
+    hours: list[int], is_open: bool
+) -> None:
+    """A row an hour, of which so many hours of each day have come."""
+    start = np.datetime64("2026-01-05", "h")
+    time = np.concatenate([start + 24 * day + np.arange(many) for day, many in enumerate(hours)])
+    target = fields_of(TARGET.slice(0, len(time)), "probabilities", "label", time=time)
+    found = estimate(slim(REFERENCE), target, every="1d", methods=["source", "doc"])
+    assert [c.rows for c in found.chunks] == hours
+    last = found.chunks[-1]
+    assert (last.name.endswith(" (partial)"), last.place.get("partial", False)) == (is_open, is_open)
+    assert last.place["end"] == str(np.datetime64("2026-01-05") + np.timedelta64(len(hours), "D"))
+    joined = estimate(slim(REFERENCE), slim(UNLABELLED).slice(sum(hours) - hours[-1], sum(hours)), methods=["doc"])
+    assert last.estimates[1].value == pytest.approx(joined["doc"].value)
 
 
 def test_hours_weeks_and_gaps() -> None:

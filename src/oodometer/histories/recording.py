@@ -73,7 +73,11 @@ class Recorder:
             estimation = replace(estimation, alarms=estimation.alarms.compared(raised, self.asked))
         at, alarms, truth = now(), estimation.alarms, estimation.target.get("accuracy")
         rows = estimation.target.get("rows")
-        cut = " ".join(f"{name}={self.options[name]}" for name in ("by", "every") if self.options.get(name))
+        cut = " ".join(
+            f"{name}={self.options[name]}"
+            for name in ("by", "every", *(("timezone",) if self.options.get("every") else ()))
+            if self.options.get(name)
+        )
         run: dict[str, Cell] = {"at": at, "job": job, "verb": "estimate", "version": __version__, "answer": answer}
         run |= {"reference": _text(estimation.reference.get("name")), "target": _text(estimation.target.get("name"))}
         run |= {"rows": None if rows is None else int(rows), "cut": visible(cut), "repeats": repeats}
@@ -119,15 +123,16 @@ def _earlier(session: Session, job: str, answer: str) -> tuple[int | None, dict[
 
 
 def part_key(part: Mapping[str, Any]) -> str:
-    """What stays of a chunk's or a slice's name from run to run: a last month is told "so far" until it has its rows, a
-    last chunk of rows grows; both keep their beginning.
+    """What stays of a chunk's or a slice's name from run to run: a last month is partial until it has its rows, a last
+    chunk of rows grows; both keep their beginning. Chunks of other time zones are others.
     """
     if "by" in part:
         return visible(f"{part['by']}={part.get('slice', part.get('value'))}")
     if isinstance(part.get("start"), int):
         return f"rows from {part['start']}"
     name = str(part.get("name", "target"))
-    return visible(name.removesuffix(" (so far)") if "start" in part else name)
+    name = name.removesuffix(" (partial)") if "start" in part else name
+    return visible(" ".join(filter(None, (name, part.get("timezone")))))
 
 
 def _parts(estimation: Estimation) -> Iterator[dict[str, Any]]:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from ..errors import MissingExtraError, UsageError
@@ -130,8 +131,6 @@ def _ends(row: Mapping[str, Any], name: str) -> dict[str, float]:
 
 def _steps(parts: Table) -> tuple[Step, ...]:
     """One step for each chunk, in their order; further metrics of a chunk are numbers of its step."""
-    import numpy as np
-
     steps: dict[str, Step] = {}
     for row in parts.rows:
         if row["part"] != "chunk":
@@ -139,7 +138,8 @@ def _steps(parts: Table) -> tuple[Step, ...]:
         name, time = str(row["chunk"]), None
         if isinstance(row["start"], str):  # else the number of a row
             with suppress(ValueError):
-                time = float(np.datetime64(row["start"], "ms").astype(np.int64)) / 1000
+                start = datetime.fromisoformat(row["start"])
+                time = (start if start.tzinfo else start.replace(tzinfo=UTC)).timestamp()
         made = steps.get(name) or Step(len(steps), name, time, {"chunk.rows": float(row["rows"])})
         numbers = {**made.numbers, **_ends(row, f"chunk.{row['metric']}")}
         steps[name] = Step(made.number, name, made.time, numbers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from datetime import datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +93,6 @@ def _times(cells: list[Any]) -> Any:
     if not all(cell is None or isinstance(cell, str) for cell in cells):
         return None
     try:
-        return [None if cell is None else np.datetime64(str(cell), "us").item() for cell in cells]
+        return [None if cell is None else datetime.fromisoformat(cell).replace(tzinfo=None) for cell in cells]
     except ValueError:
         return None

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, present
 from ..calibrators import Choice, choose_calibrator
 from ..diagnoses import Diagnostician, ShiftStatistics
 from ..errors import InputError, NotApplicable, UsageError
@@ -39,7 +39,7 @@ from ..results import Estimate, Interval, Skipped, percent, plain
 from ..scores import Score, natural_confidence
 from .folding import Execution
 from .metrics import MetricPlan, MetricsAsked, fit_metrics
-from .slicing import WHOLE, Chunks, Earliest, Key, check_slices, column_of, rows_by_value
+from .slicing import WHOLE, Chunks, Key, TimeChunks, check_slices, column_of, rows_by_value
 
 # What stands beside the answer of the model; everything else may be what confidence, predicted class or truth are
 # made of, and is always read.
@@ -321,6 +321,8 @@ class EstimationPlan(Pass):
             names, rows = rows_by_value(column_of(calibrated, self.by))
         elif self.every is not None:
             names, rows = rows_by_value(self.every.numbers(calibrated, self.first_row))
+            if isinstance(self.every, TimeChunks):
+                whole["latest"] = self.every.latest(present(batch.time))
         keys: list[Key] = [("every" if self.by is None else "by", name) for name in names]
         self.check_slices(keys)
         for key, index in zip(keys, rows, strict=True):
@@ -329,8 +331,6 @@ class EstimationPlan(Pass):
             states["truth"] = truth(piece)
             if "labelled" in whole:
                 states["labelled"] = self._labelled(batch.take(index), piece)
-            if self.every is not None and self.every.timed and piece.time is not None:
-                states["first"] = Earliest(piece.time.min())
             if self.shift_statistics is not None:
                 states["shift_statistics"] = self.shift_statistics.summarize(piece)
             if light is not None:

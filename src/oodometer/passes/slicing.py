@@ -15,6 +15,7 @@ from ..arrays import Array
 from ..classes import is_null
 from ..errors import UnknownColumnError, UsageError
 from ..predictions import Predictions
+from ..zones import clock, instants
 
 Key = tuple[str, Any]  # ("whole", None), ("by", value) or ("every", number of the chunk)
 
@@ -93,31 +94,37 @@ def check_slices(keys: Collection[Key], by: str) -> None:
 
 
 CALENDAR = ("day", "week", "month", "quarter", "year")
-SO_FAR = " (so far)"
+PARTIAL = " (partial)"
 _STEPS = {"day": ("D", 1), "month": ("M", 1), "quarter": ("M", 3), "year": ("Y", 1)}  # numpy's unit, and how many
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _DAY = 86_400
 _LONGEST = 100 * 366 * _DAY  # a century
-_FIRST_MONDAY = np.datetime64("1970-01-05", "us")
+_FIRST_MONDAY = np.array(["1970-01-05"], "datetime64[us]")
+_REST = 100  # a chunk has come to its end where less than one part in so many of its length is left behind its last row
 _MOST_ROWS = 10**12
 
 
 @dataclass(frozen=True)
-class Earliest:
-    """The time of the first row of a chunk; two parts of it keep the earlier one."""
+class Latest:
+    """The last of some times, and the coarsest of a day, an hour, a minute and a second of which each is a multiple."""
 
     time: np.datetime64
+    step: int = 1
 
-    def __add__(self, other: Earliest) -> Earliest:
-        return self if self.time <= other.time else other
+    def __add__(self, other: Latest) -> Latest:
+        return Latest(max(self.time, other.time), min(self.step, other.step))
 
 
 @dataclass(frozen=True)
 class TimeChunks:
-    """Chunks along `time` (UTC): a ``unit`` of the calendar, or so many ``seconds`` from a Monday."""
+    """Chunks along `time`: a ``unit`` of the calendar, or so many ``seconds``, counted from Monday, 1970-01-05. Units
+    and whole days are those of the clock of ``zone`` (UTC where it is ""), an hour shorter or longer where that is put
+    forward or back; other lengths are exact, from the midnight of that Monday in the zone.
+    """
 
     unit: str = ""
     seconds: int = 0
+    zone: str = ""
     timed: ClassVar[bool] = True
 
     def numbers(self, batch: Predictions, first_row: int) -> Array:
@@ -126,43 +133,71 @@ class TimeChunks:
             raise UnknownColumnError("time", "--every needs the column `time`; rename yours with --map theirs=time")
         return self.at(batch.time)
 
-    def place(
-        self, number: int, rows: int, earliest: np.datetime64 | None, unfinished: bool = False
-    ) -> Mapping[str, Any]:
-        """``name``, ``start`` and ``end`` of a chunk; an unfinished one is ``open``, "(so far)"."""
-        days = bool(self.unit) or self.seconds % _DAY == 0
-        start = self.begins(number) if earliest is None else earliest
-        ends = {"start": iso(start, days), "end": iso(self.begins(number + 1), days)}
-        name = self.name(number, start)
-        return {"name": f"{name}{SO_FAR}", **ends, "open": True} if unfinished else {"name": name, **ends}
+    def latest(self, time: Array) -> Latest:
+        """The last of the times of some rows."""
+        shown = clock(time, self.zone).astype("datetime64[us]").astype(np.int64)
+        steps = (step for step in (_DAY, 3600, 60) if not (shown % (step * 1_000_000)).any())
+        return Latest(time.max(), next(steps, 1))
+
+    @property
+    def _days(self) -> bool:
+        return bool(self.unit) or self.seconds % _DAY == 0
+
+    def place(self, number: int, rows: int, latest: Latest | None) -> Mapping[str, Any]:
+        """``name``, ``start`` and ``end`` of a chunk, which depend on its number alone, and the ``timezone``. The last
+        one, for which the last time is given, is ``partial`` until its rows come to its end: those of whole days or
+        hours stand for these.
+        """
+        begin, end = self.begins(number), self.begins(number + 1)
+        unit = "D" if self._days and not self.zone else "s"
+        place: dict[str, Any] = {"name": self.name(number), "start": self._shown(begin, unit)}
+        place |= {"end": self._shown(end, unit)}
+        place |= {"timezone": self.zone} if self.zone else {}
+        if latest is not None and end - latest.time - np.timedelta64(latest.step, "s") > (end - begin) / _REST:
+            place |= {"name": place["name"] + PARTIAL, "open": True, "partial": True}
+        return place
 
     def at(self, time: Array) -> Array:
-        """The number of the chunk at each time: days, months or years since 1970, or so many seconds from a Monday."""
+        """The number of the chunk at each instant: days, months or years since 1970, or lengths from a Monday on."""
+        if self._days:
+            time = clock(time, self.zone)
         if self.unit in _STEPS:
             code, many = _STEPS[self.unit]
             return np.asarray(time.astype(f"datetime64[{code}]").astype(np.int64) // many)
-        return np.asarray((time - _FIRST_MONDAY).astype(np.int64) // ((self.seconds or _SECONDS["w"]) * 1_000_000))
+        first = _FIRST_MONDAY if self._days else instants(_FIRST_MONDAY, self.zone)
+        return np.asarray((time - first).astype(np.int64) // ((self.seconds or _SECONDS["w"]) * 1_000_000))
 
     def begins(self, number: int) -> np.datetime64:
-        """Where the chunk of this number begins."""
+        """The instant at which the chunk of this number begins."""
         if self.unit in _STEPS:
             code, many = _STEPS[self.unit]
-            begin: np.datetime64 = np.array([number * many], f"datetime64[{code}]").astype("datetime64[us]")[0]
-            return begin
-        return _FIRST_MONDAY + np.timedelta64(number * (self.seconds or _SECONDS["w"]), "s")
+            wall = np.array([number * many], f"datetime64[{code}]").astype("datetime64[us]")
+        else:
+            length = np.timedelta64(number * (self.seconds or _SECONDS["w"]), "s")
+            if not self._days:
+                return np.datetime64((instants(_FIRST_MONDAY, self.zone) + length)[0])
+            wall = _FIRST_MONDAY + length
+        return np.datetime64(instants(wall, self.zone)[0])
 
-    def name(self, number: int, start: np.datetime64) -> str:
-        """2019-03-01, 2019-W09 (ISO 8601), 2019-03, 2019-Q1 or 2019; of seconds the time of the first row."""
-        if not self.unit:
-            unit = "D" if self.seconds % _DAY == 0 else "m" if self.seconds % 60 == 0 else "s"
-            return str(start.astype(f"datetime64[{unit}]")).replace("T", " ")
-        day = self.begins(number).astype("datetime64[D]").item()
+    def name(self, number: int) -> str:
+        """2019-03-01, 2019-W09 (ISO 8601), 2019-03, 2019-Q1 or 2019; of seconds where it begins."""
+        begin = self.begins(number)
+        if not self._days:
+            return self._shown(begin, "s" if self.seconds % 60 else "m").replace("T", " ")
+        day = clock(np.array([begin]), self.zone).astype("datetime64[D]")[0].item()
         if self.unit == "week":
             year, week, _ = day.isocalendar()
             return f"{year:04d}-W{week:02d}"
         if self.unit == "quarter":
             return f"{day.year:04d}-Q{(day.month + 2) // 3}"
-        return str(day.isoformat()[: {"day": 10, "month": 7, "year": 4}[self.unit]])
+        return str(day.isoformat()[: {"month": 7, "year": 4}.get(self.unit, 10)])
+
+    def _shown(self, instant: np.datetime64, unit: str) -> str:
+        """An instant in ISO 8601 to a unit of numpy, by the clock of the zone and with its offset if there is one."""
+        wall = clock(np.array([instant]), self.zone)[0]
+        minutes = int((wall - instant) // np.timedelta64(60, "s"))
+        offset = f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}" if self.zone else ""
+        return f"{wall.astype(f'datetime64[{unit}]')}{offset}"
 
 
 @dataclass(frozen=True)
@@ -176,36 +211,28 @@ class RowChunks:
         """The number of the chunk of each row; ``first_row`` is the target's own first row."""
         return np.asarray((np.arange(len(batch), dtype=np.int64) + batch.first_row - first_row) // self.count)
 
-    def place(
-        self, number: int, rows: int, earliest: np.datetime64 | None, unfinished: bool = False
-    ) -> Mapping[str, Any]:
+    def place(self, number: int, rows: int, latest: Latest | None) -> Mapping[str, Any]:
         """Named by the rows, counted from 1 as in messages; ``start`` and ``end`` count from 0 as the column `row`."""
         start = number * self.count
-        place = {"name": f"rows {start + 1} to {start + rows}", "start": start, "end": start + rows}
-        return place | ({"open": True} if rows < self.count else {})
+        unfinished = rows < self.count
+        place = {"name": f"rows {start + 1} to {start + rows}{PARTIAL * unfinished}", "start": start}
+        return place | {"end": start + rows} | ({"open": True, "partial": True} if unfinished else {})
 
 
 Chunks = TimeChunks | RowChunks
 
 
-def parse_chunks(text: str) -> Chunks:
-    """How ``7d``, ``month`` or ``1000rows`` cuts a target; `UsageError` for anything else."""
+def parse_chunks(text: str, zone: str = "") -> Chunks:
+    """How ``7d``, ``month`` or ``1000rows`` cuts a target, in a time zone; `UsageError` for anything else."""
     asked = text.strip()
     if asked.lower() in CALENDAR:
-        return TimeChunks(asked.lower())
+        return TimeChunks(asked.lower(), zone=zone)
     match = re.fullmatch(r"(\d{1,13})\s*(s|m|h|d|w|(?i:rows?))", asked)  # 1M is a month elsewhere, and no minute here
     if match is not None:
         count, unit = int(match[1]), match[2].lower()
         if unit.startswith("row") and 0 < count <= _MOST_ROWS:
             return RowChunks(count)
         if unit in _SECONDS and 0 < count * _SECONDS[unit] <= _LONGEST:
-            return TimeChunks(seconds=count * _SECONDS[unit])
+            return TimeChunks(seconds=count * _SECONDS[unit], zone=zone)
     some = f"expected chunks such as {', '.join(CALENDAR)}, 30m, 12h, 7d, 2w or 1000rows"
     raise UsageError(f"{some}, got {text!r} (m is a minute; month is a month of the calendar)")
-
-
-def iso(time: np.datetime64, days: bool) -> str:
-    """A time in ISO 8601, without fractions that are zero; a date alone at midnight, for whole ``days``."""
-    text = str(time.astype("datetime64[us]")).removesuffix(".000000")
-    text = text.removesuffix("T00:00:00") if days else text
-    return text.rstrip("0") if "." in text else text

@@ -67,7 +67,8 @@ class Assumed(Record):
 class Part(Record):
     """A slice or a chunk of the target with its own headline and estimates.
 
-    ``place`` holds ``by`` and ``value``, or ``name``, ``start`` (that of its first row) and ``end``;
+    ``place`` holds ``by`` and ``value``, or ``name``, ``start`` and ``end``, ``timezone`` where it has one, and
+    ``partial`` where it is the last and not finished;
     ``truth`` is the accuracy where rows are labelled;
     ``fell`` says whether it lies below that of the reference, corrected for the number of parts; ``signs`` how far the
     outputs moved, and how much of it other class shares leave unexplained (`ShiftStatistics`); ``metrics`` what was
@@ -315,7 +316,8 @@ def _parts_grids(title: str, parts: Sequence[Mapping[str, Any]]) -> list[Grid]:
     left = 0 if few is None else len(parts) - len(few)
     fell = [part["fell"] for part in parts if part.get("fell")]
     many = f"{sum(map(_is_alarm, parts))} of {len(fell)} {title}{'' if len(fell) == 1 else 's'}"
-    columns = [title, "rows", "accuracy", "lower", "upper", "fell", "truth"]
+    zone = next((f" ({part['timezone']})" for part in parts if part.get("timezone")), "")
+    columns = [title + zone, "rows", "accuracy", "lower", "upper", "fell", "truth"]
     look: dict[str, Any] = {"marked": frozenset(i for i, part in enumerate(parts) if _is_alarm(part))}
     look |= {"notes": (f"{many} fell by {points_or_more(fell[0]['by_at_least'])} (alarm)",) if fell else ()}
     look |= {"rest": f"{left} {title}s without an alarm are left out, none worse than these: -v" if left else ""}

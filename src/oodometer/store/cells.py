@@ -20,7 +20,6 @@ from .columns import Feed, Kind, Layout
 # How text files write "unknown"; in typed files only a null is unknown.
 UNKNOWN = frozenset({"", "nan", "null"})
 _WHOLE = re.compile(r"(-?\d+)\.0+")
-_ISO_REMEDY = "write them as ISO 8601, 2026-01-31T12:00:00"
 
 
 def plain(array: Any) -> Any:
@@ -109,7 +108,8 @@ def lone_cell(value: int | str | None) -> Any:
     return pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, len(text)], np.int32)), pa.py_buffer(text))
 
 
-def _objects(array: Any) -> Array:
+def object_cells(array: Any) -> Array:
+    """Cells as Python's objects, None where they are null."""
     if pt.is_string(array.type) or pt.is_large_string(array.type):
         codes, distinct = coded_cells(array)
         if 2 * len(distinct) <= len(array):
@@ -119,49 +119,6 @@ def _objects(array: Any) -> Array:
     out = np.empty(len(array), dtype=object)
     out[:] = array.to_pylist()
     return out
-
-
-def any_cells(array: Any, column: str) -> Array:
-    """Cells of a column of any type: numbers, times or objects."""
-    if pt.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    if pt.is_timestamp(array.type) or pt.is_date(array.type):
-        return time_cells(array, column)
-    simple = pt.is_integer(array.type) or pt.is_boolean(array.type) or pt.is_floating(array.type)
-    if simple and not array.null_count:
-        return numbers_of(array)
-    return _objects(array)
-
-
-def time_cells(array: Any, column: str) -> Array:
-    """Times as datetime64[us]; one with a zone becomes UTC."""
-    if pt.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    if pt.is_string(array.type) or pt.is_large_string(array.type):
-        import pyarrow.compute as pc
-
-        array = pc.utf8_trim_whitespace(array)
-        for kind in (pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
-            try:
-                array = array.cast(kind)
-                break
-            except pa.ArrowInvalid:
-                continue
-        else:  # some cell is none, or has a zone and others have not
-            zoned = bool(re.search(r"(Z|[+-]\d\d:?\d\d)$", array.drop_null()[0].as_py()))
-            expected = "a timestamp" + (" with a zone, as in the first row" if zoned else "")
-            for row, cell in enumerate(array, start=1):
-                try:
-                    cell.cast(pa.timestamp("us", tz="UTC") if zoned else pa.timestamp("us"))
-                except pa.ArrowInvalid:
-                    got = repr(cell.as_py())
-                    raise InputError(expected, got=got, row=row, remedy=_ISO_REMEDY, column=column) from None
-    if pt.is_null(array.type):
-        return np.full(len(array), "NaT", dtype="datetime64[us]")
-    if not (pt.is_timestamp(array.type) or pt.is_date(array.type)):
-        raise wrong_type(array, column, "timestamps", _ISO_REMEDY)
-    array = array.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
-    return numbers_of(array, np.iinfo(np.int64).min).view("datetime64[us]")  # the smallest is NaT
 
 
 def flat_list(array: Any, column: str, width: int | None = None, per_row: int = 1) -> tuple[Any, int]:
@@ -301,13 +258,11 @@ def field(
                 return truth_cells(array, column, per_row)
             case "ragged":
                 return ragged_lists(array, column)
-            case "time":
-                return time_cells(array, column)
             case "text":  # strings as objects, null as None
                 array = array.dictionary_decode() if pt.is_dictionary(array.type) else array
                 numeric = pt.is_integer(array.type) or pt.is_floating(array.type) or pt.is_boolean(array.type)
-                return _objects(array.cast(pa.string()) if numeric else array)
-        return any_cells(array, column)
+                return object_cells(array.cast(pa.string()) if numeric else array)
+        return array
 
     arrays = [plain(batch.column(name)) for name in feed.columns]
     for at, array in enumerate(arrays if FIELDS[feed.field].truths else ()):  # true counts as 1: black and white

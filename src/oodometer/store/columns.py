@@ -97,6 +97,35 @@ def class_names(texts: Sequence[str]) -> ClassNames:
     return tuple(texts)
 
 
+ORDERS = ("day/month", "month/day")
+
+
+@dataclass(frozen=True)
+class TimeFormat:
+    """How the times of a column are written: one ``form`` for all rows, which cells tell (`settled`; "" before), and
+    ``order`` where a user told that of days and months. Times without an offset or zone are what the clock of ``zone``
+    showed. Where it is "", UTC's, all cells have a zone if the first has one (``zoned``), else none has.
+    """
+
+    zone: str = ""
+    order: str = ""
+    form: str = ""
+    zoned: bool = False
+
+
+IN_UTC = TimeFormat()
+
+
+def order_in(ours: str) -> tuple[str, str]:
+    """The field of a renaming such as ``time:day/month``, and the order of days and months in it."""
+    field, colon, order = ours.partition(":")
+    if field != "time" or not colon:
+        return ours, ""
+    if order not in ORDERS:
+        raise UsageError(f"expected --map theirs=time:day/month or --map theirs=time:month/day, got {ours!r}")
+    return field, order
+
+
 @dataclass(frozen=True)
 class Feed:
     """The columns that one field is read from: one, or several wide ones with their suffixes. ``positive``: which of

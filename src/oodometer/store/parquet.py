@@ -121,7 +121,7 @@ def _may_match(chunk: Any, kind: Any, condition: Condition) -> bool:
     times = pt.is_timestamp(kind) or pt.is_date(kind)
     # texts that are dates, true or false are not compared as they are kept
     texts = (pt.is_string(kind) or pt.is_large_string(kind)) and condition.kind != "time"
-    texts = texts and not any(v.time is not None or v.text.lower() in ("true", "false") for v in condition.values)
+    texts = texts and not any(v.time() is not None or v.text.lower() in ("true", "false") for v in condition.values)
     told = times or texts or pt.is_integer(kind) or pt.is_float32(kind) or pt.is_float64(kind)
     if condition.sign == "not_equal":
         told = pt.is_integer(kind)  # NaN, which is unequal, is in no statistics, and texts may be cut off there

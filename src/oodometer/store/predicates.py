@@ -12,8 +12,9 @@ import pyarrow.types as pt
 
 from ..arrays import Array
 from ..errors import InputError, UsageError
-from .cells import coded_cells, dictionary, first_true, lone_cell, numbers_of, plain, time_cells, truth_cells
-from .where import ISO, NUMBER, ZONED, Condition, Value
+from .cells import coded_cells, dictionary, first_true, lone_cell, numbers_of, plain, truth_cells
+from .times import iso_times, time_cells
+from .where import ISO, NUMBER, Condition, Value
 
 _TRUTHS = {"true": True, "false": False}
 # dates as people write them, which cannot be told apart from one another: 1.2.2026, 2026/02/01, 20260201, Feb 1
@@ -33,7 +34,7 @@ def matches(array: Any, condition: Condition, text: bool = False, written_as: An
     """
     array, kind, column = plain(array), condition.kind, condition.column
     if kind == "time":
-        return _compared(time_cells(array, column), condition)
+        return _compared(time_cells(array, column, condition.times), condition)
     if kind == "truth":
         verdicts = truth_cells(array, column)
         return _compared(verdicts == 1, condition) & ~np.isnan(verdicts)
@@ -53,7 +54,7 @@ def matches(array: Any, condition: Condition, text: bool = False, written_as: An
     if pt.is_null(array.type):
         return np.zeros(len(array), dtype=bool)
     if pt.is_timestamp(array.type) or pt.is_date(array.type):
-        return _compared(time_cells(array, column), condition)
+        return _compared(time_cells(array, column, condition.times), condition)
     if pt.is_dictionary(array.type) or pt.is_string(array.type) or pt.is_large_string(array.type):
         codes, distinct = coded_cells(array)
         if kind == "class":
@@ -94,9 +95,9 @@ def _value(value: Value, kind: Any, condition: Condition) -> Any:
             raise _another(condition, "true and false", value, "; write it as true or false, without quotes")
         return np.bool_(truth)
     if kind.kind == "M":
-        if value.time is None:
+        if (time := value.time(condition.times.zone)) is None:
             raise _another(condition, "times", value, "; write them as ISO 8601, 2026-01-31 or 2026-01-31T12:00:00")
-        return value.time
+        return time
     if number is None:
         raise _another(condition, "numbers", value)
     if kind.kind == "f":
@@ -125,12 +126,15 @@ def _classes(names: list[str | None], condition: Condition, text: bool) -> Array
 def _texts(cells: Any, condition: Condition) -> Array:
     """Of which distinct texts a condition is true: of dates as dates, of true and false in any case of letters."""
     texts = cells.to_pylist()
-    times = _times_of(cells)
+    import pyarrow.compute as pc
+
+    bare, zone = pc.utf8_trim_whitespace(cells), condition.times.zone
+    times = iso_times(pc.if_else(pc.match_substring_regex(bare, f"^{ISO}$"), bare, ""), zone)
     dated = ~np.isnat(times)
     if condition.ordered:
         [value] = condition.values
         compare = getattr(np, condition.sign)
-        if value.time is None:
+        if (time := value.time(zone)) is None:
             _refuse_others(texts, dated, condition, value, bool(dated.any()))
             return np.array(compare(np.array(texts, dtype=object), value.text), dtype=bool)
         if not dated.all():
@@ -138,13 +142,13 @@ def _texts(cells: Any, condition: Condition) -> Array:
             expected = f"a date or time in ISO 8601, which {condition.text!r} asks of every cell"
             remedy = "write the column as 2026-01-31 or 2026-01-31T12:00:00, empty where there is none"
             raise InputError(expected, got=repr(texts[row]), row=row + 1, column=condition.column, remedy=remedy)
-        return np.array(compare(times, value.time), dtype=bool)
+        return np.array(compare(times, time), dtype=bool)
     out = np.zeros(len(texts), dtype=bool)
     for value in condition.values:
-        if value.time is None:
+        if (time := value.time(zone)) is None:
             _refuse_others(texts, dated, condition, value, dated=False)
         else:
-            out |= times == value.time
+            out |= times == time
         wanted = value.text.lower() if value.text.lower() in _TRUTHS else value.text
         same = [text == wanted or (wanted in _TRUTHS and text.lower() == wanted) for text in texts]
         out |= np.array(same, dtype=bool)
@@ -162,21 +166,6 @@ def _refuse_others(texts: list[str], are_dates: Array, condition: Condition, val
     if dated or (_OTHER_DATE.fullmatch(value.text.strip()) and (condition.ordered or are_dates.any())):
         cells = "dates" if are_dates.any() else "texts that are no dates in ISO 8601"
         raise _another(condition, cells, value, "; write dates as 2026-01-31 or 2026-01-31T12:00:00")
-
-
-def _times_of(cells: Any) -> Array:
-    """Texts that are dates or times in ISO 8601 as times of UTC, NaT where they are none."""
-    import pyarrow.compute as pc
-
-    texts = pc.utf8_trim_whitespace(cells)
-    dates, zoned = pc.match_substring_regex(texts, f"^{ISO}$"), pc.match_substring_regex(texts, ZONED)
-    nothing, local, utc = pa.nulls(1, texts.type)[0], pa.timestamp("us"), pa.timestamp("us", tz="UTC")
-    try:
-        plainly = pc.if_else(pc.and_not(dates, zoned), texts, nothing).cast(local)
-        times = pc.coalesce(plainly, pc.if_else(pc.and_(dates, zoned), texts, nothing).cast(utc).cast(local))
-        return time_cells(times, "")
-    except pa.ArrowInvalid:  # a day that is in no calendar: cell by cell
-        return np.array([Value(text).time or np.datetime64("NaT") for text in texts.to_pylist()], "datetime64[us]")
 
 
 def _another(condition: Condition, cells: str, value: Value, remedy: str = "") -> UsageError:

@@ -19,7 +19,7 @@ from ..fields import FIELDS
 from ..predictions import Predictions
 from .artifact_cache import checksum
 from .base import BATCH_ROWS, Order, Part, no_rows, rows_of_a_part
-from .columns import AXES, Feed, Kind, Layout
+from .columns import AXES, IN_UTC, Feed, Kind, Layout, TimeFormat
 from .files import Stamp, explained, known_files, translated
 from .places import is_remote
 from .where import Condition, none_left, said
@@ -260,7 +260,8 @@ class Piece:
 class Plan:
     """How columns become fields: the layout, the classes to encode by, the widths of lists; ``orders`` bring list
     columns into line, axis by axis, which are then ``named``. ``positions``: labels are positions among candidates;
-    ``encoding`` makes features of the user's columns; ``others``: labels may be of none of these classes.
+    ``encoding`` makes features of the user's columns; ``others``: labels may be of none of these classes; ``times``:
+    how those of the field `time` are written.
     """
 
     layout: Layout
@@ -271,10 +272,12 @@ class Plan:
     positions: bool = False
     encoding: FeatureEncoding | None = None
     others: bool = False
+    times: TimeFormat = IN_UTC
 
     def decoded(self, batch: Any, feeds: Iterable[Feed], reader: Reader) -> dict[str, Any]:
         """Arguments of `Predictions.from_arrays`."""
         from . import cells as decode
+        from .times import any_cells, time_cells
 
         arrays: dict[str, Any] = {}
         columns: dict[str, Any] = {}
@@ -284,6 +287,13 @@ class Plan:
                 cells = {user.name: batch.column(column) for user, column in given}
                 arrays[feed.field] = self.encoding.encode(cells, reader.text, reader.comma)
                 columns = self.encoding.slices(arrays[feed.field])
+                continue
+            if feed.kind in ("time", "any"):
+                cell = decode.plain(batch.column(column := feed.columns[0]))
+                own = feed.kind == "time"
+                arrays[feed.field] = (
+                    time_cells(cell, column, self.times) if own else any_cells(cell, column, self.times.zone)
+                )
                 continue
             if self.positions and FIELDS[feed.field].cell == "class":
                 values: Any = decode.positions(batch, feed, reader.text)
@@ -297,7 +307,7 @@ class Plan:
                     values = np.take(values, self.orders[axis], axis=at)
             arrays[feed.field] = values
         for name, column in self.layout.extra.items():
-            columns[name] = decode.any_cells(decode.plain(batch.column(column)), column)
+            columns[name] = any_cells(decode.plain(batch.column(column)), column, self.times.zone)
         return {**arrays, "columns": columns}
 
 

@@ -36,7 +36,7 @@ from .base import (
     order_along,
     order_of,
 )
-from .columns import AXES, INDEX, Feed, Kind, Layout, class_names
+from .columns import AXES, IN_UTC, INDEX, Feed, Kind, Layout, TimeFormat, class_names, order_in
 from .files import KnownFiles, Stamp, check_file, known_files, packing
 from .memory import ChangedSource, RecordSource, realigned
 from .places import is_remote, path_of
@@ -46,6 +46,7 @@ from .where import Condition, bound, names_in, no_such_column, none_left, parse_
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
 
+_HEAD_ROWS = 4096  # of which times are looked at together
 _SMALL = 4 << 20  # bytes of a file alone that is not worth cutting
 
 
@@ -89,6 +90,7 @@ class ReaderSource(Source):
         mapping: Mapping[str, str] | None,
         extra: Iterable[str],
         where: Sequence[Condition] = (),
+        times: TimeFormat = IN_UTC,
     ) -> None:
         path, pieces, columns = opened
         self.path, self._wanted = path, wanted
@@ -100,10 +102,14 @@ class ReaderSource(Source):
         self._rows = _rows_of(pieces)
         if self._rows == 0:
             raise no_rows(path)
+        self._times, self.pieces = times, tuple(pieces)
         if where:
             from .predicates import may_match
 
-            self.where = bound(where, layout, path)
+            self.where = tuple(
+                replace(c, times=self._time_format(c.column)) if c.kind == "time" else c
+                for c in bound(where, layout, path)
+            )
             pieces = [
                 replace(piece, where=tuple(c for c in self.where if c.column not in piece.values))
                 for piece in pieces
@@ -152,6 +158,15 @@ class ReaderSource(Source):
                 yield result
                 total += batch.num_rows
         self._rows = total
+
+    def _time_format(self, column: str) -> TimeFormat:
+        """How the times of a column are written in all files: as much is read of it as tells that."""
+        from .cells import plain
+        from .times import settled
+
+        kinds: dict[str, Kind] = {column: "time"}
+        batches = (batch for piece in self.pieces for batch, _ in replace(piece, where=()).tables(kinds, _HEAD_ROWS))
+        return settled(self._times, (plain(batch.column(column)) for batch in batches))
 
     @property
     def own_columns(self) -> tuple[str, ...]:
@@ -300,7 +315,9 @@ class ReaderSource(Source):
         return self._settled
 
     def _settle(self) -> Plan:
-        layout, wanted = self.layout, self._wanted or Axes()
+        layout, wanted, times = self.layout, self._wanted or Axes(), self._times
+        if "time" in layout.feeds:
+            times = self._time_format(layout.feeds["time"].columns[0])
         widths = self._widths() | ({} if self.encoding is None else {"features": self.encoding.width})
         inner = widths.pop("classes", None)
         listed = [n for n, field in FIELDS.items() if field.of_classes and n in widths]
@@ -316,7 +333,7 @@ class ReaderSource(Source):
                 check_kind(False, wanted, of_classes[0] if of_classes else "classes", self.path)
         if layout.positions is not None or wanted.positions:  # then there are no classes, here and there
             layout, named = self._settle_axes(layout, widths, orders)
-            return Plan(layout, None, widths, orders, named, positions=True, encoding=self.encoding)
+            return Plan(layout, None, widths, orders, named, positions=True, encoding=self.encoding, times=times)
         own, classes = self._own_classes(width), wanted.classes
         if classes is None:
             classes = own if own is not None or width is None else tuple(range(width))
@@ -343,7 +360,8 @@ class ReaderSource(Source):
         if classes is not None:
             layout = layout.aligned(classes, self.path)
         layout, named = self._settle_axes(layout, widths, orders)
-        return Plan(layout, classes, widths, orders, named, encoding=self.encoding, others=wanted.others)
+        more: Any = {"encoding": self.encoding, "others": wanted.others, "times": times}
+        return Plan(layout, classes, widths, orders, named, **more)
 
     def _widths(self) -> dict[str, int]:
         """Lengths of the lists in list columns, as the first row has them; nothing where there is no row."""
@@ -577,6 +595,7 @@ def open_predictions(
     extra_columns: Iterable[str] = (),
     axes: Axes | None = None,
     where: str | Sequence[str] | None = None,
+    timezone: str | None = None,
     format: str | None = None,
 ) -> Source:
     """Open predictions: Parquet, CSV, JSONL, Arrow/Feather or NPZ, told by the ending or by ``format``.
@@ -589,7 +608,8 @@ def open_predictions(
     columns are matched to them by name, and they name the entries of lists that come without names. ``axes`` are those
     of another source to follow in this and in the names of models, views, judges and features (`Source.axes`).
     ``mapping`` renames columns, theirs -> ours; ``extra_columns`` are carried along in ``record.columns``, to slice by.
-    ``where`` are conditions such as ``"day >= 2026-11-01"``; only rows for which all of them hold are read.
+    ``where`` are conditions such as ``"day >= 2026-11-01"``; only rows for which all of them hold are read. Times
+    become instants of UTC; those without an offset or zone are what the clock of ``timezone`` showed, by default UTC's.
 
     Raises `InputError` naming file, row and column, `UsageError` for a column that is not there.
 
@@ -600,12 +620,12 @@ def open_predictions(
     >>> source.classes, source.fields, source.read().accuracy
     (('cat', 'dog'), ('label', 'probabilities'), 0.5)
     """
-    extra = tuple(extra_columns)
-    conditions = parse_where(where) if where else ()
+    extra, times, mapping = tuple(extra_columns), *_times(timezone, mapping)
+    conditions = parse_where(where, times) if where else ()
     early = names_in(conditions, mapping) if conditions else []
     try:
         data = open_all(path, {*(mapping or {}), *extra, *(condition.column for condition in early)}, format, early)
-        return ReaderSource(data, _wanted(classes, axes), mapping, extra, conditions)
+        return ReaderSource(data, _wanted(classes, axes), mapping, extra, conditions, times)
     except InputError:
         from .harness.join import refuse_logs
 
@@ -632,6 +652,7 @@ def as_source(
     extra_columns: Iterable[str] = (),
     axes: Axes | None = None,
     where: str | Sequence[str] | None = None,
+    timezone: str | None = None,
 ) -> Source:
     """A source from whatever holds predictions.
 
@@ -643,8 +664,8 @@ def as_source(
     >>> as_source({"probabilities": [[0.9, 0.1], [0.2, 0.8]], "label": [0, 0]}).read().accuracy
     0.5
     """
-    wanted = _wanted(classes, axes)
-    conditions = parse_where(where) if where else ()
+    wanted, (times, renamed) = _wanted(classes, axes), _times(timezone, mapping)
+    conditions = parse_where(where, times) if where else ()
     if isinstance(data, Source):
         if conditions:
             raise UsageError("conditions on rows belong to where the source was opened: as_source(data, where=...)")
@@ -660,18 +681,27 @@ def as_source(
         data = spooled_stdin()
     paths = data if isinstance(data, (list, tuple)) and data else [data]
     if all(isinstance(path, (str, os.PathLike)) for path in paths):
-        return open_predictions(data, mapping=mapping, extra_columns=extra_columns, axes=wanted, where=where)
+        about: Any = {"mapping": mapping, "extra_columns": extra_columns, "where": where, "timezone": timezone}
+        return open_predictions(data, axes=wanted, **about)
     from . import frames
 
     if frames.is_cluster_frame(data):
         frame = frames.ClusterFrame(data)
-        cluster = ReaderSource(open_all(frame.path, ()), wanted, mapping, extra_columns, conditions)
+        cluster = ReaderSource(open_all(frame.path, ()), wanted, renamed, extra_columns, conditions, times)
         cluster.kept_alive, cluster.name = frame, cluster.name.replace(frame.path, frame.name)
         return cluster
     if isinstance(data, Mapping):
-        mapping = frames.with_lone(data, mapping)
-    reader = frames.reader_of(data, mapping)
-    return ReaderSource((reader.file, [Piece(reader)], reader.columns), wanted, mapping, extra_columns, conditions)
+        renamed = frames.with_lone(data, renamed)
+    reader = frames.reader_of(data, renamed)
+    opened = (reader.file, [Piece(reader)], reader.columns)
+    return ReaderSource(opened, wanted, renamed, extra_columns, conditions, times)
+
+
+def _times(zone: str | None, mapping: Mapping[str, str] | None) -> tuple[TimeFormat, dict[str, str] | None]:
+    """How times are read, and the renamings without the order of days and months that one may name."""
+    pairs = {theirs: order_in(ours) for theirs, ours in (mapping or {}).items()}
+    order = next((order for _, order in pairs.values() if order), "")
+    return TimeFormat(zone or "", order), {theirs: ours for theirs, (ours, _) in pairs.items()} or None
 
 
 def _left(record: Predictions, where: Sequence[Condition]) -> Predictions:
@@ -688,6 +718,8 @@ def _left(record: Predictions, where: Sequence[Condition]) -> Predictions:
         refuse_columns(condition, source.columns, "")
         field = FIELDS.get(name) if name in record.fields else None
         cells = next(source.raw([name])).column(0)
+        if field is not None and field.kind == "time":  # those of a record are instants
+            cells = cells.cast(pa.timestamp("us", "UTC"))
         if field is not None and field.cell == "class" and record.classes is not None:
             cells = pa.array(np.array([*record.classes, None], dtype=object)[getattr(record, name)])
         left &= matches(cells, replace(condition, kind="any" if field is None else field.kind))

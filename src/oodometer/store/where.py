@@ -8,7 +8,7 @@
 
 A word is letters, digits and ``_ . : + - / @``. Anything else is refused at the character where it stands. No condition
 holds of an empty cell (null, NaN). Cells that are dates, as times or as text, are compared with dates alone; a time
-without a zone is one of UTC.
+without a zone is of the clock of ``--timezone``, else of UTC.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ import numpy as np
 
 from ..errors import InputError, UnknownColumnError, UsageError, near_names
 from ..fields import FIELDS
-from .columns import Kind, Layout
+from ..zones import instants
+from .columns import IN_UTC, Kind, Layout, TimeFormat
 
 _SIGNS = {"=": "equal", "==": "equal", "!=": "not_equal", "<>": "not_equal"}
 _SIGNS |= {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
@@ -31,7 +32,6 @@ ISO = (
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"(?:[T ][0-9]{2}(?::[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?)?"
 )
-ZONED = r":.*(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)$"
 _DATE = re.compile(ISO)
 _TOKEN = re.compile(
     rf"""\s*(?:(?P<single>'(?:[^']|'')*')|(?P<double>"(?:[^"]|"")*")|(?P<date>{ISO}(?![\w.:+/@-]))
@@ -56,16 +56,20 @@ class Value:
             return None
         return int(self.text) if re.fullmatch(r"[-+]?[0-9]+", self.text) else float(self.text)
 
-    @property
-    def time(self) -> np.datetime64 | None:
-        """The time of UTC that it is; None where it is none in ISO 8601."""
+    def time(self, zone: str = "") -> np.datetime64 | None:
+        """The instant of UTC that it is, by the clock of a zone where it names no other; None where it is none in ISO
+        8601.
+        """
         text = self.text.strip()
         try:
             time = datetime.fromisoformat(text) if _DATE.fullmatch(text) else None
         except ValueError:  # the 30th of February
             return None
-        if time is None or time.tzinfo is None:
-            return None if time is None else np.datetime64(time, "us")
+        if time is None:
+            return None
+        if time.tzinfo is None:
+            own: np.datetime64 = instants(np.array([time], "datetime64[us]"), zone)[0]
+            return own
         return np.datetime64(time.replace(tzinfo=None), "us") - np.timedelta64(time.utcoffset(), "us")
 
 
@@ -73,7 +77,8 @@ class Value:
 class Condition:
     """A column, a comparison (of `pyarrow.compute`, or "is_in") and the values to compare with; ``text`` as written.
 
-    ``kind`` is what the cells are read as, once the file's columns are known; None before.
+    ``kind`` is what the cells are read as, once the file's columns are known; None before. ``times`` says how times are
+    written, and whose clock those without a zone are of.
     """
 
     column: str
@@ -81,6 +86,7 @@ class Condition:
     values: tuple[Value, ...]
     text: str
     kind: Kind | None = None
+    times: TimeFormat = IN_UTC
     allowed: ClassVar[tuple[str, ...]] = ("any", "raw", "text", "number", "class", "truth", "time")
 
     @property
@@ -89,12 +95,12 @@ class Condition:
         return self.sign in ("less", "less_equal", "greater", "greater_equal")
 
 
-def parse_where(given: str | Sequence[str] | None) -> tuple[Condition, ...]:
+def parse_where(given: str | Sequence[str] | None, times: TimeFormat = IN_UTC) -> tuple[Condition, ...]:
     """The conditions that are written, all of which hold of a row that is left; `UsageError` names the character from
     1.
     """
     texts = [given] if isinstance(given, str) else list(given or ())
-    return tuple(condition for text in texts for condition in _parsed(text))
+    return tuple(replace(c, times=times) for text in texts for c in _parsed(text))
 
 
 def _parsed(text: str) -> list[Condition]:

@@ -161,7 +161,7 @@ class EstimateJob(EstimateOptions):
     @cached_property
     def chunks(self) -> Chunks | None:
         """How the target is cut into chunks; `UsageError` for what is no way to."""
-        return None if self.every is None else parse_chunks(self.every)
+        return None if self.every is None else parse_chunks(self.every, self.timezone or "")
 
     @cached_property
     def alarm_rules(self) -> tuple[AlarmRule, ...]:
@@ -689,16 +689,15 @@ class _Answers:
         plan, design = self.plan, self.design
         keys = sorted(k for k in state if k[0] == "every") or in_natural_order([k for k in state if k[0] == "by"])
         rows = [int(state[key]["truth"]["rows"]) for key in keys]
-        usual = float(np.median(rows[:-1])) if len(rows) > 1 else 0.0
         metrics = None if plan.metrics is None else plan.metrics.lighter()
         wheres: list[Mapping[str, Any]] = []
         by_part, answers = [], []
         for (_, value), states, many in zip(keys, (state[key] for key in keys), rows, strict=True):
             if plan.every is None:
                 where: Mapping[str, Any] = {"by": plan.by, "value": value}
-            else:  # one of few rows at the end is not finished; what was finished keeps its number
-                first, last = states["first"].time if "first" in states else None, len(wheres) + 1 == len(keys)
-                where = plan.every.place(value, many, first, last and many < usual / 2)
+            else:
+                latest = state[WHOLE].get("latest") if len(wheres) + 1 == len(keys) else None
+                where = plan.every.place(value, many, latest)
             estimates, skipped = _estimates(plan.methods, states, lighter=True)
             if not estimates:
                 got = f"none applies ({'; '.join(f'{s.method}: {s.why}' for s in skipped)})"
@@ -756,7 +755,7 @@ def _alarms(
         where: dict[str, Any] = {"name": part.name}
         if "by" in part.place:
             where |= {"by": part.place["by"], "slice": part.place["value"]}
-        where |= {key: part.place[key] for key in ("start", "end") if key in part.place}
+        where |= {key: part.place[key] for key in ("start", "end", "timezone") if key in part.place}
         numbers = {"accuracy": part.headline.interval} | {n: m.headline.interval for n, m in part.metrics.items()}
         truths = {"accuracy": part.truth} | {name: m.truth for name, m in part.metrics.items()}
         labelled = {name: truth for name, truth in truths.items() if truth is not None}

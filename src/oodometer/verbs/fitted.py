@@ -103,7 +103,9 @@ class Fitted:
                 continue
             if now == usual:
                 changes[name] = before
-            elif name == "diagnosis" or (name == "cluster" and before is None and now not in self.clusters.columns):
+            elif name in ("diagnosis", "timezone") or (
+                name == "cluster" and before is None and now not in self.clusters.columns
+            ):
                 continue
             elif name == "methods":
                 methods = {*self.plan.methods, *(skip.method for skip in self.skipped)}

@@ -115,9 +115,13 @@ class Opener:
     """Opens several sources with the same renamings, each used at least once, and with the same threshold."""
 
     def __init__(
-        self, mapping: Mapping[str, str] | None, threshold: float | None = None, positive: str | None = None
+        self,
+        mapping: Mapping[str, str] | None,
+        threshold: float | None = None,
+        positive: str | None = None,
+        timezone: str | None = None,
     ) -> None:
-        self.mapping = dict(mapping or {})
+        self.mapping, self._timezone = dict(mapping or {}), timezone
         self._threshold = None if threshold is None else check_threshold(threshold)
         self._positive = positive
         self._decides_for: int | str | None = None
@@ -164,6 +168,7 @@ class Opener:
                 remedy = "leave it out, or fit again with it"
                 raise UsageError(f"{fitted.where} was fitted with {was}, got {got}; {remedy}")
         self._positive = fitted.options.get("positive")
+        self._timezone = self._timezone or fitted.options.get("timezone")
         self._threshold, self._axes = fitted.threshold, source.axes
         taken = {*self.mapping.values()}
         before_now = {theirs: ours for theirs, ours in (fitted.mapping or {}).items() if ours not in taken}
@@ -194,9 +199,8 @@ class Opener:
         data = given_target(data, classes if axes is None else axes.classes, lone)
         while True:
             try:
-                source = as_source(
-                    data, classes=classes, mapping=mapping or None, extra_columns=extra_columns, axes=axes, where=where
-                )
+                about: Any = {"extra_columns": extra_columns, "axes": axes, "where": where, "timezone": self._timezone}
+                source = as_source(data, classes=classes, mapping=mapping or None, **about)
             except UnknownColumnError as error:
                 if error.column not in mapping:
                     raise
@@ -239,7 +243,8 @@ class Opener:
 
 def opener_for(options: Reading) -> Opener:
     """An opener with the renamings and the threshold that were asked for."""
-    return Opener(renamings(options.mapping, options.positive), options.threshold, options.positive)
+    zone = getattr(options, "timezone", None)
+    return Opener(renamings(options.mapping, options.positive), options.threshold, options.positive, zone)
 
 
 def is_fitted(data: Any) -> bool:

@@ -127,6 +127,15 @@ class Where(Options):
         "Without a target they are conditions on rows of the labelled data.")
 
 
+class Clock(Options):
+    """Whose clock times are of."""
+
+    timezone: str | None = option(default=None, group=_ROWS, place="read", metavar="ZONE", noted=True,
+        help="Whose clock calendars, --where and times without an offset follow: Europe/Berlin; by default UTC.",
+        doc='Time zone of the calendars of ``every``, of times in ``where`` and of times in the data without an offset '
+        'or zone, such as ``"Europe/Berlin"``; by default UTC. Times with an offset or zone are converted.')
+
+
 class Renaming(Options):
     """What columns are called."""
 
@@ -248,7 +257,7 @@ class IntervalSeed(Options):
         default=0, group=_RUN, place="fit", rare=True, noted=True, help="Seed of the bootstrap in some intervals.")
 
 
-class Learnt(Methods, Level, Reading, Features, Cluster, Payoff, IntervalSeed):
+class Learnt(Methods, Level, Reading, Clock, Features, Cluster, Payoff, IntervalSeed):
     """What shapes that which is learnt from a reference: the parameters of `Oodometer`."""
 
     target_accuracies: Sequence[float] = option(
@@ -285,8 +294,8 @@ class TargetOptions(Target, Where, Key, Learnt, Running):
     by: str | None = option(default=None, group=_ROWS, noted=True, help="Slice the target by this column.")
     every: str | None = option(default=None, group=_ROWS, noted=True,
         help="Cut the target into chunks: month (or day, week, quarter, year, as in the calendar), 7d or 1000rows.",
-        doc='Chunks along the column `time`: ``"month"`` (day, week, quarter, year: those of the calendar, UTC), a '
-        'length such as ``"7d"``; or of so many rows, ``"1000rows"``. Not beside ``by``.')
+        doc='Chunks along the column `time`: ``"month"`` (day, week, quarter, year: those of the calendar of '
+        '``timezone``), a length such as ``"7d"``; or of so many rows, ``"1000rows"``. Not beside ``by``.')
     labels: Any = option(default=None, group=_ROWS, path="read", metavar="FILE",
         help="Truth of target rows (null where unknown), printed beside the estimates; joined by id, by a column "
         "row that counts them from 0, or one row each.",
@@ -343,7 +352,7 @@ class RefitOptions(LabelsAndP, Where, Running):
     """What `Oodometer.fit` is asked."""
 
 
-class AuditOptions(Pair, Where, Key, Cluster, Level, Reading, Features, Running):
+class AuditOptions(Pair, Where, Clock, Key, Cluster, Level, Reading, Features, Running):
     """What `audit` is asked."""
 
     labels: Any = option(default=None, group=_ROWS, path="read", metavar="FILE", many=True,
@@ -365,7 +374,7 @@ class AuditOptions(Pair, Where, Key, Cluster, Level, Reading, Features, Running)
         help="Whether to work out the width to expect of 10 to 1,000 labels, which takes seconds; a page draws it.")
 
 
-class EvaluateOptions(Where, Truth, Cluster, Level, Reading, Payoff, IntervalSeed, Running):
+class EvaluateOptions(Where, Clock, Truth, Cluster, Level, Reading, Payoff, IntervalSeed, Running):
     """What `evaluate` is asked, besides the sources."""
 
     metrics: Sequence[str] | None = option(default=None, group=_WHAT, flag="--metric",
@@ -377,7 +386,7 @@ class EvaluateOptions(Where, Truth, Cluster, Level, Reading, Payoff, IntervalSee
         doc="Column to slice by; each slice gets the metrics asked for, by default the quick ones.")
 
 
-class CompareOptions(Where, Truth, Cluster, Level, Reading, Features, Running):
+class CompareOptions(Where, Clock, Truth, Cluster, Level, Reading, Features, Running):
     """What `compare` is asked."""
 
     models: Sequence[Any] = argument(kw_only=False, path="read", metavar="MODELS...",
@@ -413,7 +422,7 @@ class CompareOptions(Where, Truth, Cluster, Level, Reading, Features, Running):
     seed: int = option(default=0, group=_RUN, rare=True, help="Seed of the bootstrap.")
 
 
-class BacktestOptions(LabelsAndP, Where, Methods, Level, Truth, Reading, Features, Running):
+class BacktestOptions(LabelsAndP, Where, Clock, Methods, Level, Truth, Reading, Features, Running):
     """What `backtest` is asked."""
 
     families: Sequence[str] | None = option(
@@ -435,7 +444,7 @@ class HistoryOptions(Options):
     last: int | None = option(default=None, metavar="N", help="Only the newest so many runs of each job.")
 
 
-class DiagnoseOptions(Pair, Where, Reading, Features, Running):
+class DiagnoseOptions(Pair, Where, Clock, Reading, Features, Running):
     """What `diagnose` is asked."""
 
     seed: int = option(default=0, group=_RUN, rare=True, help="Seed of the bootstraps and of the classifier's folds.")

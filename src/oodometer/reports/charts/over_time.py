@@ -22,14 +22,13 @@ _DAY = 86_400_000  # milliseconds
 
 
 def _moment(text: Any) -> float | None:
-    """Milliseconds since 1970 of a date in ISO form, read as UTC where it names no zone."""
+    """Milliseconds since 1970 of a date in ISO form, as the clock shows it there, whatever its offset."""
     if not isinstance(text, str) or text.isdigit():  # the number of a row
         return None
     try:
-        when = datetime.fromisoformat(text)
+        return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1000
     except ValueError:
         return None
-    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000
 
 
 def _spans(chunks: Sequence[Result]) -> tuple[list[tuple[float, float]], bool]:

@@ -1,0 +1,280 @@
+"""Times: columns of times as people and machines write them, in one form a column, as instants of UTC."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from ..arrays import Array
+from ..errors import InputError
+from ..zones import clock, instants
+from .cells import first_true, numbers_of, object_cells, wrong_type
+from .columns import IN_UTC, ORDERS, TimeFormat
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_NAME = (
+    r"(?P<name>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,? +)?"
+_ZONE = r"(?: ?(?P<z>z|(?:utc|gmt)?[+-]\d\d(?::?\d\d)?|utc|gmt)(?:\[[\w/+-]+\]| \([a-z ]+\))?)?"
+_SECOND = r"(?P<S>\d\d)(?:[.,](?P<f>\d{1,9}))?"
+_TIME = rf"(?:(?: ?t ?|,? +|:)(?P<H>\d\d?)(?::(?P<M>\d\d)(?::{_SECOND})?)?(?: ?(?P<p>[ap])\.?m\.?)?{_ZONE})?"
+_DATES: dict[str, str] = {
+    "iso": rf"(?P<y>\d{{4}})[-/.](?P<m>\d\d?)[-/.](?P<d>\d\d?){_TIME}",
+    "basic": rf"(?P<y>\d{{4}})(?P<m>\d\d)(?P<d>\d\d)(?:[t ]?(?P<H>\d\d)(?P<M>\d\d)(?:{_SECOND})?{_ZONE})?",
+    "day/month": rf"(?P<d>\d\d?)[-/.](?P<m>\d\d?)[-/.](?P<y>\d{{4}}){_TIME}",
+    "month/day": rf"(?P<m>\d\d?)[-/.](?P<d>\d\d?)[-/.](?P<y>\d{{4}}){_TIME}",
+    "month name": rf"{_WEEKDAY}(?:(?P<d>\d\d?)(?:st|nd|rd|th)?[-/ ]+)?{_NAME}[-/ ]+"
+    rf"(?:(?P<e>\d\d?)(?:st|nd|rd|th)?,? +)?(?P<y>\d{{4}}){_TIME}",
+}
+_PATTERNS = {form: f"^(?i:{pattern})$" for form, pattern in _DATES.items()}
+_YEAR_LAST = r"^(\w{3} )?(\w{3}) +(\d\d?) (\d\d:\d\d:\d\d)(?: ([\w+-]+))? (\d{4})$"  # as C and `date` write them
+_EPOCHS = {"s": (9, 10), "ms": (12, 13), "us": (15, 16), "ns": (18, 19)}  # their digits from 1973 to 2286
+_UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+_DIGITS = " (8 digits are a day, 14 a second; since 1970, 10 are seconds, 13 milli-, 16 micro-, 19 nanoseconds)"
+_EXAMPLES = {"basic": "20260131T120000", "month name": "Jan 31, 2026 12:00"}
+_EXAMPLES |= {"day/month": "31/01/2026 12:00", "month/day": "01/31/2026 12:00"}
+_REMEDY = "write them as ISO 8601, 2026-01-31T12:00:00"
+_DAY = 86_400_000_000
+_NO_TIME = np.iinfo(np.int64).min  # NaT
+
+
+def settled(format: TimeFormat, arrays: Iterable[Any]) -> TimeFormat:
+    """The format that the cells of a column tell, from its beginning as far as is needed: of dates such as
+    05/01/2026 to the first day above 12.
+    """
+    import pyarrow.compute as pc
+
+    known = format
+    for array in arrays:
+        array = _text(array)
+        if not known.form:
+            if not _is_text(array):
+                if array.null_count < len(array):
+                    return replace(known, form="typed")
+                continue
+            first = next((text for text in (cell.as_py() for cell in array) if text is not None), None)
+            if first is None:
+                continue
+            form, zoned = _form_of(first, format.order)
+            known = replace(known, form=form, zoned=zoned)
+        if known.form != "either":
+            return known
+        pairs = pc.extract_regex(array, r"^(?P<a>\d\d?)[-/.](?P<b>\d\d?)[-/.]\d{4}")
+        for at, order in enumerate(ORDERS):
+            if (pc.max(pairs.field(at).filter(pairs.is_valid()).cast(pa.int32())).as_py() or 0) > 12:
+                return replace(known, form=order)
+    return known
+
+
+def _form_of(text: str, order: str) -> tuple[str, bool]:
+    """The form of a cell, and whether it has a zone."""
+    text = text.strip()
+    whole = re.fullmatch(r"(\d+)(?:\.\d+)?", text, re.ASCII)
+    if whole:
+        digits = len(whole[1])
+        dated = re.match(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])", text)
+        if digits in (8, 14) and dated and len(text) == digits:
+            return "basic", False
+        if digits == 12 and dated and int(text[8:10]) < 24 and int(text[10:12]) < 60:
+            return "?", False  # a day and a minute, or milliseconds
+        return next((unit for unit, of in _EPOCHS.items() if digits in of), "?"), False
+    text = re.sub(_YEAR_LAST, r"\1\3 \2 \6 \4 \5", text).strip()
+    for form, pattern in _PATTERNS.items():
+        if match := re.match(pattern, text, re.ASCII):
+            return form if form not in ORDERS else order or "either", bool(match["z"])
+    return "?", False
+
+
+def _is_text(array: Any) -> bool:
+    return bool(pt.is_string(array.type) or pt.is_large_string(array.type))
+
+
+def _text(array: Any) -> Any:
+    """The cells of a column: numbers as texts, texts without blanks around them, all else as it is."""
+    if pt.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pt.is_floating(array.type) or pt.is_decimal(array.type):
+        import pyarrow.compute as pc
+
+        array = array.cast(pa.float64())
+        array = pc.if_else(pc.is_finite(array), array, pa.scalar(None, pa.float64()))
+        whole = pc.all(pc.equal(pc.floor(array), array)).as_py()  # as pandas keeps integers beside nulls
+        array = array.cast(pa.int64() if whole else pa.decimal128(38, 6))
+    if pt.is_integer(array.type) or pt.is_decimal(array.type):
+        return array.cast(pa.string())
+    if _is_text(array):
+        import pyarrow.compute as pc
+
+        return pc.utf8_trim_whitespace(array)
+    return array
+
+
+def _parsed(array: Any, form: str) -> tuple[Array, Array, Array]:
+    """Texts in a form with parts: microseconds of the clock that they show, those of their offsets (`_NO_TIME` where
+    there is none), and which texts are right.
+    """
+    import pyarrow.compute as pc
+
+    if form == "month name":
+        array = pc.utf8_trim_whitespace(pc.replace_substring_regex(array, _YEAR_LAST, r"\1\3 \2 \6 \4 \5"))
+    cells = pc.extract_regex(array, _PATTERNS[form])
+    texts = {cells.type.field(i).name: pc.fill_null(cells.field(i), "") for i in range(cells.type.num_fields)}
+    right = numbers_of(cells.is_valid().cast(pa.uint8())) > 0
+
+    def number(name: str) -> Array:
+        return numbers_of(pc.if_else(pc.equal(texts[name], ""), "0", texts[name]).cast(pa.int64()))
+
+    year, day, hour, minute, second = map(number, "ydHMS")
+    if form == "month name":
+        month = numbers_of(
+            pc.index_in(pc.utf8_lower(pc.utf8_slice_codeunits(texts["name"], 0, 3)), pa.array(_MONTHS)), -1
+        )
+        month, other = month.astype(np.int64) + 1, number("e")
+        right &= (day > 0) != (other > 0)
+        day = day + other
+    else:
+        month = number("m")
+    if form != "basic":
+        half = numbers_of(pc.index_in(pc.utf8_lower(texts["p"]), pa.array(["a", "p"])), -1)
+        right &= (half < 0) | ((hour >= 1) & (hour <= 12))
+        hour = np.where(half < 0, hour, hour % 12 + 12 * (half == 1))
+    months = 12 * (year - 1970) + np.clip(month, 1, 12) - 1
+    days = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64) + day - 1
+    right &= (month == np.clip(month, 1, 12)) & (day > 0) & (year > 0) & (hour < 24) & (minute < 60) & (second < 60)
+    right &= days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) == months
+    fraction = numbers_of(pc.utf8_slice_codeunits(pc.utf8_rpad(texts["f"], 6, "0"), 0, 6).cast(pa.int64()))
+    coded = pc.utf8_upper(texts["z"]).dictionary_encode()  # few offsets, each read once
+    table = np.array([*map(_offset, coded.dictionary.to_pylist()), _NO_TIME])
+    offsets = table[numbers_of(coded.indices)]
+    times = _DAY * days + 1_000_000 * (3600 * hour + 60 * minute + second) + fraction
+    return times, offsets, right & (np.abs(offsets) < _DAY) | (right & (offsets == _NO_TIME))
+
+
+def _offset(zone: str) -> int:
+    """Microseconds of an offset such as +01:00; `_NO_TIME` without one."""
+    match = re.fullmatch(r"(?:UTC|GMT)?([+-])(\d\d):?(\d\d)?", zone)
+    if match is None:
+        return 0 if zone else _NO_TIME
+    minutes = 60 * int(match[2]) + int(match[3] or 0) if int(match[3] or 0) < 60 else 1440
+    return 60_000_000 * minutes * (-1 if match[1] == "-" else 1)
+
+
+def _epochs(array: Any, unit: str) -> tuple[Array, Array]:
+    """Texts of numbers as microseconds since 1970, floored, and which of them have the digits of the unit."""
+    import pyarrow.compute as pc
+
+    texts = pc.fill_null(array, "")
+    few, most = _EPOCHS[unit]
+    right = pc.match_substring_regex(texts, rf"^\d{{{few},{most}}}(?:\.\d*)?$")
+    texts = pc.if_else(right, texts, "0")
+    places = {"s": 6, "ms": 3}.get(unit, 0)
+    whole = numbers_of(pc.replace_substring_regex(texts, r"\..*", "").cast(pa.int64()))
+    out = whole * 10**places if unit != "ns" else whole // 1000
+    if places:
+        parts = pc.utf8_rpad(pc.replace_substring_regex(texts, r"^\d+\.?", ""), places, "0")
+        out = out + numbers_of(pc.utf8_slice_codeunits(parts, 0, places).cast(pa.int64()))
+    return out, numbers_of(right.cast(pa.uint8())) > 0
+
+
+def _instants(wall: Array, offsets: Array, zone: str) -> Array:
+    """Instants at which clocks with these offsets showed these times, and that of the zone where there is none."""
+    own = offsets != _NO_TIME
+    out: Array = wall - np.where(own, offsets, 0).astype("timedelta64[us]")
+    return out if own.all() else np.where(own, out, instants(wall, zone))
+
+
+def iso_times(array: Any, zone: str) -> Array:
+    """Texts in ISO 8601 as instants, NaT where one is no time."""
+    times, offsets, right = _parsed(array, "iso")
+    return _instants(np.where(right, times, _NO_TIME).view("datetime64[us]"), offsets, zone)
+
+
+def any_cells(array: Any, column: str, zone: str = "") -> Array:
+    """Cells of a column of any type: numbers, objects, or times as a clock shows them, that of ``zone`` where they have
+    one.
+    """
+    if pt.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pt.is_timestamp(array.type) or pt.is_date(array.type):
+        return clock(time_cells(array, column), zone if getattr(array.type, "tz", None) is not None else "")
+    simple = pt.is_integer(array.type) or pt.is_boolean(array.type) or pt.is_floating(array.type)
+    return numbers_of(array) if simple and not array.null_count else object_cells(array)
+
+
+def time_cells(array: Any, column: str, format: TimeFormat = IN_UTC) -> Array:
+    """Times as instants of UTC, datetime64[us], floored; NaT where a cell is empty. `InputError` names a bad row."""
+    array = _text(array)
+    if pt.is_null(array.type) or array.null_count == len(array):
+        return np.full(len(array), "NaT", dtype="datetime64[us]")
+    format = settled(format, [array]) if _is_text(array) and not format.form else format
+    valid = numbers_of(array.is_valid().cast(pa.uint8())) > 0
+
+    def fault(bad: Array, expected: str, remedy: str = _REMEDY) -> InputError:
+        at = first_true(bad)
+        return InputError(expected, got=repr(array[at].as_py()), row=at + 1, column=column, remedy=remedy)
+
+    form = format.form
+    if not _is_text(array):
+        return _clock_times(*_typed(array, column), format, column, array)
+    if form == "?":
+        digits = str(array[first_true(valid)]).isdecimal()
+        raise fault(valid, f"a timestamp{_DIGITS if digits else ''}")
+    if form == "either":
+        expected = "a day above 12 in some row, which tells days from months"
+        remedy = f"say which stands first: --map {column}=time:day/month or --map {column}=time:month/day"
+        raise fault(valid, expected, remedy)
+    if form in _EPOCHS:
+        out, right = _epochs(array, form)
+        if (bad := valid & ~right).any():
+            few, most = _EPOCHS[form]
+            raise fault(bad, f"{_UNITS[form]} since 1970 ({few} or {most} digits), as in the rows before")
+        return np.where(valid, out, _NO_TIME).view("datetime64[us]")
+    if form in ("iso", "typed"):
+        with suppress(pa.ArrowInvalid):  # else in letters that Arrow does not read, or some cell is none
+            known = array.cast(pa.timestamp("us", tz="UTC") if format.zoned else pa.timestamp("us"))
+            return _clock_times(*_typed(known, column), format, column, array)
+        form = "iso"
+    times, offsets, right = _parsed(array, form)
+    if (bad := valid & ~right).any():
+        raise fault(bad, f"a timestamp such as {_EXAMPLES[form]}" if form in _EXAMPLES else "a timestamp")
+    own = offsets != _NO_TIME
+    if not format.zone and (bad := valid & (own != format.zoned)).any():
+        remedy = "write all of them so, or name the zone of those without, such as --timezone UTC"
+        raise fault(bad, f"a timestamp with{'' if format.zoned else 'out'} a zone, as in the rows before", remedy)
+    return _clock_times(np.where(valid, times, _NO_TIME).view("datetime64[us]"), offsets, format, column, array)
+
+
+def _typed(array: Any, column: str) -> tuple[Array, Array]:
+    """Timestamps and dates as a clock shows them, with offsets: 0 for instants, `_NO_TIME` where there is no zone."""
+    if not (pt.is_timestamp(array.type) or pt.is_date(array.type)):
+        raise wrong_type(array, column, "timestamps", _REMEDY)
+    array = array.cast(pa.timestamp("us")) if pt.is_date(array.type) else array
+    cells = numbers_of(array.cast(pa.int64()), _NO_TIME)
+    scale = {"s": 1_000_000, "ms": 1000, "us": 1}.get(array.type.unit)
+    known = cells // 1000 if scale is None else cells if scale == 1 else cells * scale
+    times = np.where(cells == _NO_TIME, _NO_TIME, known).view("datetime64[us]")
+    return times, np.full(len(times), _NO_TIME if array.type.tz is None else 0)
+
+
+def _clock_times(wall: Array, offsets: Array, format: TimeFormat, column: str, array: Any) -> Array:
+    """As `_instants`; `InputError` for a time that the clock of the zone never showed, except midnight, which may stand
+    for the day.
+    """
+    out = _instants(wall, offsets, format.zone)
+    if format.zone not in ("", "UTC"):
+        never = (offsets == _NO_TIME) & (clock(out, format.zone) != wall) & ~np.isnat(wall)
+        if (never := never & (wall.view(np.int64) % _DAY != 0)).any():
+            at = first_true(never)
+            expected = f"a time that the clock of {format.zone} showed (it was put forward then)"
+            remedy = "name the zone that these times are of, such as --timezone UTC, or write their offsets"
+            raise InputError(expected, got=str(array[at].as_py()), row=at + 1, column=column, remedy=remedy)
+    return out
