@@ -106,7 +106,7 @@ def _text(array: Any) -> Any:
         import pyarrow.compute as pc
 
         array = array.cast(pa.float64())
-        array = pc.if_else(pc.is_finite(array), array, pa.scalar(None, pa.float64()))
+        array = pc.if_else(pc.less(pc.abs(array), 1e18 * 9), array, pa.scalar(None, pa.float64()))  # not NaN either
         whole = pc.all(pc.equal(pc.floor(array), array)).as_py()  # as pandas keeps integers beside nulls
         array = array.cast(pa.int64() if whole else pa.decimal128(38, 6))
     if pt.is_integer(array.type) or pt.is_decimal(array.type):
