@@ -130,7 +130,7 @@ class Where(Options):
 class Clock(Options):
     """Whose clock times are of."""
 
-    timezone: str | None = option(default=None, group=_ROWS, place="read", metavar="ZONE", noted=True,
+    timezone: str | None = option(default=None, group=_ROWS, place="read", metavar="ZONE", noted=True, rare=True,
         help="Whose clock calendars, --where and times without an offset follow: Europe/Berlin; by default UTC.",
         doc='Time zone of the calendars of ``every``, of times in ``where`` and of times in the data without an offset '
         'or zone, such as ``"Europe/Berlin"``; by default UTC. Times with an offset or zone are converted.')
