@@ -38,7 +38,7 @@ DOCUMENTS = sorted(
 MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the package
     "accuracy_proxies": 546,
     "attributions": 2_027,
-    "audits": 2_069,
+    "audits": 2_065,
     "backtests": 456,
     "calibrators": 649,
     "cli": 1_605,

@@ -28,10 +28,11 @@ from oodometer.audits.judge import (
 )
 from oodometer.audits.labels import LabelledRows, collect, read_labels
 from oodometer.audits.result import noticeable, strata
-from oodometer.audits.suggestion import expected_widths, labels_alone_width, moved
+from oodometer.audits.suggestion import COUNTS, expected_widths, labels_alone_width, moved
 from oodometer.cli import main
 from oodometer.errors import InputError
 from oodometer.intervals import clopper_pearson
+from oodometer.results import Interval
 from oodometer.store import as_source
 
 GOAL = as_source({"prediction": [0, 1, 1, 0, 1], "label": [0, 1, 0, 0, 1]})
@@ -466,7 +467,7 @@ def test_widths_ahead_are_those_of_audits_that_come() -> None:
     rng = np.random.default_rng(0)
     score = np.tile([0.55, 0.9, 0.98, 1.0], 500)
     chance = moved(score, 0.8)
-    ahead = expected_widths(score, 1.0, 0.9, accuracy=0.8, lower=0.7, upper=0.9, labels=(40, 200)).widths
+    ahead = expected_widths(score, 1.0, 0.9, 0.8, Interval(0.8, 0.7, 0.9, 0.9, "exact"), (40, 200)).widths
     for one in ahead:
         widths = []
         for seed in range(6):
@@ -482,7 +483,7 @@ def test_widths_ahead_are_those_of_audits_that_come() -> None:
 
 def test_no_width_is_promised_beyond_the_target() -> None:
     score = np.linspace(0.6, 1, 25)
-    found = expected_widths(score, 0.5, 0.95, accuracy=0.9, lower=0.7, upper=1.0)
+    found = expected_widths(score, 0.5, 0.95, 0.9, Interval(0.9, 0.7, 1.0, 0.95, "exact"), COUNTS)
     assert [w.labels for w in found.widths] == [10, 20]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import re
 from pathlib import Path
@@ -76,6 +77,33 @@ def test_without_texts_the_columns_are_open_and_without_classes_one_judges(tmp_p
     assert (data["answer"], data["classes"], data["words"]) == ("correct", ["true", "false"], ["right", "wrong"])
 
 
+def test_it_asks_in_the_words_of_the_user(tmp_path: Path) -> None:
+    def asked(labels: Any, name: str, **more: Any) -> str:
+        out = tmp_path / "rows.html"
+        reference = {"p": [0.2, 0.7, 0.9, 0.4] * 9, name: labels * 9}
+        audit(reference, {"p": [0.3, 0.8]}, suggest=2, methods=["ac"], out=out, positive="p", **more)
+        return html.unescape(re.search(r"<h1[^>]*>(.*?)</h1>", out.read_text(encoding="utf-8"))[1])
+
+    assert asked([0, 1, 1, 0], "label") == "Which is it: 0 or 1?"
+    assert asked([0, 1, 1, 0], "<b>repaid", mapping={"<b>repaid": "label"}) == "<b>repaid: 0 or 1?"
+    assert asked([0, 1, 1, 0], "label", question="Was the loan <i>repaid</i>?") == "Was the loan <i>repaid</i>?"
+
+
+@pytest.mark.browser
+def test_answers_of_another_tab_are_read_before_ours_are_kept(browser: Any, page: Path) -> None:
+    browser.open(page, width=1280)
+    browser.run("localStorage.clear(); answers.clear(); here = 0; show()")
+    other = "JSON.stringify({answers: [[7, '2']], here: 3})"
+    browser.run(f"localStorage.setItem(memory, {other})")
+    browser.run(f"window.dispatchEvent(new StorageEvent('storage', {{key: memory, newValue: {other}}}))")
+    browser.run("document.querySelectorAll('#classes button')[1].focus()")
+    press(browser, "1")
+    kept = json.loads(browser.run("localStorage.getItem(memory)"))
+    assert dict(map(tuple, kept["answers"])) == {0: "1", 7: "2"}
+    assert browser.run("document.activeElement.textContent[0]") == "1", "the keyboard stays on its button"
+    browser.run("localStorage.clear()")
+
+
 def press(browser: Any, key: str) -> None:
     browser.run(f"document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}', bubbles: true}}))")
 
@@ -103,7 +131,8 @@ def test_the_whole_way(browser: Any, page: Path, tmp_path: Path) -> None:
             press(browser, "1")
             press(browser, "u")
         press(browser, str(TARGET.label[row]))  # classes are digits, and so are their keys
-    assert browser.run("document.getElementById('progress').textContent") == "11 labelled, 1 not known, 0 left"
+    told = browser.run("document.getElementById('progress').textContent")
+    assert told == "11 labelled, 1 not known, 0 left; kept in this browser"
     press(browser, "m")
     assert browser.run("document.getElementById('said').textContent").startswith("The model says: ")
     browser.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path), eventsEnabled=True)

@@ -212,9 +212,8 @@ def sampled_game(
     before = np.cumsum(error, axis=-1) - error
     low, high, weight = np.empty(row.shape), np.empty(row.shape), np.empty(row.shape)
     second, mean = 0.0, float(inside_scores.mean())
-    expected = inside_scores * np.square(1 - slope * inside_scores) + (1 - inside_scores) * np.square(
-        slope * inside_scores
-    )
+    lean = slope * inside_scores
+    expected = inside_scores * np.square(1 - lean) + (1 - inside_scores) * np.square(lean)
     for level_share, uses in zip(*np.unique(share, return_counts=True), strict=True):
         size = sizes(score, float(level_share))
         inside, here = np.delete(size, gaps), share == level_share

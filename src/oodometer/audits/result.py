@@ -206,10 +206,8 @@ def audit_view(result: Mapping[str, Any]) -> View:
         return View(title, number, free, sentences=says, details=method, warnings=warnings, **about)
     verdict = ""
     if result.get("p_value") is not None:
-        words = (
-            "REFUTED: the labels contradict" if result.get("refuted") else "Not refuted: the labels do not contradict"
-        )
-        verdict = f"{words} the label-free interval (p = {result['p_value']:.2g})"
+        words = "REFUTED: the labels" if result.get("refuted") else "Not refuted: the labels do not"
+        verdict = f"{words} contradict the label-free interval (p = {result['p_value']:.2g})"
     if free is not None and free.lower <= 0 and free.upper >= 1:
         verdict = "Nothing to refute: without labels every accuracy was possible"
     elif free is not None and not result.get("refuted") and (chosen.upper < free.lower or chosen.lower > free.upper):
@@ -245,9 +243,7 @@ def _labels(result: Mapping[str, Any], rows: int) -> list[str]:
     if labels == rows:
         return [f"All {rows:,} rows have labels: that is certain"]
     if result.get("weighted") or correct is None:
-        text = (
-            f"{counted(labels, 'label')} of {rows:,} rows, more of them where the model is unsure, weighed accordingly"
-        )
+        text = f"{counted(labels, 'label')} of {rows:,} rows, more where the model is unsure, weighed accordingly"
     else:
         text = f"Of {counted(labels, 'randomly drawn row')} of {rows:,} the model got {correct:,} right"
     return [text, "" if as_many is None else f"As informative as {counted(round(as_many), 'random label')}"]

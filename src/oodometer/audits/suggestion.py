@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import UsageError
-from ..results.values import Record
+from ..results.values import Interval, Record
 from .betting import betting_interval, sizes
 from .judge import MOST_PLAYED, SMALL_TARGET, confidence_pays, exact_interval, imagined_audits, predicted_widths
 
@@ -134,25 +135,17 @@ def labels_alone_width(accuracy: float, labels: int, rows: int, level: float) ->
 
 
 def expected_widths(
-    score: Array,
-    slope: float,
-    level: float,
-    *,
-    accuracy: float,
-    lower: float,
-    upper: float,
-    labels: tuple[int, ...] = COUNTS,
-    seed: int = 0,
+    score: Array, slope: float, level: float, accuracy: float, today: Interval, labels: Sequence[int], seed: int = 0
 ) -> ExpectedWidths:
     """Widths to expect at each number of labels in imagined audits: row i is right with f_i, moved to mean
-    ``accuracy``.
+    ``accuracy``; ``today`` is what is known now.
     """
     rows = len(score)
     rng = np.random.default_rng([seed, 0x0071])
     pool = score if rows <= _LARGEST_POOL else rng.choice(score, _LARGEST_POOL, replace=False)
     chance = moved(pool, accuracy)
-    ends = sorted((lower, upper), key=lambda end: abs(end - 0.5))
-    near = 0.5 if lower <= 0.5 <= upper else ends[0]
+    ends = sorted((today.lower, today.upper), key=lambda end: abs(end - 0.5))
+    near = 0.5 if today.lower <= 0.5 <= today.upper else ends[0]
 
     def played(count: int, share: float) -> float:
         """Mean width of betting with predictions over imagined audits, within what the labels make certain."""

@@ -20,6 +20,7 @@ from ..arrays import Array
 from ..classes import ClassNames
 from ..errors import UsageError
 from ..fields import FIELDS
+from ..results.values import counted, listed
 from ..store import Source, write_result, write_table
 from ..store.source import PickedRows, pick_rows
 from ..store.write import guarded, write_sheet
@@ -48,15 +49,21 @@ class Worksheet:
         picked, classes = pick_rows(target, drawn.row), target.classes or None
         predictions = None
         if predicted is not None:
-            predictions = tuple(
-                str(code if classes is None else classes[code]) for code in predicted[drawn.row].tolist()
-            )
+            codes = predicted[drawn.row].tolist()
+            predictions = tuple(str(code if classes is None else classes[code]) for code in codes)
         return cls(drawn, picked, None if predicted is None else classes, picked.named(key or KEY), predictions)
 
     @property
     def answer(self) -> str:
         """The column to be filled in."""
         return "correct" if self.classes is None else "label"
+
+    def question(self, label: str) -> str:
+        """What is asked of each row, in the words of the column ``label`` and of few classes."""
+        if self.classes is None:
+            return "Is the model right here?"
+        names, asks = [*map(str, self.classes)], "Which is it" if label in _TRUTHS else label
+        return f"{asks}: {listed(names, 'or')}?" if len(names) <= _FEW_CLASSES else f"{asks}?"
 
     @cached_property
     def columns(self) -> list[str]:
@@ -100,15 +107,14 @@ def _renamed(names: list[str]) -> list[str]:
 def check_worksheet(out: str | os.PathLike[str], key: str | None) -> None:
     """Raise `UsageError` for an ending that no worksheet has, and for a key that is called as a column of the draw."""
     if Path(out).suffix.lower() not in _ENDINGS:
-        raise UsageError(
-            f"cannot write {out}: end the name in .csv (for a spreadsheet), .html (a page to label on), "
-            ".parquet, .jsonl or .arrow"
-        )
+        known = ".csv (for a spreadsheet), .html (a page to label on), .parquet, .jsonl or .arrow"
+        raise UsageError(f"cannot write {out}: end the name in {known}")
     if key in DRAWN:
         raise UsageError(f"suggested rows have a column {key} of their own; rename yours, --map {key}=id")
 
 
 HERE = Path(__file__).parent / "labelling"
+_FEW_CLASSES = 4  # that a question names
 _LONG = 40  # letters from which on a text is shown large, not as one cell of a table
 _DECIMAL = re.compile(r"-?\d+\.\d+")
 _SHOWN_LARGE = ("input", "output")
@@ -116,8 +122,10 @@ _FOLDED = ("time", "group")
 _PICTURES = {b"\xff\xd8\xff": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"RIFF": "webp"}
 
 
-def labelling_page(sheet: Worksheet, title: str, file: str = "labels.csv") -> str:
-    """One HTML document that loads nothing; texts of the data never become markup, answers stay in the browser."""
+def labelling_page(sheet: Worksheet, title: str, question: str, file: str = "labels.csv") -> str:
+    """One HTML document that loads nothing and asks a question of each row; texts of the data never become markup,
+    answers stay in the browser.
+    """
     # what a model said is hidden, or shown as one line
     shown: list[str | None] = [n for n, entry in FIELDS.items() if entry.cell not in ("class", "number", "truth")]
     shown += ["features", None]
@@ -150,6 +158,7 @@ def labelling_page(sheet: Worksheet, title: str, file: str = "labels.csv") -> st
         })  # fmt: skip
     data = {
         "file": file,
+        "question": question,
         "answer": sheet.answer,
         "judging": judging,
         "classes": ["true", "false"] if judging else [str(entry) for entry in sheet.classes or ()],
@@ -162,13 +171,12 @@ def labelling_page(sheet: Worksheet, title: str, file: str = "labels.csv") -> st
         "rows": rows,
     }
     data["hash"] = hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]
-    many = f"{len(rows)} row{'s' if len(rows) > 1 else ''}"
-    asks = "Label" if data["answer"] == "label" else "Right or wrong:"
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     parts = {
-        "TITLE": html.escape(f"{asks} {many} of {title}"),
+        "QUESTION": html.escape(question),
+        "TITLE": html.escape(f"{counted(len(rows), 'row')} of {title}"),
         "VERSION": __version__,
         "STYLE": (HERE / "page.css").read_text(encoding="utf-8").strip(),
         "SCRIPT": (HERE / "page.js").read_text(encoding="utf-8").strip(),
@@ -180,11 +188,11 @@ def labelling_page(sheet: Worksheet, title: str, file: str = "labels.csv") -> st
     return page.encode("utf-8", "replace").decode("utf-8")
 
 
-def write_worksheet(sheet: Worksheet, out: str | os.PathLike[str], *, title: str) -> Path:
+def write_worksheet(sheet: Worksheet, out: str | os.PathLike[str], *, title: str, question: str) -> Path:
     """Write the rows as a table or, by the ending .html, as a page to label on; whole or not at all."""
     ending = Path(out).suffix.lower()
     if ending == ".html":
-        return write_result(out, labelling_page(sheet, title, f"{Path(out).stem}.csv"))
+        return write_result(out, labelling_page(sheet, title, question, f"{Path(out).stem}.csv"))
     table = sheet.table()
     if ending == ".csv":
         return write_result(out, lambda file: write_sheet(file, table))

@@ -41,7 +41,6 @@ class AuditJob(AuditOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-
         check_margin(self.margin)
         parse_where(self.where)  # refused before the work
         if self.suggest < 0:
@@ -61,9 +60,7 @@ class _Rows:
     proxy: Proxy
 
     def __call__(self, part: Any) -> tuple[list[Array], list[Array], list[Array]]:
-        scores: list[Array] = []
-        classes: list[Array] = []
-        truths: list[Array] = []
+        scores, classes, truths = list[Array](), list[Array](), list[Array]()
         for batch in part.batches():
             scores.append(self.proxy(batch))
             try:
@@ -182,15 +179,16 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
         suggestion = suggest(score, slope, options.suggest, level, labelled=labelled, share=share, seed=seed)
         if options.out is not None:
             sheet = Worksheet.of(suggestion, target, predicted=predicted, key=target_key(options.key, target))
-            write_worksheet(sheet, options.out, title=Path(target.name).name)
+            feeds = getattr(getattr(sources[0], "layout", None), "feeds", {})
+            question = options.question or sheet.question(feeds["label"].columns[0] if "label" in feeds else "label")
+            write_worksheet(sheet, options.out, title=Path(target.name).name, question=question)
     expected = None
     if options.expected_widths:
         # planned for half a hit among one label more, so that no errors among few labels do not promise a point
         many = about["labels"]
         accuracy = today.value if not many else (many * today.value + 0.5) / (many + 1)
         counts = (*COUNTS, many) if many <= COUNTS[-1] else COUNTS
-        ends = {"accuracy": accuracy, "lower": today.lower, "upper": today.upper}
-        expected = expected_widths(score, slope, level, **ends, labels=counts, seed=seed)
+        expected = expected_widths(score, slope, level, accuracy, today, counts, seed)
     none = np.zeros(0, dtype=np.int64)
     row, right = (none, none) if sampled is None else (sampled.row, sampled.correct)
     # the share of a label's variance that is taken away, 1 - var(Y - slope f) / var(Y), where Y is 1 with chance f

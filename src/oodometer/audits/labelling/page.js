@@ -16,14 +16,14 @@ function remember() {
     kept = false;
   }
 }
-function recall() {
+function recall(first) {
   try {
     localStorage.setItem(`${memory}-tried`, "1");  // may it be written? Never over answers that are not read yet
     const old = JSON.parse(localStorage.getItem(memory) || "{}");
     for (const [row, answer] of old.answers || []) {
       if (data.rows[row] && (answer === UNKNOWN || data.classes.includes(answer))) answers.set(row, answer);
     }
-    if (data.rows[old.here]) here = old.here;
+    if (first && data.rows[old.here]) here = old.here;
   } catch {
     kept = false;
   }
@@ -75,6 +75,7 @@ function show() {
   at("texts").replaceChildren(...texts);
   fillTable(at("open"), data.open, row.cells);
   fillTable(at("folded"), data.folded, row.cells);
+  at("bare").hidden = data.texts.length + data.open.length + data.folded.length > 0;
   at("more").hidden = !data.folded.length;
   at("show").hidden = row.said === null || data.judging;
   at("show").setAttribute("aria-pressed", String(shown));
@@ -97,7 +98,7 @@ function showProgress() {
   at("filled").parentElement.setAttribute("aria-valuenow", answers.size);
   at("filled").parentElement.setAttribute("aria-valuemax", all);
   at("progress").textContent =
-    `${known} labelled, ${passed} not known, ${left} left${kept ? "" : "; this browser keeps nothing: save before you close the page"}`;
+    `${known} labelled, ${passed} not known, ${left} left; ${kept ? "kept in this browser" : "this browser keeps nothing: save before you close the page"}`;
   at("note").hidden = left > 0;
   at("note").textContent = `All rows are answered. Save the CSV, then: oodometer audit REFERENCE TARGET --labels ${data.file}`;
 }
@@ -107,6 +108,7 @@ const digits = data.classes.every((name) => /^[0-9]$/.test(name));
 const searching = !digits && data.classes.length > MANY;
 const words = data.words || data.classes;
 function showClasses() {
+  const focused = [...at("classes").children].indexOf(document.activeElement);  // the keyboard stays where it is
   const some = searching ? found.slice(0, MANY) : data.classes;
   at("classes").replaceChildren(...some.map((name, i) => {
     const button = element("button", words[data.classes.indexOf(name)]);
@@ -124,6 +126,7 @@ function showClasses() {
     at("classes").prepend(button);
   }
   if (searching && found.length > MANY) at("classes").append(element("span", `and ${found.length - MANY} more: search`, "empty"));
+  at("classes").children[focused]?.focus();
   if (!some.length) at("classes").append(element("span", "no class like this", "empty"));
 }
 function search() {
@@ -241,5 +244,11 @@ at("next").onclick = () => go(1);
 window.addEventListener("beforeunload", (event) => {
   if (!kept && answers.size) event.preventDefault();
 });
-recall();
+window.addEventListener("storage", (event) => {  // another tab has the same page: its answers are read before ours are kept
+  if (event.key === memory && event.newValue) {
+    recall(false);
+    show();
+  }
+});
+recall(true);
 show();
