@@ -11,13 +11,14 @@ __all__ = [
     "Audit", "Backtest", "Comparison", "Curve", "Diagnosis", "Estimate", "Estimation", "Evaluation", "History",
     "InputError", "Interval", "Oodometer", "OodometerError", "Predictions", "__version__", "audit", "backtest",
     "cite", "compare", "diagnose", "estimate", "evaluate", "fit", "history", "load_result", "methods", "predict",
-    "rank", "read", "read_log", "shift", "stress", "write", "write_report",
+    "rank", "read", "read_log", "reproduce", "shift", "stress", "write", "write_report",
 ]  # fmt: skip
 
 _HOMES = {
     "audits.result": "Audit",
     "errors": "InputError OodometerError",
     "predictions": "Predictions",
+    "recipes.reproduce": "reproduce",
     "reports": "write_report",
     "reports.saved": "load_result",
     "results": "Curve Estimate Interval",
@@ -44,9 +45,12 @@ _HOMES = {
     "verbs.stress": "stress",
 }
 _ELSEWHERE = {"read": "read_predictions", "write": "write_predictions"}
+_ROOMS = {"datasets": "datasets", "discriminate": "verbs.discriminate", "errors": "errors"}
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"{__name__}.{_ROOMS[name]}")
     module = next((module for module, names in _HOMES.items() if name in names.split()), None)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -54,13 +58,16 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, *_ROOMS]
 
 
 if TYPE_CHECKING:
+    from . import datasets as datasets
+    from . import errors as errors
     from .diagnoses import Diagnosis
     from .errors import InputError, OodometerError
     from .predictions import Predictions
+    from .recipes.reproduce import reproduce
     from .reports import write_report
     from .reports.saved import load_result
     from .results import Curve, Estimate, Interval
@@ -69,6 +76,7 @@ if TYPE_CHECKING:
     from .results.history import History
     from .store import read_predictions as read
     from .store import write_predictions as write
+    from .verbs import discriminate as discriminate
     from .verbs.audit import Audit, audit
     from .verbs.backtest import Backtest, backtest
     from .verbs.compare import compare

@@ -4,7 +4,8 @@ OodometerError                    the root; catch this one
 ├── InputError                    a file, a row or an argument is wrong            (exit code 2)
 │   └── MissingColumnsError       a file lacks what the work needs, by our names   (exit code 2)
 ├── UsageError                    a command or a call makes no sense               (exit code 2)
-│   └── UnknownColumnError        a column that was named is not there             (exit code 2)
+│   ├── UnknownColumnError        a column that was named is not there             (exit code 2)
+│   └── UnknownNameError          a result has no entry of this name; a `KeyError` (exit code 2)
 ├── NotApplicable                 a method cannot answer on these data (a skip, not a failure)
 ├── WorkError                     the work itself failed                           (exit code 1)
 │   └── NotStoredError            the answer is there, its store did not take it   (exit code 1)
@@ -154,6 +155,12 @@ class UnknownColumnError(UsageError):
     def __init__(self, column: str, message: str, meant: str | None = None) -> None:
         self.column, self.meant = column, meant
         super().__init__(message)
+
+
+class UnknownNameError(UsageError, KeyError):
+    """A result has no entry of this name; also a `KeyError`, as a mapping raises it."""
+
+    __str__ = Exception.__str__  # that of a KeyError would put quotes around the message
 
 
 class NotApplicable(OodometerError):

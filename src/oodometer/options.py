@@ -188,11 +188,23 @@ def verb(options: Callable[P, O]) -> Callable[[Callable[[O], R]], Callable[P, R]
     return lambda function: _face(function, cast("type[Options]", options))
 
 
+class _Vector(Protocol):
+    """What arrays and Series have and frames have not."""
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the cells."""
+
+
 class _OfSeveral(Protocol[P, One, Many]):
-    """A function of one source or several; type checkers tell them apart up to three, and beyond say either."""
+    """A function of one source or several; type checkers tell them apart up to three, and beyond say either. Labels
+    and probabilities, one behind the other, are one.
+    """
 
     @overload
     def __call__(self, source: Any, /, *args: P.args, **kwargs: P.kwargs) -> One: ...
+    @overload
+    def __call__(self, y: _Vector | list[int], p: Any, /, *args: P.args, **kwargs: P.kwargs) -> One: ...
     @overload
     def __call__(self, source: Any, second: Any, /, *args: P.args, **kwargs: P.kwargs) -> Many: ...
     @overload

@@ -34,7 +34,7 @@ def place(tables: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_csv_and_parquet_hold_the_frame(made: dict[str, Any], tmp_path: Path) -> None:
     for name in ("estimate", "slices", "audit", "backtest"):
-        expected = made[name].to_frame(library="pandas")
+        expected = made[name].to_frame(wide=True, library="pandas")
         read = pd.read_parquet(made[name].save(tmp_path / f"{name}.parquet"))
         pd.testing.assert_frame_equal(read, expected, check_dtype=False)
         times = [one for one in ("start", "end") if one in expected]

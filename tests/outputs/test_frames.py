@@ -19,8 +19,10 @@ from .conftest import EVIL, METHODS, table
 
 def test_chunks_are_rows_with_what_the_result_says(made: dict[str, Any]) -> None:
     found = made["estimate"]
-    frame = found.to_frame(library="pandas")
+    frame = found.to_frame(wide=True, library="pandas")
     assert isinstance(frame, pd.DataFrame)
+    main = ["chunk", "start", "end", "rows", "value", "lower", "upper", "fell", "alarm", "truth"]
+    assert list(found.to_frame()) == main
     assert len(frame) == len(found.chunks) == 3
     assert frame["start"].tolist() == [pd.Timestamp(f"2026-01-{day:02}") for day in (5, 12, 19)]
     assert frame["value"].tolist() == [part.headline.value for part in found.chunks]
@@ -36,7 +38,7 @@ def test_chunks_are_rows_with_what_the_result_says(made: dict[str, Any]) -> None
 
 
 def test_slices_carry_their_names_and_no_truth_is_made_up(made: dict[str, Any]) -> None:
-    frame = made["slices"].to_frame(library="polars")
+    frame = made["slices"].to_frame(wide=True, library="polars")
     assert isinstance(frame, pl.DataFrame)
     assert set(frame["slice"]) == {"north", EVIL}
     assert frame["truth"].null_count() == 2
@@ -46,6 +48,7 @@ def test_slices_carry_their_names_and_no_truth_is_made_up(made: dict[str, Any]) 
 
 def test_without_parts_methods_come_first(made: dict[str, Any]) -> None:
     found = made["methods"]
+    assert list(found.to_frame(library="pandas")) == ["method", "value", "lower", "upper", "kind"]
     frame = found.to_frame(library="pandas").set_index("method")
     assert frame.index.tolist() == METHODS
     assert frame.loc["atc", "value"] == found["atc"].value
@@ -96,7 +99,7 @@ def test_every_table_of_every_result_is_the_same_in_both_libraries(made: dict[st
     for what in found.frames():
         table = table_of(found, what)
         assert all(set(row) >= {"value"} for row in table.rows if "value" in table.columns)
-        one, other = (found.to_frame(what, library=library) for library in ("pandas", "polars"))
+        one, other = (found.to_frame(what, wide=True, library=library) for library in ("pandas", "polars"))
         assert one.shape == other.shape == (len(table.rows), len(table.columns))
         assert len(table.rows) > 0, what
         assert list(one.columns) == other.columns == list(table.columns)

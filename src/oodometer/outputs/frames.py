@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
-def frame_of(result: Any, what: str | None = None, library: str | None = None) -> Any:
+def frame_of(result: Any, what: str | None = None, library: str | None = None, wide: bool = True) -> Any:
     """One table of a result as a frame; see `Shown.to_frame`."""
     if library is not None and library not in LIBRARIES:
         raise UsageError(f"expected library to be one of {', '.join(LIBRARIES)} or None, got {library!r}")
@@ -28,7 +28,8 @@ def frame_of(result: Any, what: str | None = None, library: str | None = None) -
     name: Any = library or used or next((name for name in LIBRARIES[:2] if _there(name)), None)
     if name is None or (name != "pyarrow" and not _there(name)):
         raise MissingExtraError("to_frame()", name or "pandas or polars", install=name or "pandas")
-    table = typed(table_of(result, what))
+    cells = table_of(result, what)
+    table = typed(cells if wide or not cells.main else cells._replace(columns=cells.main))
     if name == "pyarrow":
         return table
     import narwhals as nw

@@ -139,7 +139,8 @@ def write_report(result: Mapping[str, Any] | Found, path: str | os.PathLike[str]
     `MissingExtraError` where the libraries of the extra ``report`` are absent, `UsageError` where the command has no
     page, the name ends otherwise or no browser is there to print a PDF, `WorkError` where the file cannot be written.
     """
-    mapping, record = (result, None) if isinstance(result, Mapping) else (result.to_dict(), result)
+    record: Any = result if hasattr(result, "to_dict") else None
+    mapping: Any = result if record is None else record.to_dict()
     file = Path(path)
     ending = file.suffix.lower()
     if ending not in (".html", ".htm", ".pdf") and (file.is_file() or file.is_dir() or not file.exists()):

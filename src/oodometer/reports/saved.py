@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import InputError, OodometerError, UsageError
 from ..options import checked
-from ..results.view import Maker, Shown, View
+from ..results.view import Maker, Named, Shown, View
 from .sections import VIEWS
 
 _HOLDS = {
@@ -30,7 +30,7 @@ _HOLDS = {
 
 
 @dataclass(frozen=True, repr=False)
-class SavedResult(Shown):
+class SavedResult(Shown, Named[Any]):
     """A result as its JSON holds it: shown, written and logged like the one that the command made.
 
     ``saved["headline"]`` is a part of the JSON. It has no tables of numbers: these are more than JSON holds.
@@ -49,8 +49,9 @@ class SavedResult(Shown):
             "(FILE.csv, to_frame()), or choose .html, .pdf, .md or .json"
         )
 
-    def __getitem__(self, name: str) -> Any:
-        return self.told[name]
+    def entries(self) -> Mapping[str, Any]:
+        """The JSON by the names of its parts."""
+        return self.told
 
     def to_dict(self) -> dict[str, Any]:
         """Return the mapping that was read."""

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import UsageError
 from .diagnosis import ColumnChange, explained_text
 from .evaluation import Evaluation
 from .values import Interval, Record, counted, listed, percent, points, rounded_up, signed_points
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, cell, cells_of, ends, interval_of, shows, with_ends
+from .view import INTERVAL, Grid, Maker, Named, Shown, Table, View, cell, cells_of, ends, interval_of, shows, with_ends
 
 _LEFT_OUT = ("command", "version", "argv", "level", "seed", "per_class")
 _COLUMNS = ("accuracy", "auc_coverage", "disca", "coverage_at_risk", "augrc", "risk_at_coverage")
@@ -52,7 +51,7 @@ class ModelRecord(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Shown, Record):
+class Comparison(Shown, Record, Named[ModelRecord]):
     """What `compare` found; ``comparison["name"]`` is the record of one model.
 
     models : in the order given. rankings : domain (in_domain, out_of_domain, target) -> metric -> rows, best first.
@@ -77,7 +76,7 @@ class Comparison(Shown, Record):
     difference: Mapping[str, Any] = field(default_factory=dict)
     _command, _spread = "compare", frozenset({"orders"})
     _first = "argv level seed settings paired models orders disagreements pairs difference findings warnings"
-    _untold = frozenset({"rankings"})
+    _untold, _noun = frozenset({"rankings"}), "model"
 
     @property
     def orders(self) -> dict[str, Any]:
@@ -92,11 +91,9 @@ class Comparison(Shown, Record):
             "pairs": lambda: Table(pair, [{**item, **ends(item["difference"])} for item in self.pairs]),
         }
 
-    def __getitem__(self, name: str) -> ModelRecord:
-        for model in self.models:
-            if model.name == name:
-                return model
-        raise UsageError(f"there is no model {name!r}; known: {', '.join(m.name for m in self.models)}")
+    def entries(self) -> dict[str, ModelRecord]:
+        """Name -> model."""
+        return {model.name: model for model in self.models}
 
 
 @shows(Comparison)

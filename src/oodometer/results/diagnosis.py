@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .values import Interval, Record, percent, signed_points
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, cell, ends, p_text, shows
+from .view import INTERVAL, Grid, Maker, Named, Shown, Table, View, cell, ends, p_text, shows
 
 ColumnKind = Literal["number", "category", "text"]
 _NAMED = 3
@@ -140,7 +140,7 @@ class Finding(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class Diagnosis(Shown, Record):
+class Diagnosis(Shown, Record, Named[Finding]):
     """What kind of shift the target shows, as far as data without labels can tell.
 
     kind : "none"; "label" (a change of the class prior explains it); "covariate" (other inputs, within what the
@@ -165,6 +165,7 @@ class Diagnosis(Shown, Record):
     features: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     _first, _spare = "kind why findings signs warnings features", frozenset({"features", "columns"})
+    _noun = "finding"
 
     def frames(self) -> dict[str, Maker]:
         """A row for each finding; ``columns``, a row for each of the user's, and what it alone would change."""
@@ -181,11 +182,9 @@ class Diagnosis(Shown, Record):
         made = {"findings": lambda: Table(first, findings)}
         return made | ({"columns": lambda: Table(then, columns)} if columns else {})
 
-    def __getitem__(self, name: str) -> Finding:
-        for finding in self.findings:
-            if finding.name == name:
-                return finding
-        raise KeyError(name)
+    def entries(self) -> dict[str, Finding]:
+        """Name -> finding."""
+        return {finding.name: finding for finding in self.findings}
 
 
 @shows(Diagnosis)

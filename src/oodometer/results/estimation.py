@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..errors import UsageError
 from .alarms import Alarms, Fall, points_or_more
 from .diagnosis import Diagnosis, column_sentences, columns_grid
 from .evaluation import votes_grids
 from .values import Curve, Estimate, Interval, Record, Skipped, WithInterval, counted, percent, points
-from .view import INTERVAL, Grid, Maker, Point, Shown, Table, View, cells_of, ends, interval_of, shows, with_ends
+from .view import INTERVAL, Grid, Maker, Named, Point, Shown, Table, View, cells_of, ends, interval_of, shows, with_ends
 
 _EQUAL = 0.0005  # differences below this read as none
 _MOST_PARTS = 30  # slices or chunks in a table at first
@@ -100,11 +99,11 @@ class Part(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class Estimation(Shown, Record):
+class Estimation(Shown, Record, Named[Estimate]):
     """What `estimate` found: a headline, every method's estimate, what was skipped and what to beware of.
 
-    ``estimation["atc"]`` is the estimate of one method; ``to_dict()`` is the JSON of the command line. At a prompt and
-    in a notebook it shows its summary.
+    It is a mapping from methods to their estimates, ``estimation["atc"]``; ``to_dict()`` is the JSON of the command
+    line. At a prompt and in a notebook it shows its summary.
     """
 
     reference: Mapping[str, Any]
@@ -135,6 +134,7 @@ class Estimation(Shown, Record):
     _first += "metrics estimates skipped warnings calibration diagnosis backtest risk_coverage"
     _spare = frozenset(("fell_without_labels", "diagnosis", "backtest", "risk_coverage", "reliability", "confidence"))
     _spare |= frozenset(("slices", "chunks"))
+    _noun, _kind = "estimate by", "estimator"
 
     @property
     def by_labels(self) -> bool:
@@ -159,12 +159,13 @@ class Estimation(Shown, Record):
             name: table for name, table in columns.items() if name == "columns"
         }
 
-    def __getitem__(self, method: str) -> Estimate:
-        for estimate in self.estimates:
-            if estimate.method == method:
-                return estimate
-        why = next((s.why for s in self.skipped if s.method == method), "it was not asked for")
-        raise UsageError(f"there is no estimate by {method!r}: {why}")
+    def entries(self) -> dict[str, Estimate]:
+        """Method -> estimate."""
+        return {estimate.method: estimate for estimate in self.estimates}
+
+    def absent(self) -> dict[str, str]:
+        """Methods that were skipped, and why."""
+        return {skip.method: skip.why for skip in self.skipped}
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
@@ -381,7 +382,7 @@ def number(value: float | None) -> str:
 
 
 @dataclass(frozen=True)
-class MetricEstimation(WithInterval, Record):
+class MetricEstimation(WithInterval, Record, Named[Estimate]):
     """A metric besides the accuracy: its headline, what every method says, the reference's own, and the truth if known;
     ``assumptions``: the answers under each idea of the shift, as of the accuracy.
 
@@ -396,6 +397,7 @@ class MetricEstimation(WithInterval, Record):
     truth: Interval | None = None
     assumptions: Mapping[str, Assumed] = field(default_factory=dict)
     _first, _spread = "headline reference truth assumptions", frozenset({"headline"})
+    _noun, _kind = "estimate of this metric by", "estimator"
 
     @property
     def interval(self) -> Interval:
@@ -417,11 +419,9 @@ class MetricEstimation(WithInterval, Record):
         """How far it may be trusted: "high", "low" or "none"."""
         return self.headline.trust
 
-    def __getitem__(self, method: str) -> Estimate:
-        for estimate in self.estimates:
-            if estimate.method == method:
-                return estimate
-        raise UsageError(f"there is no estimate of this metric by {method!r}")
+    def entries(self) -> dict[str, Estimate]:
+        """Method -> estimate."""
+        return {estimate.method: estimate for estimate in self.estimates}
 
 
 _FALL = ("fell", "fell_p", "alarm")
@@ -456,6 +456,11 @@ def _metric_cells(item: Estimation | Part, name: str, metric: OneMetric) -> dict
     return out | {"truth": truth["value"], "truth_lower": truth["lower"], "truth_upper": truth["upper"]}
 
 
+def _several(result: Estimation) -> list[str]:
+    """The column `metric`, where there are metrics besides the accuracy."""
+    return ["metric"] if result.metrics else []
+
+
 def _parts_table(result: Estimation) -> Table:
     """One row for each chunk or slice and metric."""
     rows = []
@@ -464,7 +469,8 @@ def _parts_table(result: Estimation) -> Table:
         where |= {"part": title, "chunk": None if "value" in part.place else part.name, "rows": part.rows}
         rows += [{**where, **_metric_cells(part, name, item)} for name, item in metrics_of(part).items()]
     about = [*(("by", "slice") if result.slices else ()), *(("chunk", "start", "end") if result.chunks else ())]
-    return Table(("part", *about, *_PART), rows)
+    main = (*about, "rows", *_several(result), *_ENDS, "fell", "alarm", "truth")
+    return Table(("part", *about, *_PART), rows, tuple(name for name in main if name != "by"))
 
 
 def _headline_table(result: Estimation) -> Table:
@@ -473,7 +479,8 @@ def _headline_table(result: Estimation) -> Table:
     for name, item in metrics_of(result).items():
         beside = {"rows": result.target.get("rows"), "reference": item.reference, "assumes": item.headline.assumes}
         rows.append({**beside, **_metric_cells(result, name, item)})
-    return Table((*_PART, "reference", "assumes"), rows)
+    main = (*_several(result), *_ENDS, "kind", "method", "trust", "fell", "alarm", "truth", "reference")
+    return Table((*_PART, "reference", "assumes"), rows, main)
 
 
 def _methods_table(result: Estimation) -> Table:
@@ -481,7 +488,7 @@ def _methods_table(result: Estimation) -> Table:
     columns = ("method", "score", *INTERVAL, "rows", "assumes", "citation")
     every = [(name, estimate) for name, item in metrics_of(result).items() for estimate in item.estimates]
     rows = [{"metric": name, **{key: getattr(estimate, key) for key in columns}} for name, estimate in every]
-    return Table(("metric", *columns), rows)
+    return Table(("metric", *columns), rows, (*_several(result), "method", *_ENDS, "kind"))
 
 
 def _assumptions_table(result: Estimation) -> Table:

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from ..errors import UsageError
-from ..registry import canonical
 from ..version import __version__
 from .values import Curve, Interval, Record, Skipped, counted, listed, percent, plain, points, rounded_up
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of, shows, with_ends
+from .view import INTERVAL, Grid, Maker, Named, Shown, Table, View, cells_of, ends, interval_of, shows, with_ends
 
 # Metrics that are shown at first, where there are more than so many, and the columns of the table of slices.
 _MAIN = (
@@ -33,7 +31,7 @@ class Slice(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation(Shown):
+class Evaluation(Shown, Named[Interval]):
     """What `evaluate` found in one set of labelled predictions; ``evaluation["ece"]`` is the number of one metric.
 
     At a prompt and in a notebook it shows its summary.
@@ -55,19 +53,19 @@ class Evaluation(Shown):
     seed: int
     slices: tuple[Slice, ...] = ()
     argv: str | None = None
+    _noun = _kind = "metric"
 
     def frames(self) -> dict[str, Maker]:
         """Slices first where there are any, then metrics, classes and curves; ``name`` tells which file a row is of."""
         return _frames([self])
 
-    def __getitem__(self, metric: str) -> Interval:
-        if metric in self.metrics:
-            return self.metrics[metric]
-        name = canonical("metric", metric, [*self.metrics, *(s.method for s in self.skipped)])
-        if name in self.metrics:
-            return self.metrics[name]
-        why = next((s.why for s in self.skipped if s.method == name), "it was not asked for")
-        raise UsageError(f"there is no {metric!r}: {why}")
+    def entries(self) -> Mapping[str, Interval]:
+        """Metric -> number with its interval."""
+        return self.metrics
+
+    def absent(self) -> dict[str, str]:
+        """Metrics that were skipped, and why."""
+        return {skip.method: skip.why for skip in self.skipped}
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""

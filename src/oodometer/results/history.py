@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import UsageError
 from .values import Record, counted, percent, plain, points
-from .view import Grid, Point, Shown, View, cell, cells_of, interval_of, shows, with_ends
+from .view import Grid, Named, Point, Shown, View, cell, cells_of, interval_of, shows, with_ends
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ class Job(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class History(Shown, Record):
+class History(Shown, Record, Named[Job]):
     """What a store holds, job by job; ``store`` names it without a password.
 
     >>> History("runs.sqlite", (Job("car_loan", (), ()),))
@@ -136,13 +135,11 @@ class History(Shown, Record):
     store: str
     jobs: tuple[Job, ...]
     argv: str | None = None
-    _command = "history"
+    _command, _noun = "history", "job"
 
-    def __getitem__(self, job: str) -> Job:
-        jobs = {item.name: item for item in self.jobs}
-        if job in jobs:
-            return jobs[job]
-        raise UsageError(f"there is no job {job!r}; there is {', '.join(jobs) or 'none yet'}")
+    def entries(self) -> dict[str, Job]:
+        """Name -> job."""
+        return {job.name: job for job in self.jobs}
 
 
 @shows(History)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import importlib
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
+from ..errors import UnknownNameError, near_names
+from ..registry import canonical
 from .values import INTERVAL as INTERVAL
-from .values import Interval, percent, signed_points
+from .values import Interval, Record, percent, signed_points
 
 WORDS_PAGE = "docs/guides/words.md"
 """The page of the documentation that explains the words of all results: kind, trust, assumes, fell."""
@@ -197,10 +199,13 @@ def p_text(value: float | None) -> str:
 
 
 class Table(NamedTuple):
-    """Columns in their order, and rows with a cell for each; None where there is none."""
+    """Columns in their order, and rows with a cell for each; None where there is none. ``main`` are the columns that
+    people read; () says all.
+    """
 
     columns: tuple[str, ...]
     rows: list[dict[str, Any]]
+    main: tuple[str, ...] = ()
 
 
 Maker = Callable[[], Table]
@@ -208,7 +213,7 @@ Maker = Callable[[], Table]
 
 def ends(item: Any) -> dict[str, Any]:
     """The cells of a number with its interval, a record or a mapping; empty cells without one."""
-    read = item.get if isinstance(item, Mapping) else partial(getattr, item)
+    read = item.get if isinstance(item, Mapping) and not isinstance(item, Record) else partial(getattr, item)
     return {name: read(name, None) for name in INTERVAL}
 
 
@@ -220,22 +225,32 @@ class Shown:
 
     __slots__ = ()
 
-    def to_frame(self, what: str | None = None, *, library: str | None = None) -> Any:
+    def to_frame(self, what: str | None = None, *, wide: bool = False, library: str | None = None) -> Any:
         """Return a tidy frame, one row for each number, under plain names (``value``, ``lower``, ``upper``, ...).
 
         ``what`` names a table of the result; the first one by default, and a name that is not there is refused with
-        those that are. ``library`` is "pandas", "polars" or "pyarrow"; by default the one that the program already
-        uses, else the one that is installed. Rates are fractions. Raises `UsageError` for an unknown name and
-        `MissingExtraError`, with the line that installs it, where the library is absent.
+        those that are. ``wide`` adds the columns that few read, such as level, assumption and citation. ``library`` is
+        "pandas", "polars" or "pyarrow"; by default the one that the program already uses, else the one that is
+        installed. Rates are fractions. Raises `UsageError` for an unknown name and `MissingExtraError`, with the line
+        that installs it, where the library is absent.
         """
-        return _above("outputs.frames").frame_of(self, what, library)
+        return _above("outputs.frames").frame_of(self, what, library, wide)
+
+    def plot(self, name: str | None = None) -> Any:
+        """Return a chart of the result, a `Chart` of altair, or axes of matplotlib where altair is not installed.
+
+        ``name`` is that of a chart of the page, such as "reliability"; by default the chunks or slices, else the
+        methods, or what else the page shows first. Raises `UsageError` for a name or a result without a chart,
+        `MissingExtraError`, with the line that installs it, where no library is there.
+        """
+        return _above("outputs.plotting").chart_of(self, name)
 
     def save(self, path: str | os.PathLike[str], *, what: str | None = None) -> Path:
         """Write the result to a file by its ending, whole or not at all.
 
-        .csv and .parquet hold the table that `to_frame` gives for ``what``; .json what ``--json`` writes; .html and
-        .pdf the page; .md the summary. Raises `UsageError` for any other ending, `MissingExtraError` where a library
-        or a browser is absent, `WorkError` where the file cannot be written.
+        .csv and .parquet hold the table that `to_frame` gives for ``what``, wide; .json what ``--json`` writes; .html
+        and .pdf the page; .md the summary. Raises `UsageError` for any other ending, `MissingExtraError` where a
+        library or a browser is absent, `WorkError` where the file cannot be written.
         """
         written: Path = _above("outputs.files").save(self, path, what=what)
         return written
@@ -265,6 +280,43 @@ class Shown:
     def _repr_html_(self) -> str:
         html: str = _above("outputs.notebook").html_of(self)
         return html
+
+
+Entry = TypeVar("Entry", covariant=True)
+
+
+class Named(Mapping[str, Entry]):
+    """A result that is a mapping from names to its entries; another name is a `KeyError` that tells the near one.
+    Entries that are methods of a ``_kind`` go by the names that other libraries give them, too.
+    """
+
+    __slots__ = ()
+    _noun: ClassVar[str] = "entry"
+    _kind: ClassVar[str] = ""
+
+    def entries(self) -> Mapping[str, Entry]:
+        """The entries by name."""
+        raise NotImplementedError
+
+    def absent(self) -> Mapping[str, str]:
+        """Names that have no entry here, and why."""
+        return {}
+
+    def __getitem__(self, name: str) -> Entry:
+        entries, why = self.entries(), self.absent()
+        name = canonical(self._kind, str(name), [*entries, *why]) if self._kind and name not in entries else name
+        if name in entries:
+            return entries[name]
+        near = near_names(str(name), [*entries, *why])
+        hint = f"did you mean {near[0]}?" if near else f"there is {', '.join([*entries][:12]) or 'none'}"
+        reason = f": {why[name]}" if name in why else f"; {hint}"
+        raise UnknownNameError(f"there is no {self._noun} {name!r}{reason}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries())
+
+    def __len__(self) -> int:
+        return len(self.entries())
 
 
 def shows(*records: type[Shown]) -> Callable[[Viewer], Viewer]:
