@@ -92,6 +92,24 @@ def digit_models() -> None:
     write(truth.take(np.random.default_rng(0).choice(len(truth), 10, replace=False)), "digits/ten.parquet")
 
 
+def networks() -> None:
+    """The networks of `oodometer demo`, behind its digits."""
+    from sklearn.neural_network import MLPClassifier
+
+    images, labels = digits(0)
+    models = [MLPClassifier((32,), max_iter=80, learning_rate_init=0.005, random_state=seed) for seed in range(5)]
+    for model in models:
+        model.fit(images[:700] / 16, labels[:700])
+    path = OUT.parents[1] / "verbs/digits.npz"
+    with np.load(path) as stored:
+        arrays = {name: stored[name] for name in ("images", "labels")}
+    for i, name in enumerate(("inputs", "outputs")):
+        arrays[name] = np.array([model.coefs_[i] for model in models], dtype=np.float32)
+    for i, name in enumerate(("hidden_biases", "biases")):
+        arrays[name] = np.array([model.intercepts_[i] for model in models], dtype=np.float32)
+    np.savez_compressed(path, **arrays)
+
+
 def sums() -> None:
     """Two logs as lm-evaluation-harness writes them, of a made model that adds numbers of two and of three digits."""
     rng = np.random.default_rng(0)
@@ -123,6 +141,7 @@ def sums() -> None:
 if __name__ == "__main__":
     car_loan(sys.argv[1])
     digit_models()
+    networks()
     sums()
     sizes = {path: path.stat().st_size for path in sorted(OUT.rglob("*")) if path.is_file()}
     for path, size in sizes.items():

@@ -138,7 +138,7 @@ def demo(given: dict[str, Any], to: Written) -> None:
         output.say(f"Wrote {len(paths)} files into {out}. Try there:")
         output.say(*(f"  oodometer {command} {words}" for command, words in samples.COMMANDS[sample].items()))
         return
-    with output.progress_bar("training and estimating") as progress:
+    with output.progress_bar("estimating") as progress:
         result = run(out, progress=progress)
     rows = []
     for step in result.steps:

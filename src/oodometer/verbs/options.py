@@ -480,7 +480,6 @@ class DemoOptions(Watched):
 
     out: str | Path = argument(kw_only=False, default="demo", flag="--out", path="folder", metavar="FOLDER",
         help="Folder for the prediction files and the report.")
-    seed: int = option(default=0, flag="", help="Seed of the networks and of the drift.")
 
 
 class CiteOptions(Options):
