@@ -143,7 +143,7 @@ def test_backtest_table_is_the_mean_of_the_rows(
     assert held.startswith("Share of trials whose truth the 95 % interval held")
     for name, table, digits in (("error", errors, 1), ("coverage", held, 0)):
         head, *lines = map(cells, table.splitlines()[1:5])
-        assert head == ["method", "no shift", "class shares", "all"]
+        assert head == ["method", "no shift", "class prior", "all"]
         assert {line[0] for line in lines} == {"source", "atc", "doc"}
         for line in lines:
             mine = [row for row in found["rows"] if row["method"] == line[0]]

@@ -21,10 +21,10 @@ from oodometer.audits.result import audit_view
 from oodometer.errors import MissingExtraError, WorkError, install_line
 from oodometer.reports import render, write_report
 from oodometer.reports.charts.curves import expected, halving
-from oodometer.reports.sections import next_command, power
+from oodometer.reports.sections import after_audit, power
 from oodometer.testing import example_record
 
-LARGEST = 1_000_000
+LARGEST = 750_000
 EVIL = "</script><script>window.hit=1</script>\"'<img src=x onerror=window.hit=1>&<!--\u2028{{7*7}}"
 RANDOM = "the labelled rows were drawn at random from the target"
 
@@ -96,7 +96,7 @@ def test_the_page_says_what_the_result_says(found: dict[str, Any]) -> None:
         "90 more labels would about halve the interval",
         "Be careful",
         "Waudby-Smith and Ramdas, “Estimating Means of Bounded Random Variables by Betting”",
-        "oodometer audit ref.parquet 'my target.csv' --labels few.csv --suggest 90 --out next.csv",
+        "oodometer audit ref.parquet 'my target.csv' --labels few.csv --suggest 90 --out rows.html",
         "None of the estimates made without labels is a guarantee",
     ):
         assert words in text, words
@@ -178,7 +178,7 @@ def test_all_rows_labelled_is_certain(found: dict[str, Any]) -> None:
     page = render(found)
     assert "All 5,970 rows have labels: that is certain" in text_of(page)
     assert set(specs_of(page)) == {"audited"}
-    assert "What to label next" not in page
+    assert "Nothing to label: every row has a label." in text_of(page)
 
 
 def test_without_labels_the_page_plans(found: dict[str, Any]) -> None:
@@ -187,7 +187,8 @@ def test_without_labels_the_page_plans(found: dict[str, Any]) -> None:
     page = render(found)
     text = text_of(page)
     assert "None of these 5,970 rows has a label yet" in text
-    assert "50 rows were drawn to be labelled next" in text
+    assert "Label the 50 rows that were drawn" in text
+    assert "With all the interval would be about 14.1 points wide" in text
     assert "With 50 labels the interval would be about 14.1 points wide" in text
     assert set(specs_of(page)) == {"widths"}
     assert "Where the rows to label lie" in text
@@ -215,10 +216,10 @@ def test_the_believed_interval_is_never_taken_for_the_exact_one(found: dict[str,
 
 def test_the_next_command_drops_what_was_asked_for_once(found: dict[str, Any]) -> None:
     found["argv"] += " --suggest 3 --out=x.csv"
-    assert (next_command(found) or {})["line"].endswith("--labels few.csv --suggest 90 --out next.csv")
-    assert next_command({**found, "argv": "half a 'quote"})["line"] == ""  # type: ignore[index]
-    assert next_command({**found, "suggested": [1]}) is None
-    assert "An audit with --suggest 90 draws them" in text_of(render({**found, "argv": None}))
+    assert after_audit(found)["line"].endswith("--labels few.csv --suggest 90 --out rows.html")
+    assert "line" not in after_audit({**found, "suggested": [1]})
+    for argv in ("half a 'quote", None):
+        assert "suggest=90" in after_audit({**found, "argv": argv})["line"], "from Python it is a call of Python"
 
 
 @pytest.mark.parametrize("part", [k for k in make_audit() if k != "command"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from oodometer.reports import write_report
 
 pytestmark = pytest.mark.browser
-CHARTS = {"estimate": 6, "evaluate": 3, "demo": 7, "ten": 20, "history": 7}
+CHARTS = {"estimate": 6, "evaluate": 3, "demo": 7, "ten": 10, "history": 7}
 EVIL = "</script><script>window.hit=1</script><img src=x onerror=window.hit=1>" + "w" * 400
 
 
@@ -32,6 +34,47 @@ def brightness(browser: Any, expression: str) -> float:
     """Mean of red, green and blue of a colour, 0 to 255."""
     color = browser.run(expression)
     return sum(float(part) for part in color[color.index("(") + 1 : -1].split(",")[:3]) / 3
+
+
+FOUND = """axe.run(document, {resultTypes: ["violations"]}).then(found => JSON.stringify(
+    found.violations.map(one => [one.id, one.nodes.map(node => node.html.slice(0, 120))])))"""
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    """axe-core, which is not ours: `npm pack axe-core`, and its axe.min.js named in OODOMETER_AXE."""
+    path = os.environ.get("OODOMETER_AXE", "")
+    if not Path(path).is_file():
+        pytest.skip("OODOMETER_AXE names no axe.min.js (npm pack axe-core)")
+    return Path(path).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("width", "dark"), [(400, False), (1280, True)])
+def test_nothing_bars_anybody_from_a_page(browser: Any, page: Path, axe: str, width: int, dark: bool) -> None:
+    browser.open(page, width=width, dark=dark)
+    browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+    browser.run(f"{axe};0")
+    answer = browser.ask("Runtime.evaluate", expression=FOUND, awaitPromise=True, returnByValue=True)
+    assert json.loads(answer["result"]["value"]) == []
+
+
+def test_the_first_screen_is_the_answer_and_what_to_do(browser: Any, pages: Path, estimate: dict[str, Any]) -> None:
+    """On a laptop: number, interval, trust, parts with an alarm and the next step; the keyboard reaches what acts."""
+    for at, part in enumerate(estimate["chunks"]):
+        part["fell"] = {"by_at_least": 0.01, "p": 0.9, "verdict": "fell", "changed": 0, "alarm": at > 11, "why": ""}
+    write_report(estimate, path := pages / "first.html")
+    browser.open(path, width=1280)
+    told = browser.run("document.querySelector('.headline').innerText")
+    for words in ("83.2", "79.1", "Low trust", "2 of 14 chunks fell by 1 point or more (alarm)", "--suggest 10"):
+        assert words in told, words
+    assert browser.run("document.querySelector('.headline').getBoundingClientRect().bottom") < 800
+    reached = []
+    for _ in range(4):
+        for kind in ("rawKeyDown", "keyUp"):
+            browser.ask("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
+        look = "[document.activeElement.innerText, getComputedStyle(document.activeElement).outlineStyle]"
+        reached.append(browser.run(look))
+    assert reached[:2] == [["Backtest", "solid"], ["Why, and what it assumes", "solid"]]
 
 
 BODY = "getComputedStyle(document.body).backgroundColor"

@@ -17,7 +17,7 @@ from oodometer.reports import render, write_report
 from oodometer.reports.charts.by_category import leaders
 from oodometer.results.backtest import backtest_view, by_family
 
-LARGEST = 1_000_000
+LARGEST = 750_000
 EVIL = "</script><script>window.hit=1</script>\"'<img src=x onerror=window.hit=1>&<!--\u2028{{7*7}}"
 FAMILIES = {
     "none": (0.0,),
@@ -96,13 +96,13 @@ def test_a_page_of_a_backtest_is_small_and_has_its_charts(backtest: dict[str, An
 def test_cells_are_means_over_severities_and_the_best_is_bold(backtest: dict[str, Any]) -> None:
     assert by_family(backtest, "error")["atc", "class_prior"] == pytest.approx(0.02 * (1.25 + 1.5 + 2) / 3)
     cells = {(c["method"], c["family"]): c for c in values(specs_of(render(backtest))["error-map"], "shade")}
-    assert cells["atc", "class shares"]["text"] == "3.2"
-    assert ("agreement", "miscalibration") not in cells
+    assert cells["atc", "class prior"]["text"] == "3.2"
+    assert ("agreement", "logit temperature") not in cells
     bold = {(family, method) for (method, family), c in cells.items() if c["best"]}
     assert bold == {
         ("no shift", "agreement"),
-        ("class shares", "agreement"),
-        ("miscalibration", "atc"),
+        ("class prior", "agreement"),
+        ("logit temperature", "atc"),
         ("my own", "agreement"),
     }
     assert max(c["shade"] for c in cells.values()) == cells["ac", "my own"]["shade"]
@@ -202,9 +202,10 @@ def test_without_trust_the_sentence_says_that_nothing_can_be_known(estimate: dic
     assert "Without labels the accuracy cannot be known: any value is possible." in text
     assert "Assumes:" not in text
     assert "`" not in text
-    assert text.count("nputs are new; label some target rows (“oodometer audit”)") == 1
+    assert text.count("nputs are new; label some target rows") == 1
     assert "Another warning" in text
     assert "No trust" in text
+    assert "oodometer audit ref.parquet target.parquet --suggest 10 --out rows.html" in text
     assert "Against the reference" not in text
 
 

@@ -16,7 +16,7 @@ from oodometer.reports.charts.base import caption, spread, ticks, unique
 from oodometer.reports.charts.by_category import chosen_first, family_name
 from oodometer.reports.charts.curves import expected, halving, stress_title
 from oodometer.reports.charts.models import names, thin
-from oodometer.reports.sections import _word, meaning, next_command
+from oodometer.reports.sections import _word, after_audit, meaning
 from oodometer.results import values
 from oodometer.results.alarms import Fall, points_or_more
 from oodometer.results.backtest import by_family
@@ -30,7 +30,6 @@ from oodometer.results.view import Table, View, cell, cells_of, interval_of, is_
 
 NAN = float("nan")
 HALF = {"value": 0.5, "lower": 0.25, "upper": 0.75}
-FALLS = [{"fell": {"by_at_least": 0.01, "alarm": True}}, {"fell": {"by_at_least": 0.01}}]
 
 
 def widths(*points: tuple[int, float], **more: Any) -> dict[str, Any]:
@@ -65,7 +64,6 @@ def widths(*points: tuple[int, float], **more: Any) -> dict[str, Any]:
         ([page.signed_points(-0.078), page.signed_points(0.0)], ["−7.8 points", "0.0 points"]),
         (page.apart(0.94762, 0.95333), "−0.5 points"),  # of 94.8 % and 95.3 %, as a reader subtracts
         ([page.fall_text({"p": 0.86, "alarm": True, "verdict": "fell"}), page.fall_text({})], ["alarm (86 %)", ""]),
-        (page.alarms(FALLS, "chunk"), "1 of 2 chunks raised an alarm: a fall of 1 point or more"),
         (page.reference("guo2017").authors, "Guo et al."),
         (page.reference("nobody1900").title, ""),
         (meaning("risk_at_coverage", {"coverage": 0.8})[-35:], "of the rows are answered; less is better"[-35:]),
@@ -117,7 +115,7 @@ AGE = ColumnChange("age", "number", 0.2, 0.1, 1e-9, True, GAP, "older").to_dict(
         ([agreement(5, 5), agreement(3, 5), agreement(1, 1)], ["all 5 agree", "3 of 5 agree", "the one judge"]),
         (by_family({"rows": [{"method": "atc", "family": "tilt", "error": e} for e in (0.01, 0.03)]}, "error"),
          {("atc", "tilt"): 0.02}),
-        ([family_name("class_prior"), family_name("my_shift")], ["class shares", "my shift"]),
+        ([family_name("class_prior"), family_name("my_shift")], ["class prior", "my shift"]),
         ([most_moved([AGE]), explained_text(AGE)],
          ["Most moved: age (explains -2.0 points)", "-2.0 points [-3.0, -1.0]"]),
         (column_sentences({"features": {"taken": [{"name": "age"}], "left_out": {"day": "times"}}}),
@@ -154,8 +152,8 @@ def test_of_results(result: Any, wanted: Any) -> None:
 @pytest.mark.parametrize(
     ("result", "wanted"),
     [
-        (caption("chunks", "read", False, "alarms", of="time"),
-         "Estimated accuracy of each chunk of time with its interval. Rings are alarms."),
+        (caption("chunks", "read", False, "alarms", of="rows of a month"),
+         "Estimated accuracy of each chunk, the rows of a month, with its interval. Rings are alarms."),
         (ticks([0.79, 0.87, 0.91]), ([0.775, 0.925], [0.8, 0.85, 0.9])),
         (spread([10, 11, 50], 10, 0, 100), [5.5, 15.5, 50.0]),
         (unique(["a", "b", "a"]), ["a", "b", "a (2)"]),
@@ -164,8 +162,8 @@ def test_of_results(result: Any, wanted: Any) -> None:
         (halving(widths((40, 0.2), (640, 0.05), labels=40, estimate={"value": 0.9, "lower": 0.8, "upper": 1.0})), 160),
         (names({"models": [{"name": "x" * 40 + end} for end in "12"]})["x" * 40 + "2"][-6:], "x… (2)"),
         ([(x := thin([(i + 1) / 100 for i in range(100)]))[:3], x[-2:], len(x)], [[0, 1, 2], [96, 99], 47]),
-        ((next_command({"argv": "oodometer audit r.csv --report a.html", "labels": 30, "target": {"rows": 500}}) or {})
-         ["line"], "oodometer audit r.csv --suggest 30 --out next.csv"),
+        (after_audit({"argv": "oodometer audit r.csv --report a.html", "labels": 30, "target": {"rows": 500}})["line"],
+         "oodometer audit r.csv --suggest 30 --out rows.html"),
     ],
 )  # fmt: skip
 def test_of_charts(result: Any, wanted: Any) -> None:

@@ -16,7 +16,7 @@ import pytest
 from oodometer.errors import MissingExtraError, UsageError, WorkError, install_line
 from oodometer.reports import render, write_report
 
-LARGEST = 1_000_000
+LARGEST = 750_000
 EVIL = "</script><script>window.hit=1</script>\"'<img src=x onerror=window.hit=1>&<!--\u2028{{7*7}}"
 
 
@@ -60,8 +60,7 @@ class Reader(HTMLParser):
 
 def without_runtime(page: str) -> str:
     """The page without the drawing library, the one part that is not ours."""
-    scripts = re.findall(r"<script>.*?</script>", page, re.DOTALL)
-    return page.replace(max(scripts, key=len), "") if scripts else page
+    return re.sub(r'<script[^>]*id="library".*?</script>', "", page, flags=re.DOTALL)
 
 
 def numbers_in(value: Any) -> Iterator[float]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..citations import BIBTEX
 from ..results import percent as in_words
-from ..results.alarms import points_or_more
 
 ACCENTS = {"'": "\u0301", "`": "\u0300", "^": "\u0302", '"': "\u0308", "~": "\u0303", "c": "\u0327", "v": "\u030c"}
 LETTERS = {"l": "ł", "L": "Ł", "o": "ø", "O": "Ø", "ss": "ß", "ae": "æ", "AE": "Æ", "oe": "œ", "aa": "å", "AA": "Å",
@@ -196,12 +195,3 @@ def fall_text(fell: Result) -> str:
         return ""
     word = "alarm" if fell.get("alarm") else fell.get("verdict")
     return f"{word} ({percent(likely, 0)})"
-
-
-def alarms(parts: Sequence[Result], name: str) -> str:
-    """How many of the parts raised an alarm of a fall."""
-    requested = [part["fell"] for part in parts if part.get("fell")]
-    many = sum(bool(item.get("alarm")) for item in requested)
-    margin = points_or_more(finite(requested[0].get("by_at_least")) or 0 if requested else 0)
-    plural = "" if len(requested) == 1 else "s"
-    return f"{many} of {len(requested)} {name}{plural} raised an alarm: a fall of {margin}"

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..audits.result import audit_view
 from ..errors import UsageError
+from ..options import Options, declared, spelt
 from ..registry import find
 from ..results.alarms import WHEN
 from ..results.backtest import answered_families, backtest_view
@@ -21,15 +22,114 @@ from ..results.prediction import prediction_view
 from ..results.ranking import ranking_view
 from ..results.shifting import shifting_view
 from ..results.stressing import stress_view
-from ..results.values import counted, listed
-from ..results.view import View
+from ..results.values import counted
+from ..results.view import View, interval_of
 from ..verbs.discriminate.judged import judged_view, trained_view
+from ..verbs.options import AuditOptions
 from .charts import by_category, curves, models, over_time
 from .charts.base import WORDS, Figure, Result
-from .charts.models import DOMAINS, METRICS, domains, names, part, rankings, score
-from .numbers import best, finite, given, number, percent, percent_range, points, reference, rows_text, short
+from .charts.models import DOMAINS, METRICS, names, part, rankings, score
+from .numbers import EQUAL, best, finite, given, number, percent, percent_range, points, reference, rows_text, short
 
 Drawn = list[Figure | None]
+
+# ------------------------------------------------------------------------------------------ the first screen
+
+FEW = 10  # rows to label first: enough to refute an estimate
+MORE = 20  # rows to suggest where the curve names no number
+MOST_SAID = 4  # sentences that stand before the fold, where none of them says how far to trust the number
+BARE = ("-v", "--verbose", "-q", "--quiet", "--debug", "--no-config")  # take no value, as all other options do
+NEXT: dict[str, str] = WORDS["next"]
+Step = dict[str, str]
+"""What to do next: ``text``, and ``line``, the command that does it."""
+
+
+def first_screen(view: View) -> dict[str, Any]:
+    """What a view says before the fold: sentences, the reason for the trust, parts with an alarm; and what waits."""
+    said = [text.replace(" (`oodometer audit`)", "") for text in view.sentences if text]  # it stands below in full
+    cut = next((at for at, text in enumerate(said) if text.startswith("Trust ")), None)
+    why = "" if cut is None else said.pop(cut).partition(": ")[2]
+    cut = MOST_SAID if cut is None else cut
+    parts = [grid for grid in view.grids if grid.title in ("chunks", "slices") and grid.notes]
+    raised = [(grid.notes[0], [grid.rows[at][0] for at in sorted(grid.marked)][-MORE:]) for grid in parts]
+    return {"said": said[:cut], "why": why, "raised": raised, "more": [*said[cut:], *view.details]}
+
+
+def again(result: Result, record: type[Options], name: str, *more: str) -> str:
+    """The command that made a result as that of another verb: its files, and of its options those that both have."""
+    argv = result.get("argv")
+    try:
+        words = [str(word) for word in argv] if isinstance(argv, list | tuple) else shlex.split(str(argv or ""), True)
+    except ValueError:
+        words = []
+    new = {word for word in more if word.startswith("--")} | {"--suggest", "--out"}
+    both = {way for option, _, about in declared(record) for way in spelt(option, about)} - new
+    line, rest = list[str](), iter(words[2:])
+    for word in rest:
+        if not word.startswith("-"):
+            line.append(word)
+        elif word not in BARE:
+            value = [] if "=" in word else [next(rest, "")]
+            line += [word, *value] if word.partition("=")[0] in both else []
+    return shlex.join([words[0], *name.split(), *line, *more]) if words else ""
+
+
+def label_rows(result: Result, why: str, many: int = FEW, **values: Any) -> Step:
+    """Rows to label, drawn by an audit of the same files; ``why`` is a name in the table of words."""
+    rows = finite((result.get("target") or {}).get("rows"))
+    many = many if rows is None else min(many, int(rows))
+    line = again(result, AuditOptions, "audit", "--suggest", str(many), "--out", "rows.html")
+    line = line or f'oodometer.audit(reference, target, suggest={many}, out="rows.html")'
+    return {"text": f"{NEXT[why].format(**values)} {NEXT['draw'].format(rows=rows_text(many))}", "line": line}
+
+
+def after_estimate(result: Result) -> Step:
+    """Nothing, or a few rows to label, where the number is not to be trusted or an alarm stands."""
+    head, fell = result.get("headline") or {}, result.get("fell") or {}
+    parts = [part.get("fell") or {} for name in ("chunks", "slices") for part in result.get(name) or ()]
+    if (result.get("truth") or {}).get("decides"):
+        return {"text": NEXT["labelled"]}
+    if (result.get("alarms") or {}).get("raised") or any(part.get("alarm") for part in parts):
+        return label_rows(result, "alarm")
+    trusted = head.get("trust") == "high" and fell.get("verdict") != "fell"
+    return {"text": NEXT["trusted"]} if trusted else label_rows(result, "doubted")
+
+
+def after_audit(result: Result) -> Step:
+    """The rows that were drawn, or those that would about halve the interval."""
+    half, labels = curves.halving(result), int(finite(result.get("labels")) or 0)
+    if drawn := len(result.get("suggested") or []):
+        width, text = curves.expected(result, labels + drawn), NEXT["drawn"].format(rows=rows_text(drawn))
+        return {"text": text + (f" With all the interval would be about {points(width)} wide." if width else "")}
+    rows = finite((result.get("target") or {}).get("rows")) or MORE
+    more = half - labels if half is not None else min(max(labels, MORE), int(rows) - labels)
+    if more <= 0:
+        return {"text": NEXT["all"]}
+    return label_rows(result, "surer" if half is None else "halve", more, more=number(more))
+
+
+def after_compare(result: Result) -> Step:
+    """Which model to use, or how many rows would decide between the two if their difference stays as it is."""
+    gap, of = interval_of({"kind": "asymptotic", **(result.get("difference") or {})}), result.get("difference") or {}
+    if gap is None:
+        return {}
+    if gap.lower > 0 or gap.upper < 0:
+        return {"text": NEXT["decided"].format(model=of["b" if gap.value > 0 else "a"])}
+    half, rows = max(gap.upper - gap.value, gap.value - gap.lower), finite(of.get("rows"))
+    if not rows or abs(gap.value) < EQUAL:
+        return {"text": NEXT["either"]}
+    many = float(f"{rows * (half / abs(gap.value)) ** 2:.2g}")
+    return {"text": NEXT["undecided"].format(gap=points(gap.value), many=f"{many:,.0f}", rows=f"{rows:,.0f}")}
+
+
+def next_step(command: str, result: Result) -> Step:
+    """What to do once this result is read; nothing where the page says so itself."""
+    if made := {"estimate": after_estimate, "audit": after_audit, "compare": after_compare}.get(command):
+        return made(result)
+    name = str(result.get("name") or (result.get("reference") or {}).get("name") or "REFERENCE")
+    line = shlex.join(["oodometer", "estimate", name, "TARGET"])
+    return {"text": NEXT[command], "line": line} if command in NEXT else {}
+
 
 # ------------------------------------------------------------------------------------------ estimate, demo, backtest
 
@@ -69,16 +169,13 @@ def backtest(result: Result) -> tuple[Drawn, dict[str, Any]]:
         "styles": by_category.styles(result),
         "glyphs": by_category.GLYPHS,
         "families": [
-            {"name": by_category.family_name(name), "key": name, "means": by_category.MEANINGS.get(name, "")}
+            {"name": by_category.family_name(name), "means": by_category.MEANINGS.get(name, "")}
             for name in answered_families(result)
         ],
     }
 
 
 # ------------------------------------------------------------------------------------------ audit
-
-DROPPED = ("--report", "--json", "--suggest", "--out", "--save")
-MORE = 20  # rows to suggest where the curve names no number
 
 
 def power(result: Result) -> str:
@@ -96,41 +193,17 @@ def power(result: Result) -> str:
     return f"With {many} this test refutes {often} only where the truth lies {' or '.join(ends)}."
 
 
-def next_command(result: Result) -> dict[str, Any] | None:
-    """How many rows to label next and the command that draws them: this one again, with `--suggest`."""
-    argv = result.get("argv")
-    if result.get("suggested"):
-        return None
-    try:
-        words = [str(word) for word in argv] if isinstance(argv, list | tuple) else shlex.split(str(argv or ""))
-    except ValueError:
-        words = []
-    flags, skip = list[str](), False
-    for word in words:
-        if not skip and word.partition("=")[0] not in DROPPED:
-            flags.append(word)
-        skip = not skip and word in DROPPED
-    half, labels = curves.halving(result), int(finite(result.get("labels")) or 0)
-    rows = finite((result.get("target") or {}).get("rows")) or MORE
-    more = half - labels if half is not None else min(max(labels, MORE), int(rows) - labels)
-    line = shlex.join([*flags, "--suggest", str(more), "--out", "next.csv"]) if words else ""
-    return {"line": line, "more": more, "half": half is not None} if more > 0 else None
-
-
 def audit(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """The intervals from labels, the widths to come, what the test sees, and what to label next."""
-    estimates, suggested = by_category.chosen_first(result), len(result.get("suggested") or [])
+    estimates = by_category.chosen_first(result)
     for item in estimates:
         item["reference"] = reference(str(item["citation"])) if item.get("citation") else None
-    width = curves.expected(result, (finite(result.get("labels")) or 0) + suggested) if suggested else None
     return [by_category.audited(result), curves.widths(result)], {
         "audited": best(result.get("estimate")),
         "claim": best(result.get("headline")),
         "power": power(result),
         "estimates": estimates,
         "steps": curves.width_steps(result),
-        "next": next_command(result),
-        "next_width": "" if width is None else points(width),  # once the suggested rows are labelled, too
     }
 
 
@@ -222,7 +295,6 @@ def evaluate(result: Result) -> tuple[Drawn, dict[str, Any]]:
 
 # ------------------------------------------------------------------------------------------ compare
 
-FEW_MODELS = 3  # as many have their bands in the large chart
 COLUMNS = {**METRICS, "brier": "Brier", "ece": "ECE"}
 KINDS = {
     "auc_against_coverage_at_risk": ("answers more", "high"),
@@ -232,8 +304,6 @@ KINDS = {
 }
 """Findings about two models: words and style of the badge, the weightiest first."""
 OURS = {"didma": "mishra2022", "nidma": "mishra2022"}
-JUDGES = {"auc_coverage": "AUC", "disca": "DiSCA", "coverage_at_risk": "coverage at risk"}
-"""Metrics whose choice stands beside that of the thresholds."""
 
 
 def pairs(result: Result, domain: str) -> list[dict[str, Any]]:
@@ -265,10 +335,7 @@ def disca_table(result: Result, domain: str) -> dict[str, Any] | None:
         rows += [{"name": called[str(model.get("name"))], "cells": cells, "disca": disca}] if cells else []
     if not rows:
         return None
-    heads, chosen = (
-        [cell.get("tolerance") for cell in rows[0]["cells"]],
-        (result.get("settings") or {}).get("tolerance"),
-    )
+    heads = [cell.get("tolerance") for cell in rows[0]["cells"]]
     rows.sort(key=lambda row: -row["disca"]["value"])
     for at in range(len(heads)):
         column = [row["cells"][at] for row in rows if len(row["cells"]) > at]
@@ -298,31 +365,8 @@ def notes(result: Result) -> list[dict[str, Any]]:
     return out
 
 
-def choices(result: Result) -> str:
-    """Which model AUC, DiSCA and coverage at risk would choose, beside the one that may answer most."""
-    led, by_metric, called = leader(result), rankings(result), names(result)
-    first = None if led is None else str(led[0].get("name"))
-    chosen: dict[str, list[str]] = {}
-    for metric, name in JUDGES.items():
-        tops = [str(row.get("model")) for row in by_metric.get(metric) or [] if row.get("rank") == 1]
-        if tops:
-            chosen.setdefault(first if first in tops else tops[0], []).append(name)
-    if not chosen:
-        return ""
-    if len(chosen) == 1 and first not in chosen:
-        ((who, each),) = chosen.items()
-        text = f"{listed(each)} agree{'s' if len(each) == 1 else ''} on {called.get(who, who)}"
-        return f"{text}." if led is None else f"{text}, which may answer less at the accuracy that is required."
-    own = chosen.pop(first, []) if first is not None else []
-    if not chosen:
-        return f"{listed(own)} choose{'s' if len(own) == 1 else ''} the same model."
-    others = [f"{listed(each)} would choose {called.get(who, who)}" for who, each in chosen.items()]
-    text = f"{listed(own)} agree{'s' if len(own) == 1 else ''}; " if own else ""
-    return f"{text}{'; '.join(others)}."
-
-
 def badges(result: Result) -> list[dict[str, str]]:
-    """Badges of the headline: what the bound promises, what the threshold did elsewhere, who would choose another."""
+    """What the bound of the model that may answer most promises, and what its threshold did elsewhere."""
     led, out = leader(result), []
     many, level = len(result.get("models") or []), finite(result.get("level"))
     if led is not None:
@@ -340,9 +384,6 @@ def badges(result: Result) -> list[dict[str, str]]:
             text += f"{percent(away['value'])} of that is right ({percent_range(away['lower'], away['upper'])}): "
             text += "as required there too, but seen, not promised." if holds else "the promise does not carry over."
             out.append({"badge": "elsewhere", "style": "quiet" if holds else "none-badge", "text": text})
-    if sentence := choices(result):
-        same = "would" not in sentence
-        out.append({"badge": "agreed" if same else "disputed", "style": "high" if same else "low", "text": sentence})
     return out
 
 
@@ -373,20 +414,15 @@ def compared(result: Result) -> list[dict[str, Any]]:
 
 def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """Curves, terms of DiSCA and ranks of several models, and the tables beside them."""
-    small = models.model_curves(result)
-    if len(small) <= FEW_MODELS and len(domains(result)) < 2:
-        small = []  # the large chart has their bands
     drawn: Drawn = [
         *(models.accuracy_coverage(result, item) for item in (*DOMAINS, "target")),
         *(models.places(result, item) for item in DOMAINS),
         *(models.tolerances(result, item) for item in DOMAINS),
         models.first_mistakes(result),
         *(models.fluctuations(result, item) for item in DOMAINS),
-        *small,
     ]
     shown = {**result, "models": models.drawn(result)}
     return drawn, {
-        "small": small,
         "styles": models.STYLES,
         "badges": badges(result),
         "cards": cards(result),
@@ -505,6 +541,9 @@ def history(result: Result) -> tuple[Drawn, dict[str, Any]]:
             grids.append((replace(grid, rows=grid.rows[older:], marked=marked), older))
         left = sum(len(item.get("seen") or []) > 1 for item in over_time.shown_parts(job)) - len(small)
         page = {"name": job.get("job"), "view": view, "kind": over_time.cut_of(job), "small": small, "grids": grids}
+        run = job["runs"][-1]
+        made = {"argv": ["oodometer", "estimate", run["reference"], run["target"]]} if run.get("target") else {}
+        page["step"] = label_rows(made, "stands") if view.alarms else {"text": NEXT["quiet"]}
         page |= {"large": None if large is None else large.name, "left": max(left, 0) if small else 0}
         pages.append(page)
     return drawn, {"history_jobs": pages, "more_jobs": max(len(jobs) - MOST_JOBS, 0)}

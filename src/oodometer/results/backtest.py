@@ -14,26 +14,13 @@ from ..version import __version__
 from .values import Record, Skipped, percent, plain, points, signed_points
 from .view import Grid, Maker, Shown, Table, View, cell, shows
 
-FAMILIES = {
-    "none": "no shift",
-    "class_prior": "class shares",
-    "clusters": "clusters",
-    "tilt": "tilted inputs",
-    "confidence_tilt": "unsure rows",
-    "logit_noise": "noise",
-    "logit_temperature": "miscalibration",
-    "groups": "your groups",
-    "periods": "your periods",
-}
-"""Families of simulated shifts in a word or two."""
-
 Triple = tuple[float, float, float]
 Key = tuple[str, float, int]
 
 
 def family_name(name: str) -> str:
-    """A family as people read it."""
-    return FAMILIES.get(name, name.replace("_", " "))
+    """A family of simulated shifts as people read it: the name that `--family` takes, in words."""
+    return "no shift" if name == "none" else name.replace("_", " ")
 
 
 @dataclass(frozen=True)

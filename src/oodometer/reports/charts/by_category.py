@@ -26,7 +26,7 @@ LEADERS = 3  # methods drawn against severity, besides the reference accuracy
 
 def family_name(name: Any) -> str:
     """A family as the page calls it."""
-    return short(called(str(name)), 16)
+    return short(called(str(name)), 20)
 
 
 def ranked(result: Result, table: str = "overall") -> list[dict[str, Any]]:

@@ -51,11 +51,8 @@ def colors(result: Result) -> dict[str, str]:
     """Three models in colour, the others quiet: what may answer most, the best by AUC, the best by DiSCA. Models stand
     from the best to the worst, by AUC where it is there, else by accuracy, else as given.
     """
-    led, ranked, given = (
-        leader(result),
-        rankings(result),
-        [str(model.get("name")) for model in result.get("models") or []],
-    )
+    led, ranked = leader(result), rankings(result)
+    given = [str(model.get("name")) for model in result.get("models") or []]
     first = [str(row.get("model")) for row in ranked.get("auc_coverage") or ranked.get("accuracy") or []]
     ordered = list(dict.fromkeys([*(name for name in first if name in given), *given]))
     heads = [str(led[0].get("name"))] if led else []
@@ -214,41 +211,6 @@ def accuracy_coverage(result: Result, domain: str) -> Figure | None:
     words = {"assumes": item.get("assumes"), "kind": item.get("kind") or "", "level": percent(level, 0)}
     text = f"{_read('curves', result, *parts, level is not None and 'bands', **words)} {caption('curves', 'pointer')}"
     return plot.figure(f"curves-{domain.replace('_', '-')}", title, text, height=height, spoken=False)
-
-
-def model_curves(result: Result) -> list[Figure]:
-    """A small chart for each model that charts show, in its domain and out of it; one vertical axis for all."""
-    made = []
-    for model, name, _ in _each(result):
-        rows: Rows = []
-        for domain in domains(result):
-            if columns := curve_rows(_curve_of(model, domain)):
-                color, dash = STYLES[domain]
-                half = {key: values[::-1][::2][::-1] for key, values in columns.items()}
-                rows.append({"d": DOMAINS[domain], "c": color, "dash": list(dash), **half})
-        if rows:
-            made.append((model, name, rows))
-    up = shares([end for *_, rows in made for row in rows for end in _steady(row)], most=4)
-    out = []
-    for index, (model, name, rows) in enumerate(made):
-        plot = Plot(coverage_axis(None, (0.25, 0.5, 0.75, 1)), up)
-        flat = [{"flatten": ["x", "y", "t", "lower", "upper"]}]
-        of: Spec = {"more": {"transform": flat}, "x": "x", "detail": "d"}
-        plot.draw("area", rows, {"opacity": 0.17, "clip": True}, y="lower", y2="upper", color="c", **of)
-        plot.draw("line", rows, {"strokeWidth": 2, "clip": True}, y="y", strokeDash="dash", color="c", **of)
-        of["more"] = {"transform": [*flat, _curve_tip("datum.d")]}
-        plot.draw("point", rows, {"size": 70, "opacity": 0, "filled": True, "clip": True}, y="y", tooltip="tip", **of)
-        captions = []
-        for domain, where in DOMAINS.items():
-            if part(model, domain):
-                auc, disca, right = (score(model, domain, item) for item in ("auc_coverage", "disca", "accuracy"))
-                numbers = [f"AUC {number(auc['value'])}"] if auc else []
-                numbers += [f"DiSCA {number(disca['value'])}"] if disca else []
-                numbers += [f"{percent(right['value'])} right on all"] if right else []
-                captions.append(f"{where}: {', '.join(numbers)}")
-        out.append(plot.figure(f"model-curve-{index}", name, "; ".join(captions), height=170, spoken=False,
-                               words=f"Accuracy over coverage of {name}"))  # fmt: skip
-    return out
 
 
 # ------------------------------------------------------------------------------------------ the terms of DiSCA

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ..numbers import alarms, best, fall_text, finite, number, percent, percent_range
+from ..numbers import best, fall_text, finite, number, percent, percent_range
 from .base import Figure, Line, Plot, Result, Rows, axis, caption, ends, shares
 from .looks import ACCENT, BAND, DOT, QUIET, REFERENCE, SURFACE, TRUTH, Spec
 
@@ -88,9 +88,11 @@ def _along(rows: Rows, dated: bool, levels: Sequence[Line], up: Spec | None = No
         plot.draw("point", rows, {**DOT, "size": size, "color": ACCENT, "strokeWidth": 2}, x="middle", y="value")
         for sign, color in (("ended", QUIET), ("alarm", REFERENCE)):
             ring = {"size": size + 130, "filled": False, "color": color, "opacity": 1, "strokeWidth": 2.5}
-            plot.draw("point", rows, ring, where=f"datum.{sign}", x="middle", y="value")
+            if any(row[sign] for row in rows):
+                plot.draw("point", rows, ring, where=f"datum.{sign}", x="middle", y="value")
     diamond = {**DOT, "shape": "diamond", "size": 70 if small else 130 if few else 40, "color": TRUTH, "strokeWidth": 2}
-    plot.draw("point", rows, diamond, where="isValid(datum.truth)", x="middle", y="truth")
+    if any(row["truth"] is not None for row in rows):
+        plot.draw("point", rows, diamond, where="isValid(datum.truth)", x="middle", y="truth")
     if runs:
         look = {"opacity": 0, "strokeWidth": 20 if few else 3}
         plot.draw("rule", rows, look, x="middle", y=0, y2={"value": "height"}, tooltip="tip")
@@ -120,15 +122,19 @@ def chunks(result: Result) -> Figure | None:
         rows.append({**row, "alarm": bool(fell.get("alarm"))})
     lowest = min(every, key=lambda entry: float(entry["headline"]["value"]))
     title = f"Lowest in {names[id(lowest)]}: {percent(lowest['headline']['value'])}"
-    if any(item.get("fell") for item in every):
-        title += f"; {alarms(every, 'chunk')}"
-    elif accuracy is not None:
+    if accuracy is not None and not any(item.get("fell") for item in every):
         below = sum((finite(item["headline"].get("upper")) or 1) < accuracy for item in every)
         title += f"; {below} of {len(every)} chunks lie wholly below the reference"
     of_rows = all(isinstance(chunk.get("start"), int) for chunk in result["chunks"])
     truths = any(best(item.get("truth")) for item in every)
     raised = any((item.get("fell") or {}).get("alarm") for item in every)
-    text = caption("chunks", "read", truths and "truths", raised and "alarms", of="rows" if of_rows else "time")
+    text = caption(
+        "chunks",
+        "read",
+        truths and "truths",
+        raised and "alarms",
+        of="next rows of the file" if of_rows else "rows of one stretch of time",
+    )
     return _along(rows, dated, [("reference", accuracy, REFERENCE)]).figure("chunks", title, text, height=_HEIGHT)
 
 
