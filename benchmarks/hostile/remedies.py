@@ -25,6 +25,7 @@ def options_of_commands() -> dict[str, frozenset[str]]:
     """The options of each command, "discriminate train" among them."""
     from typer.main import get_command
 
+    from oodometer.cli import samples
     from oodometer.cli.main import app
 
     found: dict[str, frozenset[str]] = {}
@@ -34,7 +35,7 @@ def options_of_commands() -> dict[str, frozenset[str]]:
             walk(one, f"{name} {word}".strip())
         own = frozenset(word for one in getattr(command, "params", ()) for word in (*one.opts, *one.secondary_opts))
         found[name] = own | {"--help", "--help-all", "--verbose", "--quiet", "--debug", "--config", "--no-config",
-            "--version"}  # fmt: skip
+            "--version", *(("--sample",) if samples.offered(name) else ())}  # fmt: skip
 
     walk(get_command(app), "")
     return found

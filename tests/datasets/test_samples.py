@@ -105,8 +105,10 @@ def test_a_log_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().out.startswith("Accuracy: 81.7 %")
 
 
-def test_pages_of_help_list_the_samples(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_and_errors_of_usage_name_a_sample(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["estimate", "-h"]) == 0
-    assert "--sample car-loan or --sample digits" in " ".join(capsys.readouterr().out.split())
+    assert "No files yet? oodometer estimate --sample car-loan" in " ".join(capsys.readouterr().out.split())
     assert main(["stress", "-h"]) == 0
     assert "--sample" not in capsys.readouterr().out
+    assert main(["estimate"]) == 2
+    assert "no files yet? oodometer estimate --sample car-loan;" in capsys.readouterr().err

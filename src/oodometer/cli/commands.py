@@ -18,7 +18,7 @@ from ..options import About, Declared, Options, declared, option, spelt
 from . import output, samples
 
 INTERRUPTED = 130  # what a shell takes for the end by Ctrl-C
-_ALL_TAKE = "Every command takes -v, --quiet, --debug and --config as well; oodometer --help explains them."
+_ALL_TAKE = "every command takes -v, --quiet, --debug and --config as well; oodometer --help explains them."
 
 app = typer.Typer(
     name="oodometer",
@@ -124,7 +124,9 @@ def command(
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         groups = {name: about.group for name, _, about in offered}
         shown = type("Help", (_Help,), {"rare": rare, "groups": groups, "offered": offered})
-        to.command(name=called, cls=shown, epilog=samples.offered(called) + _ALL_TAKE)(run)
+        to.command(
+            name=called, cls=shown, epilog=f"{(text := samples.offered(called) + _ALL_TAKE)[0].upper()}{text[1:]}"
+        )(run)
         return run
 
     return wrap

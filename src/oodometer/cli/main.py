@@ -158,7 +158,7 @@ def _way_out(error: Any, given: Sequence[str]) -> str:
     near = [] if getattr(error, "possibilities", None) else near_names(mistyped, options)
     meant = f"did you mean {near[0]}? " if near else ""
     usage = " ".join([context.command_path, *arguments])
-    return f"{meant}usage: {usage}; {context.command_path} --help lists options"
+    return f"{meant}usage: {usage}; {samples.offered(context.info_name)}{context.command_path} --help lists options"
 
 
 def _say(message: str, code: int) -> int:

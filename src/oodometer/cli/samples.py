@@ -38,9 +38,9 @@ def _of(command: str) -> list[str]:
 
 
 def offered(command: str) -> str:
-    """The sentence of ``-h`` on the samples of a command."""
+    """What ``-h``, and an error of usage, say of the samples of a command."""
     names = _of(command)
-    return f"No files yet? --sample {' or --sample '.join(names)} stands for some. " if names else ""
+    return f"no files yet? oodometer {command} --sample {names[0]}; " if names else ""
 
 
 def filled(words: Sequence[str]) -> tuple[list[str], str]:
