@@ -104,9 +104,9 @@ def networks() -> None:
     with np.load(path) as stored:
         arrays = {name: stored[name] for name in ("images", "labels")}
     for i, name in enumerate(("inputs", "outputs")):
-        arrays[name] = np.array([model.coefs_[i] for model in models], dtype=np.float32)
+        arrays[name] = np.array([model.coefs_[i] for model in models])
     for i, name in enumerate(("hidden_biases", "biases")):
-        arrays[name] = np.array([model.intercepts_[i] for model in models], dtype=np.float32)
+        arrays[name] = np.array([model.intercepts_[i] for model in models])
     np.savez_compressed(path, **arrays)
 
 
