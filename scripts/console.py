@@ -4,13 +4,18 @@
     python scripts/console.py audit compare      # those pages
     python scripts/console.py --check            # write nothing; exit code 1 where a sample has drifted
     python scripts/console.py --slow images      # those that take minutes as well
+    python scripts/console.py --peers coming     # and code for other libraries, each in its environment
 
 A page runs from top to bottom in a folder of its own, beside the folders of `oodometer demo` and its samples that it
 names. Each ``console`` block that shows output is run; `...` stands for lines left out. A comment before a block says
-otherwise: ``<!-- console: run -->`` runs one that shows nothing (also one of ``python``, as where it writes files),
-``<!-- console: skip, REASON -->`` leaves one out, ``<!-- console: slow, REASON -->`` leaves it out without --slow,
-``<!-- console: data, REASON -->`` where OODOMETER_DATA is not set. ``<!-- console: before`` begins a comment of Python
-that is run first. Whatever is left out is named. Times and dates may differ, numbers by a unit of their last digit.
+otherwise, ``<!-- console: MARK -->``:
+
+- ``run``: one that shows nothing, too; of ``python``, what it prints stands in the block of ``text`` behind it.
+- ``skip, REASON``; ``slow, REASON``, without --slow; ``data, REASON``, without OODOMETER_DATA: left out, named.
+- ``peer NAME``: Python in the environment that `benchmarks/peers/make_envs.sh NAME` made, with --peers.
+
+``<!-- console: before`` begins a comment of Python that is run first. Times and dates may differ, numbers by a unit of
+their last digit, as processors round.
 """
 
 from __future__ import annotations
@@ -35,7 +40,10 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted(  # but for the guide that shows some lines of each answer, as the README does: scripts/readme.py
     path for path in (ROOT / "docs").glob("**/*.md") if path.stem != "first_steps" and "_build" not in path.parts
 )
-BLOCK = re.compile(r"((?:<!-- console: ([^>]*?) -->\n)?)^```(console|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(
+    r"(?:<!-- console: ([^>]*?) -->\n)?^```(console|python)\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?",
+    re.DOTALL | re.MULTILINE,
+)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*\n)((?:(?!\$ ).*\n)*)", re.MULTILINE)  # and what it prints
 VARIES = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?( UTC)?|[\d.,]+ (ms|s|min|rows/s)\b")
 NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?)")
@@ -50,6 +58,7 @@ SETTINGS = {
     "HF_HUB_OFFLINE": "1",
     "TERM": "dumb",
 }
+SETTINGS |= {"NML_DISABLE_USAGE_LOGGING": "1", "DO_NOT_TRACK": "1"}  # of peers that report how they are used
 
 
 def run(command: str) -> tuple[str, int]:
@@ -83,34 +92,42 @@ def written(name: str) -> Path:
     return folder
 
 
-def made_anew(path: Path, slow: bool = False) -> tuple[str, list[str]]:
+def printed_by(code: str, peer: str, names: dict[str, object]) -> str:
+    """What Python prints, here or in the environment of a peer."""
+    if peer:
+        folder = os.environ.get("OODOMETER_BENCH_DIR") or Path(tempfile.gettempdir(), "oodometer-bench")
+        python = Path(folder, "envs", peer, "bin", "python")
+        words = [str(python), "-W", "ignore", "-c", code]
+        return subprocess.run(words, check=True, text=True, stdout=subprocess.PIPE).stdout
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, "page", "exec"), names)
+    return out.getvalue()
+
+
+def made_anew(path: Path, *more: str) -> tuple[str, list[str]]:
     """The page with the output of its commands as it is today, and the blocks that were left out, with the reason."""
-    left_out = ("skip",) if slow else ("skip", "slow")
+    left_out = tuple({"skip", "slow", "peer"} - {*more})
     text, skipped, names = path.read_text(encoding="utf-8"), [], {"__name__": "page"}
     code = 0
 
     def block(match: re.Match[str]) -> str:
         nonlocal code
-        comment, mark, kind, body = match[1], match[2] or "", match[3], match[4]
+        mark, kind, body, shown = match[1] or "", match[2], match[3], match[4]
         parts = COMMAND.findall(body)
-        if "run" not in mark and (kind == "python" or not any(printed.strip() for _, printed in parts)):
+        if not mark and (kind == "python" or not any(printed.strip() for _, printed in parts)):
             return match[0]
         if mark.startswith(left_out) or (mark.startswith("data") and "OODOMETER_DATA" not in os.environ):
             skipped.append(f"{path.relative_to(ROOT)}: {body.splitlines()[0][:70]} ({mark})")
             return match[0]
         if kind == "python":
-            with contextlib.redirect_stdout(io.StringIO()):
-                exec(compile(body, str(path), "exec"), names)
-            return match[0]
+            printed = printed_by(body, mark.split()[1] if mark.startswith("peer") else "", names)
+            return match[0].replace(f"```text\n{shown}", f"```text\n{like(shown, printed)}") if shown else match[0]
         out = ""
-        for command, printed in parts:
-            if command == "echo $?\n":
-                answer = f"{code}\n"
-            else:
-                answer, code = run(command.rstrip("\n"))
-                answer = PROGRESS.sub("", answer)
-            out += f"$ {command}{like(printed, answer) if printed.strip() or mark != 'run' else printed}"
-        return f"{comment}```console\n{out}```"
+        for command, was in parts:
+            answer, code = (f"{code}", code) if command == "echo $?\n" else run(command.rstrip("\n"))
+            out += f"$ {command}{was if mark == 'run' and not was.strip() else like(was, PROGRESS.sub('', answer))}"
+        return match[0].replace(body, out)
 
     with (
         tempfile.TemporaryDirectory(prefix="page-") as folder,
@@ -128,7 +145,7 @@ def made_anew(path: Path, slow: bool = False) -> tuple[str, list[str]]:
 def has_samples(path: Path) -> bool:
     """Whether a page has a block that is run."""
     blocks = BLOCK.findall(path.read_text(encoding="utf-8"))
-    return any("run" in mark or any(out.strip() for _, out in COMMAND.findall(body)) for _, mark, _, body in blocks)
+    return any(mark or any(out.strip() for _, out in COMMAND.findall(body)) for mark, _, body, _ in blocks)
 
 
 def same(old: str, new: str) -> bool:
@@ -166,9 +183,9 @@ def alike(part: list[str], lines: list[str]) -> float:
     return difflib.SequenceMatcher(None, a, b, autojunk=False).ratio() if part else 0.0
 
 
-def drift(path: Path, slow: bool = False) -> tuple[str, str, list[str]]:
-    """The page made anew, how it differs from what stands there, and what was left out."""
-    old, (new, skipped) = path.read_text(encoding="utf-8"), made_anew(path, slow)
+def drift(path: Path, *more: str) -> tuple[str, str, list[str]]:
+    """The page made anew (``more``: "slow", "peer"), how it differs from what stands there, and what was left out."""
+    old, (new, skipped) = path.read_text(encoding="utf-8"), made_anew(path, *more)
     name = str(path.relative_to(ROOT))
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), name, f"{name}, run today", lineterm="", n=1)
     return new, "\n".join(lines), skipped
@@ -176,7 +193,7 @@ def drift(path: Path, slow: bool = False) -> tuple[str, str, list[str]]:
 
 def main(words: list[str]) -> None:
     """Write the pages whose name holds one of the words, or check them."""
-    check, slow, names = "--check" in words, "--slow" in words, [word for word in words if not word.startswith("--")]
+    check, names = "--check" in words, [word for word in words if not word.startswith("--")]
     pages = [
         path
         for path in PAGES
@@ -184,10 +201,10 @@ def main(words: list[str]) -> None:
     ]
     if not pages:
         sys.exit(f"no page of {ROOT / 'docs'} with output of a command is called so")
-    drifted = False
+    drifted, more = False, [mark for mark in ("slow", "peer") if any(word.startswith(f"--{mark}") for word in words)]
     for path in pages:
         began = time.monotonic()
-        new, difference, skipped = drift(path, slow)
+        new, difference, skipped = drift(path, *more)
         drifted |= bool(difference)
         if difference or skipped:
             print("\n".join([f"{path.relative_to(ROOT)}: {time.monotonic() - began:.1f} s", difference, *skipped]))

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Makes one virtual environment for each peer under $OODOMETER_BENCH_DIR/envs (default: <temporary folder>/oodometer-bench/envs).
-# Usage: benchmarks/peers/make_envs.sh [nannyml] [netcal] [torchmetrics] [torch-uncertainty]     (default: all)
+# Usage: benchmarks/peers/make_envs.sh [nannyml] [netcal] [torchmetrics] [torch-uncertainty]     (default: these)
+# The peers of docs/guides/coming_from.md besides NannyML: evidently, cleanlab, mapie.
 # PYTHON names the interpreter; pip's own PIP_* variables choose the index (torch: the CPU build is enough).
 set -eu
 
@@ -37,6 +38,12 @@ for peer in "$@"; do
         torch-uncertainty) # without its dependencies: torchvision is not needed for its metrics, see jobs.py
             make_env torch-uncertainty "import torchmetrics, matplotlib" \
                 "torch==2.13.0 torchmetrics==1.9.0 matplotlib numpy" "--no-deps torch-uncertainty==0.13.0" ;;
+        evidently)
+            make_env evidently "import evidently" "evidently==0.7.23 pandas<3" ;;
+        cleanlab)
+            make_env cleanlab "import cleanlab" "cleanlab==2.9.0 pandas" ;;
+        mapie)
+            make_env mapie "import mapie" "mapie==1.6.0 pandas" ;;
         *)
             echo "make_envs.sh: no peer named $peer" >&2
             exit 2 ;;
