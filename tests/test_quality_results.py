@@ -48,7 +48,7 @@ def test_what_the_guide_says_of_simulated_shifts() -> None:
     guide = " ".join(tables.GUIDE.read_text(encoding="utf-8").split())
     beds_ = tables.summaries(CASES)
     ratio = next(limit for limit in tables.limits(CASES) if "best fixed" in limit.text).found.rpartition(" = ")[2]
-    assert f"it has {ratio} of the error of the best fixed method" in guide
+    assert f"error is {ratio} times that of the best single method" in guide
     every = np.mean([bed.headline for bed in beds_])
     assert f"errs by {every:.2f} points on average" in guide
     assert f"before there was a prior, {every:.2f} with it" in guide
