@@ -136,7 +136,11 @@ class InputError(OodometerError, ValueError):
 
 
 class MissingColumnsError(InputError):
-    """A file lacks the columns that the work needs; as a rule they are there under other names."""
+    """A file lacks the columns that the work needs; as a rule they are there under other names. ``source`` is the file
+    as it was opened.
+    """
+
+    source: Any = None
 
 
 class UsageError(OodometerError, ValueError):

@@ -16,7 +16,7 @@ from oodometer.store import as_source
 from oodometer.store.artifact_cache import checksum, content_of, read_artifact, write_artifact
 from oodometer.store.base import name_order, rows_of_a_part
 from oodometer.store.cells import column_of, key_cells
-from oodometer.store.columns import as_options, class_names, likely_columns, looks_like_probability
+from oodometer.store.columns import as_options, class_names, usual_field
 from oodometer.store.encoding import ColumnEncoding, FeatureEncoding, category_name, text_figures
 from oodometer.store.files import KnownFiles, Stamp, check_unpacked, format_of
 from oodometer.store.many_files import _matches, partition_of
@@ -39,11 +39,7 @@ NAMES = ("y_pred_proba", "p_yes", "score", "prediction", "score_of_bureau")
     (partition_of("lake/day=2026-11-24/site=S%C3%BCd/a.parquet"), {"day": "2026-11-24", "site": "Süd"}),
     (format_of(Path("a.CSV.gz")), "csv"),
     (check_unpacked(10**9, 2 * 10**9, "a.npz"), None),
-    (likely_columns(["id", "y_true", "y_pred", "y_pred_proba", "timestamp"]),
-     {"y_true": "label", "y_pred": "prediction", "timestamp": "time", "y_pred_proba": "prob_1"}),
-    (likely_columns(["y_pred_proba_cat", "y_pred_proba_dog"]),
-     {"y_pred_proba_cat": "prob_cat", "y_pred_proba_dog": "prob_dog"}),
-    ([looks_like_probability(name) for name in NAMES], [True, True, True, False, False]),
+    ([usual_field(name) for name in NAMES], [*["probabilities"] * 3, None, None]),
     (as_options({"y": "label", "my score": "prob_1"}), "--map y=label --positive 'my score'"),
     (as_options({"score": "prob_yes"}), "--positive score=yes"),
     ([class_names(["1", "0"]), class_names(["1", "01"])], [(1, 0), ("1", "01")]),

@@ -116,10 +116,10 @@ def test_diagnose_says_what_it_read(tmp_path: Path, capsys: pytest.CaptureFixtur
     table.drop(columns="label").to_csv(there, index=False)
     found = oodometer.diagnose(here, there)
     (line,) = found.warnings
-    assert "y_pred_proba is read as the probability of class 1" in line
+    assert "read y_pred_proba as the probability of class 1" in line
     assert line in oodometer.estimate(here, there).warnings
-    assert f"warning: {line}" in " ".join(repr(found).split())
-    assert "y_pred_proba is read as" in found._repr_html_()
+    assert line in " ".join(repr(found).split())
+    assert "read y_pred_proba as" in found._repr_html_()
     assert main(["diagnose", here, there, "--json", str(tmp_path / "found.json")]) == 0
-    assert "y_pred_proba is read as the probability" in " ".join(capsys.readouterr().out.split())
-    assert json.loads((tmp_path / "found.json").read_text())["warnings"] == [line]
+    assert "read y_pred_proba as the probability" in " ".join(capsys.readouterr().out.split())
+    assert json.loads((tmp_path / "found.json").read_text())["warnings"] == [line.replace("mapping=", "--map")]

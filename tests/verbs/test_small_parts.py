@@ -5,15 +5,8 @@ from __future__ import annotations
 from oodometer.store import as_source
 from oodometer.verbs.audit import flat
 from oodometer.verbs.estimate import named_bounds
-from oodometer.verbs.opening import (
-    decided_class,
-    is_fitted,
-    listed,
-    positive_column,
-    renamings,
-    unread_probabilities,
-    with_features,
-)
+from oodometer.verbs.guessing import guess
+from oodometer.verbs.opening import decided_class, is_fitted, listed, positive_column, renamings, with_features
 from oodometer.verbs.options import parse_bounds, parse_classes, parse_mapping
 
 
@@ -38,7 +31,7 @@ def test_the_positive_class_is_read() -> None:
 def test_columns_are_found() -> None:
     p = [i / 40 for i in range(40)]
     table = {"prediction": [int(x > 0.4) for x in p], "label": [1] * 40, "y_pred_proba": p}
-    assert unread_probabilities(as_source(table))[0] == {"y_pred_proba": "prob_1"}
+    assert guess(as_source(table)).renamings == {"y_pred_proba": "prob_1"}
     source = as_source({"prediction": [0, 1] * 9, "age": [20, 30, 31] * 6, "id": list(range(18))})
     encoding = with_features([source], None, "auto")[0][0].encoding
     assert (encoding.names, encoding.left_out) == (("age=30", "age=31", "age: other", "age: missing"), {})

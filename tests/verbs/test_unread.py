@@ -34,13 +34,13 @@ def test_the_one_column_that_goes_with_the_predictions_is_read(name: str, p: Any
     found = estimated(TABLE.assign(**{name: p}))
     plain = estimated(TABLE.assign(**{name: p}), positive=f"{name}={named}")
     assert found["ac"].value == plain["ac"].value
-    assert any(f"{name} is read as the probability of class {named}" in one for one in found.warnings)
+    assert any(f"read {name} as the probability of class {named}; mapping= changes it" in one for one in found.warnings)
     fitted = oodometer.fit(TABLE.assign(**{name: p}), methods=["ac", "source"], diagnosis=False)
     target = TABLE.drop(columns="label").assign(**{name: p})
     assert fitted.estimate(target)["ac"].value == plain["ac"].value
     judged = oodometer.evaluate(TABLE.assign(**{name: p}))
     assert "brier" in judged.metrics
-    assert any(f"{name} is read as" in one for one in judged.warnings)
+    assert any(f"read {name} as" in one for one in judged.warnings)
 
 
 def test_wide_columns_under_another_name_are_read() -> None:
@@ -53,7 +53,7 @@ def test_wide_columns_under_another_name_are_read() -> None:
     found = estimated(table)
     wide = table.rename(columns={f"y_pred_proba_{name}": f"prob_{name}" for name in names})
     assert found["ac"].value == estimated(wide)["ac"].value
-    assert any("are read as the probabilities of the classes" in one for one in found.warnings)
+    assert any("y_pred_proba_c as the probabilities of a, b, c; mapping=" in one for one in found.warnings)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,6 @@ def test_it_can_be_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     table.drop(columns="label").to_csv(tmp_path / "t.csv", index=False)
     paths = [str(tmp_path / "r.csv"), str(tmp_path / "t.csv"), "--method", "source"]
     assert main(["estimate", *paths]) == 0
-    assert "y_pred_proba is read as the probability of class yes" in " ".join(capsys.readouterr().out.split())
+    assert "read y_pred_proba as the probability of class yes" in " ".join(capsys.readouterr().out.split())
     assert main(["estimate", *paths, "--map", "y_pred_proba=unread"]) == 0
-    assert "read as" not in capsys.readouterr().out
+    assert "read y_pred_proba" not in capsys.readouterr().out

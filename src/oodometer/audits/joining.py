@@ -17,7 +17,7 @@ from ..fields import FIELDS
 from ..predictions import Predictions
 from ..store import Axes, Source, as_source, labelled_source
 from ..store.cells import plain
-from ..store.columns import INDEX, likely_columns
+from ..store.columns import INDEX, usual_field
 from ..store.write import same_cell
 
 KEY = "id"
@@ -100,7 +100,7 @@ def check_places(labels: Source, target: Source) -> bool:
 
 def _shared(labels: Source, target: Source) -> list[tuple[str, str]]:
     """Columns of one name in both files, but those of what a model says and of what is held against it."""
-    predictions = {theirs for theirs, ours in likely_columns(labels.columns).items() if ours not in _TELLING}
+    predictions = {theirs for theirs in labels.columns if usual_field(theirs) not in (None, *_TELLING)}
     here = {name.strip().casefold(): name for name in target.own_columns}
     out = [(name, name) for name in _TELLING if labels.holds(name) and target.holds(name)]
     return out + [

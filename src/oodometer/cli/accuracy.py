@@ -13,6 +13,7 @@ import typer
 
 from ..errors import UsageError
 from ..options import argument, option
+from ..outputs import terminal
 from ..results import percent
 from ..results.values import counted
 from ..verbs import options
@@ -68,7 +69,7 @@ def fit(given: dict[str, Any], to: Written) -> None:
     )
     if output.verbose():
         output.tell(*(f"skipped {skipped.method}: {skipped.why}" for skipped in fitted.skipped))
-    output.tell(*(f"warning: {warning}" for warning in fitted.warnings))
+    output.tell(*map(terminal.warned, fitted.warnings))
     output.left_out({"skipped_method": len(fitted.skipped)})
 
 

@@ -6,16 +6,15 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from ..errors import OodometerError, UnknownColumnError, near_names
 from ..fields import FIELDS
 from ..options import Declared, spelt
-from ..store.columns import WIDE, as_options, likely_columns
+from ..store.columns import WIDE, as_options
 from ..verbs.options import parse_mapping
 
 _TRUTH = ("label", "correct")
-_OUTPUTS = ("prediction", "probabilities", "logits", "confidence", "correct")
+_OUTPUTS = frozenset(FIELDS) - {"label", "features", "input", "output", "time", "group"}
+_MOST_FEATURES = 8
 _PLACEHOLDER = "TRUTH"
 _SOURCES = ("reference", "target", "predictions", "models")
 
@@ -24,37 +23,26 @@ def better_command(
     name: str, offered: Sequence[Declared], given: Mapping[str, Any], error: OodometerError
 ) -> str | None:
     """The command with renamings that fit the files; None where they are not understood, or nothing would change."""
-    from ..store.source import open_table
+    from ..verbs.guessing import guess, label_of, opened_raw
     from ..verbs.opening import renamings as both
 
     if not {"mapping", "positive"} <= given.keys():
         return None
 
-    def opened(*options: str) -> list[tuple[str, tuple[str, ...]]]:
-        """The files of these options that are read, in this order: path and columns."""
-        read = [
-            given[value_]
-            for value_, _, about in offered
-            if value_ in options and about.path == "read" and given[value_]
-        ]
-        paths = [path for value_ in read for path in ([value_] if isinstance(value_, str) else value_)]
-        return [(path, tuple(open_table(path).columns)) for path in paths]
+    def opened(*options: str, mapping: Mapping[str, str] | None = None) -> list[Any]:
+        """The files of these options that are read, in this order, with the renamings that fit each."""
+        read = [given[value] for value, _, about in offered if value in options and about.path == "read"]
+        paths = [path for value in read if value for path in ([value] if isinstance(value, str) else value)]
+        if not mapping:
+            return [opened_raw(path) for path in paths]
+        fitting = [{c: m for c, m in mapping.items() if source.holds(c)} for source in opened(*options)]
+        return [opened_raw(path, renamed) for path, renamed in zip(paths, fitting, strict=True)]
 
-    try:
-        files = [value_ for option in _SOURCES for value_ in opened(option)]
-        labels = opened("labels")
-    except (OodometerError, OSError, ValueError):
+    files, labels = [file for option in _SOURCES for file in opened(option)], opened("labels")
+    if not files or not all(hasattr(file, "layout") for file in [*files, *labels]):
         return None  # the error that was raised says enough
-    if not files or "-" in (path for path, _ in files):
-        return None
     before = both(parse_mapping(given["mapping"] or []), given["positive"]) or {}
-    changes = dict(given)
-    if len(files) == 2 and isinstance(given.get("reference"), str) and isinstance(given.get("target"), str):
-        first, second = (any(before.get(c, c) in _TRUTH for c in columns) for _, columns in files)
-        if second and not first:  # the truth is in the target, not in the reference
-            changes |= {"reference": given["target"], "target": given["reference"]}
-            files = files[::-1]
-    known = list(dict.fromkeys(column for _, columns in [*files, *labels] for column in columns))
+    known = list(dict.fromkeys(column for file in [*files, *labels] for column in file.layout.columns))
     renamings: dict[str, str] = {}  # those turned round the right way, and mistyped ones by their near names
     for theirs, meant in before.items():
         if theirs in known:
@@ -63,21 +51,40 @@ def better_command(
             renamings[meant] = theirs
         elif near := near_names(theirs, known):
             renamings[near[0]] = meant
-    # Where there is no reference, the truth of the predictions may stand in a file of its own.
-    apart = [column for _, columns in labels for column in columns if given.get("reference") is None]
-    renamings |= _found(renamings, files, given, apart)
-    if isinstance(error, UnknownColumnError):
-        columns_there = [column for _, columns in files for column in columns]
-        changes |= {
-            n: error.meant for n in ("by", "key") if error.meant in columns_there and given.get(n) == error.column
+    sources = [option for option in _SOURCES if given.get(option)]
+    files = [file for option in sources for file in opened(option, mapping=renamings)]
+    labels = opened("labels", mapping=renamings)
+    changes = dict(given)
+    paired = sources == ["reference", "target"] and len(files) == 2
+    if paired and [bool({*_TRUTH} & {*file.fields}) for file in files] == [False, True]:  # the truth is in the target
+        changes |= {"reference": given["target"], "target": given["reference"]}
+        files = files[::-1]
+    apart = bool(labels) and not given.get("reference")  # the truth of the predictions stands in a file of its own
+    others = files[1:] if paired else []
+    guessed = guess(files[0], others, not apart, renamings, repair=True)
+    for file in files[1:]:
+        renamings |= {
+            c: ours
+            for c, ours in guess(file, truth=False, taken=renamings).renamings.items()
+            if c not in guessed.renamings
         }
-    renamings = _with_classes(renamings, [*files, *labels])
-    if renamings == before and changes == given:
+    renamings |= guessed.renamings
+    for file in labels:
+        renamings |= label_of(file)
+    truths = {*_TRUTH} & {*renamings.values(), *(field for file in [files[0], *labels] for field in file.fields)}
+    if not truths:
+        renamings = {_PLACEHOLDER: "label", **renamings}
+    if isinstance(error, UnknownColumnError):
+        there = [column for file in files for column in file.layout.columns]
+        changes |= {n: error.meant for n in ("by", "key") if error.meant in there and given.get(n) == error.column}
+    answers = [{*file.fields, *(renamings.get(c, "").split("_")[0] for c in file.layout.columns)} for file in files]
+    if any(not fields & {*_OUTPUTS, "prob"} for fields in answers) or (renamings == before and changes == given):
         return None
-    for _, columns in files:  # each would hold outputs of a model
-        ours = [renamings.get(c, c) for c in columns]
-        if not any(c in _OUTPUTS or c.startswith(tuple(WIDE)) for c in ours):
-            return None
+    if guessed.renamings:  # names of their own: what else they say
+        renamings |= {c: ours for c, ours in guessed.more.items() if ours not in renamings.values()}
+        if "features" in given and not given["features"] and guessed.features and paired:
+            plain = len(guessed.features) <= _MOST_FEATURES and not any("," in c for c in guessed.features)
+            changes["features"] = ",".join(guessed.features) if plain else "auto"
     words, options = ["oodometer", name], []
     for option, field, about in offered:  # without options that say what they say by default
         value = changes.get(option)
@@ -91,65 +98,3 @@ def better_command(
     if _PLACEHOLDER in renamings:
         command += f", where {_PLACEHOLDER} is your column of the truth"
     return command
-
-
-def _found(
-    mapping: Mapping[str, str],
-    files: Sequence[tuple[str, Sequence[str]]],
-    given: Mapping[str, Any],
-    apart: Sequence[str] = (),
-) -> dict[str, str]:
-    """Renamings of columns by likely names; the truth is also what the reference has and the target lacks."""
-    (_, reference), *others = files
-    out: dict[str, str] = {}
-    for _, columns in reversed(files):
-        ours = {mapping.get(c, c) for c in columns}
-        out |= {t: o for t, o in likely_columns(columns).items() if t not in mapping and o not in ours}
-    if any(ours.startswith("prob_") for ours in mapping.values()):
-        out = {theirs: ours for theirs, ours in out.items() if not ours.startswith("prob_")}
-    if given.get("every") is None:
-        out = {theirs: ours for theirs, ours in out.items() if ours != "time"}
-    out |= {t: o for t, o in likely_columns(apart).items() if o in _TRUTH and t not in mapping}
-    here = {mapping.get(c, out.get(c, c)) for c in (*reference, *apart)}
-    if not here & set(_TRUTH):
-        paired = others and given.get("target") is not None
-        alone = [c for c in reference if paired and not any(c in columns for _, columns in others)]
-        alone += [c for c in apart if c not in reference]
-        free = [c for c in alone if c not in mapping and c not in FIELDS]
-        out = {(free[0] if len(free) == 1 else _PLACEHOLDER): "label", **out}
-    return out
-
-
-def _with_classes(mapping: Mapping[str, str], files: Sequence[tuple[str, Sequence[str]]]) -> dict[str, str]:
-    """The renamings, probabilities by the classes that the labels hold where columns only count them, or name none: a
-    lone one by which of two it is higher in, counted ones in the order of names where that does better than chance.
-    """
-    from ..store.cells import dictionary, plain
-    from ..store.source import open_table
-
-    for path, columns in files:
-        truth = next((c for c in columns if mapping.get(c, c) == "label"), None)
-        ours = {c: mapping.get(c, c) for c in columns}
-        wide = {theirs: name.removeprefix("prob_") for theirs, name in ours.items() if name.startswith("prob_")}
-        if truth is None or not wide:
-            continue
-        table = open_table(path)
-        try:  # the first rows whose label is known: classes as they are read, and numbers of the columns beside them
-            batch = next(iter(table.batches(dict.fromkeys((truth, *wide), "any"), 10_000)))
-            coded = dictionary(plain(batch.column(truth)), truth, table.text)
-            labels = np.array([*map(str, coded.values)])[coded.codes[known := coded.codes >= 0]]
-            probabilities = np.array([batch.column(c).to_pylist() for c in wide]).T[known].astype(float)
-        except (TypeError, ValueError, IndexError, StopIteration, OodometerError):
-            break
-        classes, at = np.unique(labels, return_inverse=True)
-        if set(wide.values()) <= set(classes.tolist()) or not len(labels):
-            break
-        if len(wide) == 1 and len(classes) == 2:
-            means = [probabilities[at == k, 0].mean() for k in (0, 1)]
-            return {**mapping, next(iter(wide)): f"prob_{classes[int(means[1] > means[0])]}"}
-        order = [int(name) for name in wide.values() if name.isdigit()]
-        if sorted(order) == list(range(len(classes))):
-            own = probabilities[np.arange(len(at)), np.argsort(order)[at]]
-            if own.mean() > 1 / len(classes):
-                return {**mapping, **{c: f"prob_{classes[k]}" for c, k in zip(wide, order, strict=True)}}
-    return dict(mapping)

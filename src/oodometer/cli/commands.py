@@ -215,7 +215,7 @@ def _advised(name: str, offered: Sequence[Declared], typed: Mapping[str, Any]) -
             raise
         if isinstance(error, InputError):
             remedy = (error.remedy or "").partition("; rename")[0]
-            repeated = remedy.startswith(("rename", "the file has", "name the classes"))  # which the command says, too
+            repeated = remedy.startswith(("rename", "name the c"))  # which the command says, too
             error.remedy = f"try: {command}" if repeated else f"{remedy}; try: {command}"
             raise error.at() from None
         link = " " if str(error).endswith("?") else "; "

@@ -49,7 +49,7 @@ def show(result: Any, *, seed: int | None = None, asked: Sequence[str] = ()) -> 
     counts: Counter[str] = Counter()
     for grid in view.grids:
         counts.update(grid.left_out())
-    counts["note"] += len(view.details) + max(len(view.warnings) - terminal.MOST_WARNINGS, 0)
+    counts["note"] += terminal.many_left_out(view)
     left_out(counts)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, TextIO
 
 from ..errors import visible
-from ..results.view import WORDS_PAGE, View, is_numbers
+from ..results.view import READ, WORDS_PAGE, View, is_numbers
 
 _USUAL = 80  # characters a line, where nothing tells the width of the screen
 _LEAST = 12  # characters that a column of text keeps, however narrow the screen
@@ -55,11 +55,27 @@ def view_lines(view: View, across: int, *, full: bool = False, colour: bool = Fa
         lines += _sentences(grid.notes, across)
     lines += _sentences(view.notes, across)
     lines += map(visible, view.alarms)  # unfolded: one line each, for a log
-    some = view.warnings if full else view.warnings[:MOST_WARNINGS]
-    lines += _sentences([f"warning: {warning}" for warning in some], across)
+    lines += _sentences([warned(warning) for warning in _shown(view, full)], across)
     lines += [f"Seed of folds, samples and draws: {view.seed}"] if view.seed or (full and view.seed is not None) else []
     lines += [f"What the words mean: {WORDS_PAGE}"] if full else []
     return list(map(_coloured, lines)) if colour else lines
+
+
+def warned(text: str) -> str:
+    """A warning as a line; what was read under names of a user's own is a plain statement."""
+    return text if text.endswith(READ) else f"warning: {text}"
+
+
+def _shown(view: View, full: bool) -> list[str]:
+    """The warnings that are shown: what was read, and the first others."""
+    read = [warning for warning in view.warnings if warning.endswith(READ)]
+    others = [warning for warning in view.warnings if warning not in read]
+    return [*read, *(others if full else others[:MOST_WARNINGS])]
+
+
+def many_left_out(view: View) -> int:
+    """How many sentences and warnings wait until somebody asks for all."""
+    return len(view.details) + len(view.warnings) - len(_shown(view, full=False))
 
 
 def _sentences(texts: Sequence[str], across: int) -> list[str]:

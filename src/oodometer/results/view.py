@@ -16,6 +16,7 @@ from ..registry import canonical
 from .values import INTERVAL as INTERVAL
 from .values import Interval, Record, percent, signed_points
 
+READ = "changes it"  # how a line ends that says what was read under names of a user's own: no warning
 WORDS_PAGE = "docs/guides/words.md"
 """The page of the documentation that explains the words of all results: kind, trust, assumes, fell."""
 

@@ -6,55 +6,30 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 from ..classes import ClassNames
 from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageError, near_names
 from ..fields import FIELDS, refuse_classes_beside_positions
 from ..fields import Kind as Kind
 
-_PREFIXES = tuple(field.prefix for field in FIELDS.values() if field.prefix is not None)
-_PROBABILITY = re.compile(r"(^|_)(prob|proba|probs|probability|probabilities)(_|$)")
 _USUAL = {name: re.compile(field.elsewhere) for name, field in FIELDS.items() if field.elsewhere is not None}
 
 
+def bare_name(column: str) -> str:
+    """A name as words of small letters: `yTrue`, `y-true` and `Y true` are y_true."""
+    return re.sub(r"[^a-z0-9]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", column.strip()).lower()).strip("_")
+
+
 def usual_field(column: str) -> str | None:
-    """The field that teams and libraries give this column's name to, `yTrue`, `y-true` and `Y true` alike; else None.
+    """The field that teams and libraries give a column of this name to, None where that is unknown.
 
     >>> [usual_field(name) for name in ("yTrue", ".pred_class", "y_pred_proba", "Scored Labels", "is_correct", "age")]
     ['label', 'prediction', 'probabilities', 'prediction', 'correct', None]
     """
-    bare = re.sub(r"[^a-z0-9]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", column.strip()).lower()).strip("_")
+    bare = bare_name(column)
     order = ("confidence", *_USUAL)  # `max_prob` is one
-    return next((name for name in order if _USUAL[name].fullmatch(bare)), None)
-
-
-def likely_columns(columns: Sequence[str]) -> dict[str, str]:
-    """Columns that are probably ours under other names, theirs -> ours; `prob_1` for a lone column of probabilities.
-    Only where one column alone fits what is not there under our name.
-    """
-    usual = {c: field for c in columns if c not in FIELDS and (field := usual_field(c)) is not None}
-    out: dict[str, str] = {}
-    for ours in (name for name in _USUAL if FIELDS[name].cell != "number"):
-        fitting = [c for c, field in usual.items() if field == ours]
-        if ours not in columns and len(fitting) == 1:
-            out[fitting[0]] = ours
-    if any(c in FIELDS and FIELDS[c].of_classes for c in columns) or any(c.startswith(_PREFIXES) for c in columns):
-        return out
-    matches = {c: match for c in columns if c not in FIELDS and (match := _PROBABILITY.search(c.lower())) is not None}
-    lone = list(matches) or [c for c, field in usual.items() if field == "probabilities"]
-    if len(lone) == 1:
-        out[lone[0]] = "prob_1"
-    elif matches:
-        heads = {c[: match.end()] for c, match in matches.items()}
-        names = [c[match.end() :] for c, match in matches.items()]
-        if len(heads) == 1 and all(names) and len(set(names)) == len(names):
-            out |= {c: f"prob_{name}" for c, name in zip(matches, names, strict=True)}
-    return out
-
-
-def looks_like_probability(column: str) -> bool:
-    """Whether a name that is none of ours is one that teams give a probability or a score."""
-    return column not in FIELDS and usual_field(column) == "probabilities"
+    return None if column in FIELDS else next((name for name in order if _USUAL[name].fullmatch(bare)), None)
 
 
 def as_options(renamings: dict[str, str]) -> str:
@@ -220,20 +195,21 @@ class Layout:
         missing = [name for name in extra if name not in where]
         if missing:
             raise _no_column(missing[0], f"{_in(file)}there is no column {missing[0]}; ", columns)
-        if not feeds:
-            expected = "columns of a predictions file (label, prediction, probabilities or prob_<class>, logits or "
-            expected += "logit_<class>, confidence, correct, ...)"
-            remedy = "rename yours with --map theirs=ours, such as y_true=label (a CSV file needs a header line)"
-            renamings = {theirs: name for theirs, name in likely_columns(columns).items() if name != "time"}
-            if renamings:
-                remedy = f"the file has {', '.join(renamings)}: {as_options(renamings)}"
-            raise MissingColumnsError(expected, got=shown(columns) or "no columns", remedy=remedy, file=file)
         layout = Layout(tuple(columns), feeds, {name: where[name] for name in extra}, where)
         try:
             refuse_classes_beside_positions(feeds, None, file)
         except InputError as error:
             raise layout.placed(error) from None
         return layout
+
+    def nothing_known(self, file: str | None = None, source: Any = None) -> MissingColumnsError:
+        """The error where no column feeds a field; the cells of ``source`` may say what they are."""
+        expected = "columns of a predictions file (label, prediction, probabilities or prob_<class>, logits or "
+        expected += "logit_<class>, confidence, correct, ...)"
+        remedy = "rename yours with --map theirs=ours, such as y_true=label (a CSV file needs a header line)"
+        error = MissingColumnsError(expected, got=shown(self.columns) or "no columns", remedy=remedy, file=file)
+        error.source = source
+        return error
 
     @cached_property
     def fields(self) -> tuple[str, ...]:

@@ -128,12 +128,18 @@ def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Re
     named = {axis: arrays.pop(f"names_{axis}") for axis in AXES.values() if f"names_{axis}" in arrays}
     layout = Layout.parse(tuple(arrays), mapping)
     used = layout.kinds(layout.feeds.values())
-    table = table_of(arrays, layout)
+    table = table_of(arrays, layout) if used else None
+    columns = {} if table is None else dict(zip(table.column_names, table.columns, strict=True))
+    rows = None if table is None else table.num_rows
     for name, value in (index_of(arrays) | arrays).items():  # further columns, to slice by; others are left out
         if name not in used and not isinstance(value, Ragged):
             array = as_numpy(value)
-            if array.ndim == 1 and len(array) == table.num_rows:
-                table = table.append_column(name, pa.array(array if array.dtype.kind == "M" else array.tolist()))
+            rows = len(array) if rows is None and array.ndim == 1 else rows
+            if array.ndim == 1 and len(array) == rows:
+                columns[name] = pa.array(array if array.dtype.kind == "M" else array.tolist())
+    if not columns:
+        raise layout.nothing_known()
+    table = pa.table(columns)
     names = {axis: tuple(map(str, as_numpy(own).tolist())) for axis, own in named.items()}
     return MemoryReader(table, None if classes is None else named_classes(classes), names)
 

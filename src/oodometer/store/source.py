@@ -128,6 +128,8 @@ class ReaderSource(Source):
         self._settled: Plan | None = None
         self._counted: tuple[Piece, ...] | None = None
         self.kept_alive: Any = None  # what must live as long as this: the temporary file of a frame
+        if not layout.feeds:
+            raise layout.nothing_known(path, self)
 
     fields = property(lambda self: self.layout.fields)
     classes = property(lambda self: self._plan.classes)

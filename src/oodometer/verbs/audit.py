@@ -108,7 +108,7 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
         why = "rows that are suggested beside --where are known by a key, since others were left out"
         raise UsageError(f"{why}; name it with --key")
     given = options.labels if isinstance(options.labels, (list, tuple)) else [options.labels]
-    told = [open_labels(data, opener.target) for data in given if data is not None]
+    told = [open_labels(data, opener.labels) for data in given if data is not None]
     opener.check()
     quiet = execution.heard_by(None)
     read = Predictions.concat([read_reference(s, execution=quiet, seed=seed).record for s in sources])

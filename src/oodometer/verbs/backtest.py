@@ -39,7 +39,7 @@ def backtest(options: BacktestOptions) -> Backtest:
         sources = opener.references([options.reference], options.classes, options.where)
         notes: tuple[str, ...] = ()
         if options.labels is not None:
-            sources[0], notes = labelled(options.labels, sources[0], options.key, opener.open)
+            sources[0], notes = labelled(options.labels, sources[0], options.key, opener.labels)
         opener.check()
         source = with_features(sources, None, options.features)[0][0]
         read = read_reference(source, execution=execution.heard_by(None), seed=options.seed)

@@ -541,7 +541,7 @@ def _read(options: CompareJob, execution: Execution, unseen: bool = False) -> Co
     for i, data in enumerate((*models, *options.out_of_domain)):
         source = opener.with_ids(data, options.cluster, options.classes, extra, where=options.where)
         own = options.labels is None or i >= len(models)
-        judged = Joined(source, ()) if own else labelled(options.labels, source, options.key, opener.open)
+        judged = Joined(source, ()) if own else labelled(options.labels, source, options.key, opener.labels)
         joined.append(wrong_where_unseen(judged.source) if own and unseen else judged)
     sources = [in_name_order(source.source) for source in joined]
     homes, aways = sources[: len(models)], sources[len(models) :]

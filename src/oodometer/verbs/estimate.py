@@ -226,7 +226,7 @@ def _estimated(options: EstimateJob, classes: Sequence[int | str] | None, execut
     opener = opener_for(options)
     sources = opener.references(options.reference, classes)
     target: Any = opener.target(options.target, options.extra_columns, options.where)
-    labels = None if options.labels is None else open_labels(options.labels, opener.target)
+    labels = None if options.labels is None else open_labels(options.labels, opener.labels)
     opener.check()
     fitted = sources[0].fitted if isinstance(sources[0], FittedSource) else None
     if fitted is not None:

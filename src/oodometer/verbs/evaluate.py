@@ -18,6 +18,7 @@ from ..results import Skipped
 from ..results.evaluation import Evaluation, Evaluations
 from ..store import Source, decided_source
 from ..vectors import given_pair, is_bare
+from .guessing import Guessing
 from .opening import Opener, executing, in_name_order, positive_class, renamings
 from .options import EvaluateOptions
 
@@ -41,6 +42,7 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
     'needs label and prediction; the record has confidence, correct'
     """
     by, cluster, classes, positive = options.by, options.cluster, options.classes, options.positive
+    truth = options.labels
     if not sources:
         raise UsageError("give at least one set of predictions")
     if len(sources) > 1 and any(map(is_bare, sources[:2])):  # labels, and what each model says of their rows
@@ -57,13 +59,15 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
         return finish_evaluation(source, *read_evaluation(source, plan, execution), skipped)
 
     with executing("evaluate", options, predictions=sources) as execution:
-        opener = Opener(renamings(options.mapping, positive))
+        opener = Opener(
+            renamings(options.mapping, positive),
+            guessing=Guessing((), truth is None, decided=options.threshold is not None),
+        )
         opened = [opener.with_ids(given, cluster, classes, extra, where=options.where) for given in sources]
         if options.threshold is not None:
             opened = [decided_source(one, options.threshold, positive_class(one, positive)) for one in opened]
-        truth = options.labels
         joined = [
-            Joined(one, ()) if truth is None else labelled(truth, one, options.key, opener.open) for one in opened
+            Joined(one, ()) if truth is None else labelled(truth, one, options.key, opener.labels) for one in opened
         ]
         opener.check()
         for source, lines in joined:
@@ -74,7 +78,7 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
                     raise
                 source, lines = wrong_where_unseen(source)
                 evaluation = judged(source)
-            notes = [line for line in opener.notes if line.startswith(f"{source.name}: ")]
+            notes = [line for line in opener.notes if line.startswith((f"{source.name}: ", f"{truth}: "))]
             warnings = (*notes, *lines, *evaluation.warnings)
             done.append(replace(evaluation, skipped=(*evaluation.skipped, *unable), warnings=warnings))
     return done[0] if len(done) == 1 else Evaluations(tuple(done))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-import numpy as np
-
-from ..arrays import Array, present
+from ..arrays import present
 from ..audits.joining import KEY
 from ..classes import NewClassError
 from ..errors import InputError, MissingColumnsError, OodometerError, UnknownColumnError, UsageError
@@ -24,17 +21,13 @@ from ..persistence import ENDING
 from ..runs import places_of_run
 from ..store import Axes, Source, as_source, check_threshold, decided_source
 from ..store.base import name_order, no_column
-from ..store.cells import dictionary, plain
-from ..store.columns import class_names, likely_columns, looks_like_probability
-from ..store.encoding import raw_numbers
+from ..store.columns import class_names
 from ..vectors import given_target
 from .fitted import FittedSource
-from .options import Reading, Running
+from .guessing import Guessing
+from .options import Reading, Running, Truth
 
 Result = TypeVar("Result")
-_SURE = 0.95  # area under the curve of a column for the rows that are predicted as a class
-_READ = ("probabilities", "logits", "confidence", "candidate_scores", "token_logprobs", "member_probabilities", "votes")
-_LEAST_ROWS = 20
 
 
 def in_name_order(source: Source) -> Source:
@@ -98,12 +91,15 @@ def with_classes_of_all(
     """What ``run`` gives for these classes; where one file has a class that another lacks, for all of them."""
     try:
         return run(options.classes)
-    except NewClassError:
+    except NewClassError as error:
         given = [*(given[0] if isinstance(given[0], (list, tuple)) else given[:1]), *given[1:]]
         if options.classes is not None or any(is_fitted(data) or isinstance(data, Source) for data in given):
             raise
         opener = opener_for(options)
-        sources = [opener.open(data) for data in given]
+        try:
+            sources = [opener.open(data) for data in given]
+        except MissingColumnsError:  # the target has no column of labels
+            raise error from None
         of_classes = {name for name, field in FIELDS.items() if field.of_classes}
         if any(of_classes & set(source.fields) or source.classes is None for source in sources):
             raise
@@ -120,6 +116,7 @@ class Opener:
         threshold: float | None = None,
         positive: str | None = None,
         timezone: str | None = None,
+        guessing: Guessing | None = None,
     ) -> None:
         self.mapping, self._timezone = dict(mapping or {}), timezone
         self._threshold = None if threshold is None else check_threshold(threshold)
@@ -129,6 +126,8 @@ class Opener:
         self._complaints: dict[str, UnknownColumnError] = {}
         self._axes: Axes | None = None
         self._lone_class: int | str | None = None  # of the reference, where one column is of one class
+        self._guessing = guessing
+        self._guesses: dict[Any, dict[str, str]] = {}
         self.notes: list[str] = []  # what is to be said of columns that were read, or not, without being named
 
     def references(
@@ -185,6 +184,12 @@ class Opener:
         """A source in the references' order, by name; its labels may be of further classes."""
         return self.open(data, extra_columns=extra_columns, axes=replace(self.axes, others=True), where=where)
 
+    def labels(self, data: Any, **how: Any) -> Source:
+        """A source of labels, which need hold nothing else, in the references' order where there are some."""
+        if self._axes is not None:
+            how.setdefault("axes", replace(self.axes, others=True))
+        return self.open(data, labels=True, **how)
+
     def open(
         self,
         data: Any,
@@ -192,12 +197,17 @@ class Opener:
         extra_columns: Iterable[str] = (),
         axes: Axes | None = None,
         where: str | Sequence[str] | None = None,
+        labels: bool = False,
     ) -> Source:
-        """The source, renamed as far as its columns go, with the axes of another and rows that conditions leave."""
-        mapping = dict(self.mapping)
+        """The source, renamed as far as its columns go, with the axes of another and rows that conditions leave;
+        ``labels``: it need hold nothing else.
+        """
+        known = (str(data) if isinstance(data, (str, PathLike)) else id(data)), labels
+        mapping = {**self.mapping, **self._guesses.get(known, {})}
         lone = _named_class(self._positive) or self._lone_class
         data = given_target(data, classes if axes is None else axes.classes, lone)
         while True:
+            missing = None
             try:
                 about: Any = {"extra_columns": extra_columns, "axes": axes, "where": where, "timezone": self._timezone}
                 source = as_source(data, classes=classes, mapping=mapping or None, **about)
@@ -211,14 +221,20 @@ class Opener:
                 for column in self.mapping:
                     if column not in {*mapping, *self._used} and self._complaints[column].meant:
                         raise self._complaints[column] from error
-                raise
+                if error.source is None:
+                    raise
+                source, missing = error.source, error
             self._used.update(mapping)
-            if axes is None and not isinstance(data, Source):
-                renamed, notes = unread_probabilities(source, self.mapping)
+            if self._guessing is not None and known not in self._guesses and not isinstance(data, Source):
+                self._guesses[known], notes = self._guessing.of(source, axes is not None, labels, self.mapping)
                 self.notes += [line for line in notes if line not in self.notes]
-                if renamed:
-                    self.mapping |= renamed
-                    return self.open(data, classes, extra_columns, axes, where)
+                if self._guesses[known]:
+                    if self._guessing.shared and axes is None:  # the target is read alike
+                        self.mapping |= self._guesses[known]
+                    mapping |= self._guesses[known]
+                    continue
+            if missing is not None:
+                raise missing
             labels_alone = axes is not None and "probabilities" not in source.fields
             if self._threshold is None or labels_alone:
                 return source
@@ -243,8 +259,13 @@ class Opener:
 
 def opener_for(options: Reading) -> Opener:
     """An opener with the renamings and the threshold that were asked for."""
-    zone = getattr(options, "timezone", None)
-    return Opener(renamings(options.mapping, options.positive), options.threshold, options.positive, zone)
+    target, labels = (getattr(options, name, None) for name in ("target", "labels"))
+    apart = labels is not None and isinstance(options, Truth)
+    others = tuple(target) if isinstance(target, (list, tuple)) else () if target is None else (target,)
+    every = getattr(options, "every", None) or getattr(options, "by", None) == "time"
+    guessing = Guessing(others, not apart, hasattr(options, "reference"), bool(every), options.threshold is not None)
+    how: dict[str, Any] = {"timezone": getattr(options, "timezone", None), "guessing": guessing}
+    return Opener(renamings(options.mapping, options.positive), options.threshold, options.positive, **how)
 
 
 def is_fitted(data: Any) -> bool:
@@ -281,75 +302,6 @@ def executing(verb: str, options: Running, **data: Any) -> Iterator[Execution]:
         faults_of_fitted(data.get("reference")),
     ):
         yield Execution(options.engine, options.workers, options.progress, folder)
-
-
-def unread_probabilities(source: Source, renamed: Collection[str] = ()) -> tuple[dict[str, str], list[str]]:
-    """Columns that are read as probabilities, theirs -> ours, and lines about them: only beside predictions without
-    scores, where a column so named lies between 0 and 1 and alone tells two classes apart, or there is one for each
-    class.
-    """
-    if "prediction" not in source.fields or set(_READ) & set(source.fields):
-        return {}, []
-    own = [name for name in source.own_columns if name not in renamed]
-    columns = [name for name in own if looks_like_probability(name)]
-    others = [name for name in own if name not in columns]
-    try:
-        with closing(cast(Any, source.raw(["prediction", *columns, *others]))) as batches:
-            batch = next(batches)
-        coded = dictionary(plain(batch.column(0)), "prediction", source.raw_text)
-    except OodometerError:
-        return {}, []  # said where it is read
-    # predicted classes of the first rows as texts, None where unknown, and their numbers in columns that hold some
-    names_of = [*(None if value is None else str(value) for value in coded.values), None]
-    predicted, numbers = np.array(names_of, dtype=object)[coded.codes], {}
-    for place, name in enumerate([*columns, *others], 1):
-        with suppress(InputError):
-            values = raw_numbers(batch.column(place), name, source.raw_text, source.decimal_comma)
-            if np.isfinite(values).mean() > 0.9 and len(np.unique(values)) > 2:
-                numbers[name] = values
-    classes = sorted({str(name_) for name_ in predicted.tolist() if name_ is not None})
-    wide = {c: ours for c, ours in likely_columns(columns).items() if ours.startswith("prob_") and ours != "prob_1"}
-    names = [ours.removeprefix("prob_") for ours in wide.values()]
-    if len(wide) > 1 and set(wide) <= set(numbers) and set(classes) <= set(names):
-        p = np.column_stack([numbers[column] for column in wide])
-        sums = bool(np.nanmin(p) >= 0 and np.nanmax(p) <= 1 and np.allclose(p.sum(axis=1), 1, atol=0.02))
-        if sums and np.mean(np.array(names)[p.argmax(axis=1)] == predicted) > 0.5:
-            return wide, [f"{source.name}: {', '.join(wide)} are read as the probabilities of the classes"]
-    tells = {name: _class_told(values, predicted, classes) for name, values in numbers.items()}
-    fitting = [name for name in columns if tells.get(name) is not None]
-    if len(fitting) == 1:
-        name = fitting[0]
-        text = f"{source.name}: {name} is read as the probability of class {tells[name]}, which it tells from the other"
-        return {name: f"prob_{tells[name]}"}, [f"{text}; to leave it out, --map {shlex.quote(f'{name}=unread')}"]
-    seen = fitting or columns or [name for name in others if tells.get(name) is not None]
-    if not seen:
-        return {}, []
-    some = ", ".join(seen[:6]) + (", ..." if len(seen) > 6 else "")
-    name = next((name_ for name_ in seen if tells.get(name_) is not None), seen[0])
-    low, high = (np.nanmin(numbers[name]), np.nanmax(numbers[name])) if name in numbers else (-1, -1)
-    remedy = "name a probability with --positive COLUMN=CLASS, a confidence with --map COLUMN=confidence"
-    if low >= 0 and 1 < high <= 100:
-        remedy = f"if {name} holds percents, divide it by 100, then --positive {shlex.quote(name)}"
-    elif tells.get(name) is not None:
-        remedy = f"if it is a probability, --positive {shlex.quote(f'{name}={tells[name]}')}"
-    elif low >= 0 and high <= 1:
-        remedy = f"if it is the confidence in the prediction, --map {shlex.quote(f'{name}=confidence')}"
-    return {}, [f"{source.name}: {some} {'is' if len(seen) == 1 else 'are'} not read; {remedy}"]
-
-
-def _class_told(values: Array, predicted: Array, classes: list[str]) -> str | None:
-    """The one of two predicted classes whose rows have the larger numbers, between 0 and 1; None where neither has."""
-    finite = np.isfinite(values)
-    if len(classes) != 2 or len(predicted) < _LEAST_ROWS or values[finite].min() < 0 or values[finite].max() > 1:
-        return None
-    second = predicted[finite] == classes[1]
-    n, m = int(second.sum()), int((~second).sum())
-    if not n or not m:
-        return None
-    _, cell, counts = np.unique(values[finite], return_inverse=True, return_counts=True)
-    rank = np.cumsum(counts) - (counts - 1) / 2
-    area = (float(rank[cell][second].sum()) - n * (n + 1) / 2) / (n * m)
-    return classes[1] if area >= _SURE else classes[0] if area <= 1 - _SURE else None
 
 
 Asked = str | Sequence[str] | None

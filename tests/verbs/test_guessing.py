@@ -1,0 +1,213 @@
+"""Raw tables as libraries and teams write them: what is read without a renaming, and what is refused, with the words
+that make it work.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import oodometer
+from oodometer.errors import InputError
+from oodometer.verbs.guessing import guess, label_of, opened_raw
+
+ROWS = 600
+rng = np.random.default_rng(0)
+P = rng.beta(0.6, 0.6, ROWS)
+Y = (rng.random(ROWS) < P).astype(int)
+D = (P > 0.5).astype(int)
+Q = rng.dirichlet([0.5] * 3, ROWS)
+KINDS = np.array(["cat", "dog", "fox"])
+Y3 = KINDS[(Q.cumsum(1) > rng.random((ROWS, 1))).argmax(1)]
+D3 = KINDS[Q.argmax(1)]
+NO_YES = np.array(["no", "yes"])
+INCOME = np.array(["<=50K", ">50K"])
+MINE = {
+    "id": np.arange(1000, 1000 + ROWS),
+    "timestamp": [f"2024-01-{1 + i % 28:02d} 10:00" for i in range(ROWS)],
+    "age": rng.integers(20, 70, ROWS),
+    "member": rng.integers(0, 2, ROWS),
+}
+LONE = {"repaid": "label", "y_pred": "prediction", "y_pred_proba": "prob_1"}
+
+
+def wide(*columns: str, names: Any = KINDS) -> dict[str, str]:
+    return {column: f"prob_{name}" for column, name in zip(columns, names, strict=True)}
+
+
+CASES: dict[str, tuple[dict[str, Any], str, dict[str, str]]] = {
+    # table, the column that the target lacks, what is read
+    "NannyML": ({**MINE, "repaid": Y, "y_pred": D, "y_pred_proba": P}, "repaid", LONE),
+    "evidently": (
+        {"target": Y, "pred": D, "score": P},
+        "target",
+        {"target": "label", "pred": "prediction", "score": "prob_1"},
+    ),
+    "scikit-learn": (
+        {"y_true": Y3, **{f"proba_{k}": Q[:, i] for i, k in enumerate(KINDS)}},
+        "y_true",
+        {"y_true": "label", **wide("proba_cat", "proba_dog", "proba_fox")},
+    ),
+    "two numbered columns": (
+        {"y": NO_YES[Y], "p_0": 1 - P, "p_1": P},
+        "y",
+        {"y": "label", **wide("p_0", "p_1", names=NO_YES)},
+    ),
+    "a lone number beside 0 and 1": ({"outcome": Y, "risk": P}, "outcome", {"outcome": "label", "risk": "prob_1"}),
+    "H2O": (
+        {"age": MINE["age"], "survived": Y, "predict": (P > 0.3).astype(int), "p0": 1 - P, "p1": P},
+        "survived",
+        {"survived": "label", "predict": "prediction", **wide("p0", "p1", names="01")},
+    ),
+    "H2O, named classes": (
+        {"species": Y3, "predict": D3, **{k: Q[:, i] for i, k in enumerate(KINDS)}},
+        "species",
+        {"species": "label", "predict": "prediction", **wide(*KINDS)},
+    ),
+    "BigQuery": (
+        {**MINE, "repaid": Y, "predicted_repaid": D, "predicted_repaid_prob": P},
+        "",
+        {"repaid": "label", "predicted_repaid": "prediction", "predicted_repaid_prob": "prob_1"},
+    ),
+    "PyCaret": (
+        {"Purchase": KINDS[Y], "prediction_label": KINDS[D], "prediction_score": np.maximum(P, 1 - P)},
+        "Purchase",
+        {"Purchase": "label", "prediction_label": "prediction", "prediction_score": "confidence"},
+    ),
+    "AutoGluon": (
+        {"age": MINE["age"], "class": NO_YES[Y], "pred": NO_YES[D], "no": 1 - P, "yes": P},
+        "class",
+        {"class": "label", "pred": "prediction", **wide("no", "yes", names=NO_YES)},
+    ),
+    "SageMaker": (
+        {**MINE, "churn": Y, "predicted_label": D, "probability": P},
+        "churn",
+        {"churn": "label", "predicted_label": "prediction", "probability": "prob_1"},
+    ),
+    "tidymodels": (
+        {"Class": NO_YES[Y], ".pred_class": NO_YES[D], ".pred_no": 1 - P, ".pred_yes": P},
+        "Class",
+        {"Class": "label", ".pred_class": "prediction", **wide(".pred_no", ".pred_yes", names=NO_YES)},
+    ),
+    "KNIME": (
+        {"income": INCOME[Y], **{f"P (income={k})": (1 - P, P)[i] for i, k in enumerate(INCOME)}},
+        "income",
+        {"income": "label", **wide(*(f"P (income={k})" for k in INCOME), names=INCOME)},
+    ),
+    "DataRobot": (
+        {"ill": Y == 1, "ill_True_PREDICTION": P, "ill_False_PREDICTION": 1 - P, "ill_PREDICTION": D == 1},
+        "ill",
+        {
+            "ill": "label",
+            "ill_PREDICTION": "prediction",
+            "ill_True_PREDICTION": "prob_1",
+            "ill_False_PREDICTION": "prob_0",
+        },
+    ),
+    "Arize": (
+        {"predictionLabel": NO_YES[D], "actualLabel": NO_YES[Y], "predictionScore": P},
+        "actualLabel",
+        {"actualLabel": "label", "predictionLabel": "prediction", "predictionScore": "prob_yes"},
+    ),
+    "a prediction that is a probability": (
+        {"y_true": Y, "y_pred": P},
+        "y_true",
+        {"y_true": "label", "y_pred": "prob_1"},
+    ),
+    "verdicts": (
+        {"conf": np.maximum(P, 1 - P), "is_correct": Y == D},
+        "is_correct",
+        {"is_correct": "correct", "conf": "confidence"},
+    ),
+    "an input between 0 and 1": (
+        {"target": Y, "pred": D, "utilization": rng.random(ROWS)},
+        "target",
+        {"target": "label", "pred": "prediction"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("columns", "truth", "read"), CASES.values(), ids=CASES)
+def test_one_reading_is_read(columns: dict[str, Any], truth: str, read: dict[str, str]) -> None:
+    table = pd.DataFrame(columns)
+    target = table.drop(columns=[truth] if truth else [])
+    guessed = guess(opened_raw(table), [opened_raw(target)])
+    assert (guessed.renamings, guessed.doubt) == (read, "")
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str | None, str]] = {
+    "two probabilities": (
+        {"y_true": Y, "proba_a": P, "proba_b": np.sqrt(P)},
+        "y_true",
+        "proba_a and proba_b, either of which may be the probability",
+    ),
+    "two blocks": (
+        {"y": Y, "p0": 1 - P, "p1": P, "cal_p0": 1 - P**2, "cal_p1": P**2},
+        "y",
+        "p0, p1 and cal_p0, cal_p1, either of which may be the probabilities",
+    ),
+    "two labels": ({"target": Y, "y_true": 1 - Y, "pred": D}, "target", "target and y_true, either of which may"),
+    "label and prediction swapped": (
+        {"target": D, "pred": Y, "score": P},
+        "target",
+        "target, which is what a threshold makes of score: a prediction, not the label",
+    ),
+    "a score of the other class": ({"target": Y, "score": 1 - P}, "target", "score, which is higher where the label"),
+    "a score of something else": ({"target": Y, "score": rng.random(ROWS)}, "target", "goes with the label no better"),
+    "a label that every file has": ({**MINE, "repaid": Y, "y_pred": D, "y_pred_proba": P}, "", "repaid, which goes"),
+    "one file": ({**MINE, "repaid": Y, "y_pred": D, "y_pred_proba": P}, None, "repaid, which goes with the prediction"),
+    "a column that is no label": (
+        {"branch": MINE["member"], "y_pred": D, "y_pred_proba": P},
+        "branch",
+        "branch, which goes with the prediction no better than chance",
+    ),
+}
+
+
+@pytest.mark.parametrize(("columns", "truth", "why"), REFUSED.values(), ids=REFUSED)
+def test_two_readings_are_a_doubt(columns: dict[str, Any], truth: str | None, why: str) -> None:
+    table = pd.DataFrame(columns)
+    others = [] if truth is None else [opened_raw(table.drop(columns=[truth] if truth else []))]
+    assert why in guess(opened_raw(table), others).doubt
+
+
+def test_written_truths_are_classes(tmp_path: Path) -> None:
+    table = pd.DataFrame({"late": Y == 1, "late_pred": D == 1, "late_proba": P})
+    table.to_csv(tmp_path / "r.csv", index=False)
+    table.drop(columns="late").to_csv(tmp_path / "t.csv", index=False)
+    options: dict[str, Any] = {"methods": ["source", "ac"], "backtest": "none", "diagnosis": False}
+    written = oodometer.estimate(tmp_path / "r.csv", tmp_path / "t.csv", **options)
+    held = oodometer.estimate(table, table.drop(columns="late"), **options)
+    assert "late as label, late_pred as prediction, late_proba as the probability of class True" in written.warnings[0]
+    assert "probability of class 1" in held.warnings[0]
+    assert [e.value for e in written.estimates] == pytest.approx([e.value for e in held.estimates])
+
+
+def test_the_error_says_the_words_that_work() -> None:
+    table = pd.DataFrame({"y_true": Y, "proba_a": P, "proba_b": np.sqrt(P)})
+    with pytest.raises(InputError, match=r'name the columns: mapping=\{"y_true": "label"\}, positive="proba_a"$'):
+        oodometer.evaluate(table)
+    judged = oodometer.evaluate(table, mapping={"y_true": "label"}, positive="proba_a", metrics=["accuracy"])
+    assert judged.rows == ROWS
+
+
+@pytest.mark.parametrize("made", [dict, pd.DataFrame])
+def test_frames_and_mappings_are_read_alike(made: Any) -> None:
+    columns = {**MINE, "repaid": Y, "y_pred": D, "y_pred_proba": P}
+    target = {name: values for name, values in columns.items() if name != "repaid"}
+    options: dict[str, Any] = {"methods": ["source", "ac"], "backtest": "none", "diagnosis": False}
+    estimation = oodometer.estimate(made(columns), made(target), **options)
+    assert any("mapping= changes it" in warning for warning in estimation.warnings)
+    plain = {"label": Y, "prediction": D, "prob_1": P}
+    expected = oodometer.estimate(plain, {"prediction": D, "prob_1": P}, **options)
+    assert [e.value for e in estimation.estimates] == [e.value for e in expected.estimates]
+
+
+def test_the_truth_in_a_file_of_labels_is_the_column_beside_the_key() -> None:
+    assert label_of(opened_raw({"id": [1, 2], "repaid": [0, 1]})) == {"repaid": "label"}
+    assert label_of(opened_raw({"id": [1, 2], "y_true": [0, 1], "age": [2, 3]})) == {"y_true": "label"}
+    assert label_of(opened_raw({"id": [1, 2], "repaid": [0, 1], "age": [2, 3]})) == {}
