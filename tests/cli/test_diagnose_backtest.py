@@ -259,7 +259,7 @@ def test_backtest_writes_a_page(files: Path, tmp_path: Path, capsys: pytest.Capt
 
 
 def test_methods_lists_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["methods"]) == 0
+    assert main(["methods", "-v"]) == 0
     shown = capsys.readouterr().out
     for title in ("estimators", "scores", "calibrators", "metrics", "rankers", "simulations"):
         assert f"\n{title}\n" in shown

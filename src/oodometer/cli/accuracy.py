@@ -55,7 +55,7 @@ def estimate(given: dict[str, Any], to: Written) -> None:
 
 @command(options.FitOptions)
 def fit(given: dict[str, Any], to: Written) -> None:
-    """Learn from a reference once, for `estimate FILE.oodo TARGET` to ask every night."""
+    """Learn from a reference once, for many targets."""
     from ..verbs.fit import fit as run
 
     with output.progress_bar("fitting", lines=True) as progress:
@@ -75,7 +75,7 @@ def fit(given: dict[str, Any], to: Written) -> None:
 
 @command(options.DiagnoseOptions, written=("json", "out"))
 def diagnose(given: dict[str, Any], to: Written) -> None:
-    """Say what kind of shift lies between a reference and a target."""
+    """Say what kind of shift lies between reference and target."""
     from ..verbs.diagnose import diagnose as run
     from ..version import __version__
 
@@ -95,7 +95,7 @@ class _Backtest(options.BacktestOptions):
 
 @command(_Backtest, written=("json", "report", "out"))
 def backtest(given: dict[str, Any], to: Written) -> None:
-    """Try every method on shifts simulated from a labelled reference."""
+    """Try every method on shifts simulated from a reference."""
     from ..backtests.trials import cache_folder
     from ..verbs.backtest import backtest as run
 
@@ -163,7 +163,7 @@ class _Evaluate(options.EvaluateOptions):
 
 @command(_Evaluate, written=("json", "report", "out"))
 def evaluate(given: dict[str, Any], to: Written) -> None:
-    """Judge labelled predictions: accuracy, F1, ROC AUC and the like, calibration, risk-coverage."""
+    """Measure labelled predictions: accuracy, F1, calibration, ..."""
     from ..verbs.evaluate import evaluate as run
 
     with output.progress_bar("evaluating") as progress:
@@ -173,7 +173,7 @@ def evaluate(given: dict[str, Any], to: Written) -> None:
 
 @command(options.CompareOptions, written=("json", "report", "out"))
 def compare(given: dict[str, Any], to: Written) -> None:
-    """Compare models that may abstain: which one answers best, and where the metrics disagree."""
+    """Compare models on labelled rows: which one answers best."""
     from ..verbs.compare import compare as run
 
     with output.progress_bar("comparing") as progress:

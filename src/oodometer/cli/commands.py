@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, Field
@@ -11,17 +12,45 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageError, WorkError
 from ..options import About, Declared, Options, declared, option, spelt
 from . import output, samples
 
 INTERRUPTED = 130  # what a shell takes for the end by Ctrl-C
-_ALL_TAKE = "every command takes -v, --quiet, --debug and --config as well; oodometer --help explains them."
+_ALL_TAKE = "every command takes -v, --quiet, --debug and --config, too (oodometer -h)."
+GROUPS = {
+    "How good is it there?": ("estimate", "fit", "diagnose", "backtest", "history"),
+    "A few labels, or all": ("audit", "evaluate"),
+    "Which model?": ("compare", "rank"),
+    "Make the predictions": ("predict", "read", "discriminate"),
+    "What if the data shift?": ("shift", "stress"),
+    "Look up, show again": ("demo", "methods", "cite", "report", "reproduce"),
+}
+_OF_ALL = (
+    "Every command takes -v (all that is known, not the main things), -q (errors alone), --debug (a traceback where "
+    "something fails), --config FILE (defaults of options; else those of oodometer.toml, or of [tool.oodometer] in "
+    "pyproject.toml), --no-config and -h. Alone: --version, --install-completion."
+)
+
+
+class _Commands(TyperGroup):
+    """All commands, grouped by the question that they answer."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands of each question."""
+        for question, names in GROUPS.items():
+            known = [(name, self.commands[name]) for name in names if name in self.commands]
+            formatter.write(f"\n{question}\n")
+            with formatter.indentation():
+                formatter.write_dl([(name, command.get_short_help_str(62)) for name, command in known])
+
 
 app = typer.Typer(
     name="oodometer",
+    cls=_Commands,
+    epilog=_OF_ALL,
     help="How good is your model on data that has no labels?",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -57,7 +86,7 @@ def going_on(words: str | Callable[[], str]) -> Iterator[None]:
         raise Stopped(f"interrupted{'' if text.startswith(' ') else '; '}{text}", code) from None
 
 
-_SAVED = "Write the result to this file: .csv or .parquet (a table), .json, .html, .pdf or .md; may be repeated."
+_SAVED = "Write the result to .csv, .parquet, .json, .html, .pdf or .md."
 
 
 class Written(Options):
@@ -193,6 +222,13 @@ class _Help(TyperCommand):
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None and (every or param.name not in self.rare):
+                # one spelling is enough, and what must be given is in the line of usage
+                spelling = re.sub(r"(--[\w-]+)(, --[\w-]+)+", r"\1", record[0])
+                kinds = {"int": " N", "float": " NUMBER", "str": " NAME" if param.param_type_name == "option" else ""}
+                spelling = re.sub(
+                    r" <(?:list\[)?(int|float|str)\]?>", lambda kind, kinds=kinds: kinds[kind[1]], spelling
+                )
+                record = spelling, re.sub(r"  \[(required|default: 0)\]$", "", record[1])
                 usual = "Arguments" if param.param_type_name == "argument" else "Options"
                 sections.setdefault(self.groups.get(str(param.name)) or usual, []).append(record)
         for title in sorted(sections, key=lambda param: (param != "Arguments", param == "Options")):
@@ -215,7 +251,7 @@ def _advised(name: str, offered: Sequence[Declared], typed: Mapping[str, Any]) -
             raise
         if isinstance(error, InputError):
             remedy = (error.remedy or "").partition("; rename")[0]
-            repeated = remedy.startswith(("rename", "name the c"))  # which the command says, too
+            repeated = remedy.startswith(("rename", "the file has", "name the c"))  # which the command says, too
             error.remedy = f"try: {command}" if repeated else f"{remedy}; try: {command}"
             raise error.at() from None
         link = " " if str(error).endswith("?") else "; "

@@ -16,10 +16,7 @@ from .commands import Written, command, group
 if TYPE_CHECKING:
     pass
 
-_GROUP = group(
-    "discriminate",
-    "Judges that tell right outputs of a sequence model from wrong ones: accuracy between bounds, no labels.",
-)
+_GROUP = group("discriminate", "Judges that tell right outputs of a model from wrong ones.")
 
 
 @command(TrainOptions, written=("json",), to=_GROUP, kept=True)

@@ -21,12 +21,9 @@ from ..errors import OodometerError, UsageError, near_names, without_passwords
 from ..options import typed
 from ..registry import tracebacks_on
 from . import config, output, samples
-from .commands import INTERRUPTED, Stopped, app
+from .commands import GROUPS, INTERRUPTED, Stopped, app
 
-COMMANDS = (
-    "estimate", "fit", "diagnose", "backtest", "audit", "predict", "read", "evaluate", "compare", "rank",
-    "discriminate", "shift", "stress", "reproduce", "history", "report", "methods", "cite", "demo",
-)  # fmt: skip
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 _LOUDNESS = {"-v": 1, "--verbose": 1, "-q": -1, "--quiet": -1}  # taken wherever they stand, as is --debug
 
 
@@ -59,7 +56,6 @@ def _options(
 
 for name in ("accuracy", "models", "discriminate", "showing"):  # each file registers its commands
     import_module(f".{name}", __package__)
-app.registered_commands.sort(key=lambda one: COMMANDS.index(str(one.name)))  # as `oodometer -h` lists them
 
 
 @cache

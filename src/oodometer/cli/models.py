@@ -14,7 +14,7 @@ from .commands import Written, command
 
 @command(PredictOptions, written=("json",), kept=True)
 def predict(given: dict[str, Any], to: Written) -> None:
-    """Ask a model about data, or read a log of its answers, and write a predictions file."""
+    """Ask a model about data, and write a predictions file."""
     from ..verbs.predict import predict as run
 
     if "out" not in given:
@@ -28,7 +28,7 @@ def predict(given: dict[str, Any], to: Written) -> None:
 
 @command(ReadOptions, written=("json",))
 def read(given: dict[str, Any], to: Written) -> None:
-    """Read a log of an evaluation harness and write a predictions file."""
+    """Turn a log of an evaluation harness into predictions."""
     from ..verbs.read import read_log as run
 
     if "out" not in given:
@@ -49,7 +49,7 @@ class _Rank(RankOptions):
 
 @command(_Rank, written=("json", "report", "save"))
 def rank(given: dict[str, Any], to: Written) -> None:
-    """Rank models by a few labels and a pool without: which one, how sure, by which evidence, what to label next."""
+    """Rank models by a few labels: which one, and how sure."""
     from ..verbs.rank import check_out, write_suggested
     from ..verbs.rank import rank as run
 
@@ -77,7 +77,7 @@ class _Shift(ShiftOptions):
 
 @command(_Shift, written=("json",), kept=True)
 def shift(given: dict[str, Any], to: Written) -> None:
-    """Write shifted copies of images (noise, blur, weather, digital faults), texts or dialogues, with a severity."""
+    """Write shifted copies of images, texts or dialogues."""
     from ..verbs.shift import shift as run
 
     *modality, data = given["data"]
@@ -93,7 +93,7 @@ def shift(given: dict[str, Any], to: Written) -> None:
 
 @command(StressOptions, written=("json",), kept=True)
 def stress(given: dict[str, Any], to: Written) -> None:
-    """Ask models about data whose shift grows: accuracy, Brier, ECE, and the estimate without labels beside them."""
+    """Ask models about data whose shift grows."""
     from ..errors import MissingExtraError
     from ..outputs.files import PAGES, check_outputs
     from ..verbs.stress import stress as run

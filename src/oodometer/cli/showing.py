@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
+import textwrap
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import MissingExtraError, UsageError, visible
+from ..errors import MissingExtraError, UsageError, near_names, visible
 from ..options import Options, argument, one_of, option
+from ..outputs import terminal
 from ..results import percent
 from ..verbs.options import CiteOptions, DemoOptions, HistoryOptions, ReproduceOptions
 from . import output, samples
@@ -29,7 +33,7 @@ class _History(HistoryOptions):
 
 @command(_History, written=("json", "report"))
 def history(given: dict[str, Any], to: Written) -> None:
-    """Show past runs: how estimates changed, what came true, which alarms stand; or how far long commands came."""
+    """Show past runs and their alarms, or how far long ones came."""
     from ..histories import kept_result, open_store
     from ..verbs.history import history as read
     from ..verbs.history import runs as list_runs
@@ -80,7 +84,7 @@ class _Report(Options):
 
 @command(_Report, written=("report", "out"))
 def report(given: dict[str, Any], to: Written) -> None:
-    """Show a saved result again: on the terminal, as a page, as Markdown."""
+    """Show a saved result again: terminal, page or Markdown."""
     from ..reports.saved import load_result, shown_whole
 
     result = load_result(given["path"])
@@ -92,21 +96,47 @@ def report(given: dict[str, Any], to: Written) -> None:
 class _Methods(Options):
     """The options of `methods`."""
 
+    names: Sequence[str] | None = argument(kw_only=False, default=None, metavar="[NAME]...",
+        help="All about a method, or a list of a kind: estimator, score, metric, shift, ...")  # fmt: skip
     json: bool = option(default=False, help="Print JSON.")
 
 
 @command(_Methods)
 def methods(given: dict[str, Any], to: Written) -> None:
-    """List estimators, scores, calibrators, metrics, rankers, simulations and shifts."""
+    """List methods: what each one needs and assumes."""
     from ..verbs.methods import methods as run
 
-    every = run()
+    every, asked = run(), given.get("names", [])
+    kinds = list(dict.fromkeys(("estimator", *(m["what"] for m in every))))
+    wanted = {name.removesuffix("s") if name.removesuffix("s") in kinds else name for name in asked}
+    chosen = [m for m in every if not wanted or {m["name"], m["what"]} & wanted]
+    for name in wanted - {m[key] for m in chosen for key in ("name", "what")}:
+        near = near_names(name, [*kinds, *(m["name"] for m in every)], 3)
+        hint = f"did you mean {' or '.join(near)}" if near else "`oodometer methods -v` lists all"
+        raise UsageError(f"unknown method {name!r}; {hint}")
     if given["json"]:
-        output.deliver({"methods": every}, json="-")
+        output.deliver({"methods": chosen}, json="-")
         return
-    for what in ("estimator", "score", "calibrator", "metric", "ranker", "simulation", "shift"):
-        rows = [[m["name"], m["needs"], m["assumes"] or m["summary"]] for m in every if m["what"] == what]
-        output.print_table(["name", "needs", "assumes" if what == "estimator" else "is"], rows, f"{what}s")
+    for m in (m for m in chosen if m["name"] in wanted):
+        output.say(f"{m['name']} ({m['what']})")
+        about = {"needs": m["needs"], "assumes": m["assumes"], "interval": m["kind"]}
+        output.tell(*(f"  {text}" for text in (m["summary"], *(f"{k}: {v}" for k, v in about.items() if v))))
+        output.tell(f"  cited as: {m['citation']} (oodometer cite {m['name']})" if m["citation"] else "")
+    brief = not wanted and not output.verbose()
+    for what in kinds[:1] if brief else wanted or kinds:
+        rows = [[m["name"], m["needs"], m["assumes"] or m["summary"]] for m in chosen if m["what"] == what]
+        if brief:  # a line each
+            wide = [max(len(row[0]) for row in rows), 20]
+            for row in rows:
+                family = re.search(r"\(([^()|]*shift[^()]*)\)", row[2])
+                few = family[1] if family else row[2].removeprefix("on the target, too, ")
+                row[1] = re.split(r" or |, ", row[1])[0]
+                row[2] = textwrap.shorten(few, terminal.width() - sum(wide) - 4, placeholder=" ...")
+        if rows:
+            output.print_table(["name", "needs", "assumes" if what == "estimator" else "is"], rows, f"{what}s")
+    if brief:
+        counts = ", ".join(f"{sum(m['what'] == what for m in every)} {what}s" for what in kinds[1:])
+        output.tell(f"More: oodometer methods NAME, or KIND: {counts}")
 
 
 @command(CiteOptions)
@@ -126,7 +156,7 @@ class _Demo(DemoOptions):
 
 @command(_Demo)
 def demo(given: dict[str, Any], to: Written) -> None:
-    """Run the main job on handwritten digits that drift; no files needed."""
+    """Run it on digits that drift, or write the files of a sample."""
     from ..verbs.demo import demo as run
 
     sample = given.get("sample")
@@ -162,7 +192,7 @@ def demo(given: dict[str, Any], to: Written) -> None:
 
 @command(ReproduceOptions, written=("json",), kept=True)
 def reproduce(given: dict[str, Any], to: Written) -> None:
-    """Reproduce a paper: train, predict, judge, and set the numbers beside the paper's."""
+    """Reproduce a paper, and set our numbers beside its own."""
     from ..recipes import reproduce as run
 
     with output.progress_bar("starting") as bar:

@@ -207,6 +207,10 @@ class Layout:
         expected = "columns of a predictions file (label, prediction, probabilities or prob_<class>, logits or "
         expected += "logit_<class>, confidence, correct, ...)"
         remedy = "rename yours with --map theirs=ours, such as y_true=label (a CSV file needs a header line)"
+        usual = {c: ours for c in self.columns if (ours := usual_field(c)) not in (None, "time")}
+        if usual and len({*usual.values()}) == len(usual):
+            renamings = {c: "prob_1" if ours == "probabilities" else str(ours) for c, ours in usual.items()}
+            remedy = f"the file has {', '.join(usual)}: {as_options(renamings)}"
         error = MissingColumnsError(expected, got=shown(self.columns) or "no columns", remedy=remedy, file=file)
         error.source = source
         return error

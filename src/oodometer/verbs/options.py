@@ -119,8 +119,7 @@ class Where(Options):
     """Which rows are read."""
 
     where: str | Sequence[str] | None = option(default=None, group=_ROWS, metavar="CONDITION", many=True, noted=True,
-        help='Only rows for which this holds, such as "day >= 2026-11-01" or "site in (a, b)"; = != < <= > >= and in. '
-        "May be repeated: then all must hold.",
+        help='Only rows with "day >= 2026-11-01"; may be repeated.',
         doc='Conditions on rows of the target, such as ``"day >= 2026-11-01"`` or ``["site in (a, b)", "confidence < '
         '0.9"]``: only rows for which all hold are read. Columns are fields, your own, and those that folders name; '
         "signs are = != < <= > >= and in. No condition holds of an empty cell. Labels are joined by a column then. "
@@ -140,8 +139,8 @@ class Renaming(Options):
     """What columns are called."""
 
     mapping: Mapping[str, str] | None = option(default=None, group=_ROWS, place="read", many=True, parse=parse_mapping,
-        flag="--map --mapping",
-        help="Rename a column, theirs=ours.",
+        flag="--map --mapping", metavar="THEIRS=OURS",
+        help="Read a column as ours: label, prediction, time, ...",
         doc="Columns to rename in any of the files, {theirs: ours}.")
 
 
@@ -152,7 +151,7 @@ class Reading(Renaming):
         default=None, group=_ROWS, place="read", many=False, parse=parse_classes, rare=True,
         help="Class names in the order of the probabilities: a,b,c.")
     positive: str | None = option(default=None, group=_ROWS, place="read", metavar="COLUMN",
-        help="Column with the probability of class 1 of a binary model; COLUMN=CLASS, or =CLASS, names another class.",
+        help="Probability of class 1; COLUMN=CLASS of another one.",
         doc='Column with a binary model\'s probability of class 1; ``"COLUMN=CLASS"`` where the class has another '
         'name, or ``"=CLASS"`` alone. Precision, recall, F1 and the like are of this class; by default of the one '
         "that a lone column is about, else of the second by name.")
@@ -167,7 +166,7 @@ class Features(Options):
 
     features: str | Sequence[str] | None = option(
         default=None, group=_ROWS, place="read", metavar="COLUMNS", many=False,
-        help="Columns of your own that are the model's inputs, a,b,c in both files; auto takes all that can be.",
+        help="Inputs of the model, a,b,c; auto: all that can be.",
         doc='Columns of your own that are the model\'s inputs, the same in both files: names, or "auto" for all that '
         "can be. Numbers, categories, texts (by their length) and empty cells become `features`, by an encoding that "
         "is learnt on the reference; methods that compare inputs use them, and the diagnosis says which moved.")
@@ -281,8 +280,7 @@ class Learnt(Methods, Level, Reading, Clock, Features, Cluster, Payoff, Interval
         help="Another prior of natural shifts than the packaged one.")
     metrics: Sequence[str] = option(
         default=(), group=_WHAT, place="fit", check=_metric_names, flag="--metric", noted=True,
-        help="Estimate this, too: f1, precision, recall, specificity, roc_auc, average_precision, balanced_accuracy, "
-        "mcc, cohen_kappa, macro_f1, recall:CLASS, ...; may be repeated.",
+        metavar="NAME", help="Estimate this, too: f1, roc_auc, recall:CLASS, ...",
         doc="What to estimate besides the accuracy: f1, precision, recall, specificity, roc_auc, average_precision, "
         'balanced_accuracy, mcc, cohen_kappa, macro_f1 ..., or ``"recall:CLASS"``. Of two classes they are those of '
         "the positive one (that of ``positive``, else the second by name), of more their mean over classes.")
@@ -291,14 +289,14 @@ class Learnt(Methods, Level, Reading, Clock, Features, Cluster, Payoff, Interval
 class TargetOptions(Target, Where, Key, Learnt, Running):
     """What may be asked about a target; a fitted reference holds some of it already."""
 
-    by: str | None = option(default=None, group=_ROWS, noted=True, help="Slice the target by this column.")
-    every: str | None = option(default=None, group=_ROWS, noted=True,
-        help="Cut the target into chunks: month (or day, week, quarter, year, as in the calendar), 7d or 1000rows.",
+    by: str | None = option(
+        default=None, group=_ROWS, metavar="COLUMN", noted=True, help="Slice the target by this column.")
+    every: str | None = option(default=None, group=_ROWS, metavar="LENGTH", noted=True,
+        help="Cut it into chunks: month (day, week, ...), 7d, 1000rows.",
         doc='Chunks along the column `time`: ``"month"`` (day, week, quarter, year: those of the calendar of '
         '``timezone``), a length such as ``"7d"``; or of so many rows, ``"1000rows"``. Not beside ``by``.')
     labels: Any = option(default=None, group=_ROWS, path="read", metavar="FILE",
-        help="Truth of target rows (null where unknown), printed beside the estimates; joined by id, by a column "
-        "row that counts them from 0, or one row each.",
+        help="Truth of target rows, joined by id, or one row each.",
         doc="Truth of target rows (a file, a frame, a dict with `label` or `correct`, an array, a list, a Series; null "
         "where unknown). They feed no estimate; where they decide (`Estimation.by_labels`), falls and alarms are of "
         "the truth. Joined by `id` or the index of pandas where both have one, by a column `row` (target rows counted "
@@ -316,8 +314,7 @@ class TargetOptions(Target, Where, Key, Learnt, Running):
     fail_below: float | Mapping[str, float] | None = option(
         default=None, group=_ALARMS, metavar="BOUND", many=True, noted=True,
         parse=partial(parse_bounds, option="--fail-below"),
-        help="Raise an alarm (exit code 3) where the estimate lies below this, such as 0.93; METRIC=0.8 for another "
-        "metric than accuracy. May be repeated.",
+        help="Alarm (exit code 3) below 0.93, or f1=0.8.",
         doc="Raise an alarm (`Estimation.alarms`) where an estimate lies below this number: one of the accuracy, or a "
         "mapping from metrics to numbers. Metrics that are named here are estimated as if ``metrics`` held them. "
         "Each chunk or slice is checked by itself, without them the whole target.")
@@ -356,17 +353,17 @@ class AuditOptions(Pair, Where, Clock, Key, Cluster, Level, Reading, Features, R
     """What `audit` is asked."""
 
     labels: Any = option(default=None, group=_ROWS, path="read", metavar="FILE", many=True,
-        help="Truth of some target rows: joined by id, by a column `row` that counts them from 0, or a row each, "
-        "null where unknown. May be repeated, in the order of labelling. By default the target's own labels.")
+        help="Truth of some target rows: by id, by their number in a column row, or a row each; may be repeated.",
+        doc="Truth of some target rows: joined by id, by a column `row` that counts them from 0, or a row each, null "
+        "where unknown. Several files in the order of labelling. By default the target's own labels.")
     suggest: int = option(default=0, group=_WHAT, help="Draw so many unlabelled rows to label next.")
     suggest_by: str = option(default="random", group=_WHAT, rare=True,
         help="How they are drawn: random (all rows alike) or confidence (more often where the model is unsure, if "
         "that is predicted to make the exact interval narrower).")
     out: str | Path | None = option(default=None, group=_WHAT, path="written", metavar="FILE",
-        help="Write the suggested rows, with the target's columns and an empty label, to this .csv (for a "
-        "spreadsheet), .parquet or .jsonl file, or to this .html page, on which they are labelled in a browser.")
-    question: str | None = option(default=None, group=_WHAT, rare=True,
-        help='What that page asks, "Was it repaid?"; by default it is made of the label column and the classes.')
+        help="Write the suggested rows to this .csv, .parquet or .jsonl file, or to a page, .html, to label them on.",
+        doc="Write the suggested rows, with the target's columns and an empty label, to this .csv (for a spreadsheet), "
+        ".parquet or .jsonl file, or to this .html page, on which they are labelled in a browser.")
     margin: float = option(default=0.01, group=_WHAT, rare=True,
         help="Say how likely it is that the accuracy fell by at least this much.")
     methods: Sequence[str] | None = option(
