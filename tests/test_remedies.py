@@ -141,14 +141,12 @@ ESTIMATE = ["estimate", "ref.csv", "tgt.csv", "--backtest", "none"]
 PREDICT = ["read", "samples_t.jsonl", "--out", "p.parquet"]
 # What was wrong, files, what was typed, and whether the remedy must be the last one that is needed.
 MISTAKES: dict[str, tuple[Callable[[], None], list[str], bool]] = {
-    "a score beside yes and no": (tables(score="score", label="answer"), ESTIMATE, True),
+    "two scores": (tables(proba_a="score", proba_c="other", label="answer"), ESTIMATE, True),
     "a score that was named without its class": (
         tables(score="score", label="answer"),
         [*ESTIMATE, "--positive", "score"],
         True,
     ),
-    "other names for all": (tables(y_pred_proba="score", y_true="answer"), ESTIMATE, True),
-    "columns that count the classes": (tables(proba_0="other", proba_1="score", label="answer"), ESTIMATE, True),
     "columns that were named by their count": (
         tables(p_0="other", p_1="score", label="answer"),
         [*ESTIMATE, "--map", "p_0=prob_0", "--map", "p_1=prob_1"],
@@ -171,7 +169,6 @@ MISTAKES: dict[str, tuple[Callable[[], None], list[str], bool]] = {
         ["estimate", "tgt.csv", "ref.csv", "--backtest", "none"],
         True,
     ),
-    "no truth to evaluate by": (tables(score="score", y="truth"), ["evaluate", "ref.csv"], True),
     "nothing to evaluate": (tables(site="site", row="row"), ["evaluate", "ref.csv"], False),
     "a log that is taken for predictions": (samples("samples_t.jsonl", CHOICES), ["evaluate", "samples_t.jsonl"], True),
     "logs that are compared as they are": (

@@ -136,9 +136,7 @@ class InputError(OodometerError, ValueError):
 
 
 class MissingColumnsError(InputError):
-    """A file lacks the columns that the work needs; as a rule they are there under other names. ``source`` is the file
-    as it was opened.
-    """
+    """A file lacks the columns that the work needs, as a rule under other names; ``source`` is the file as opened."""
 
     source: Any = None
 

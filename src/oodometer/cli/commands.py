@@ -175,7 +175,8 @@ def _parameter(name: str, field: Field[Any], about: About) -> inspect.Parameter:
         if field.default is not MISSING:
             plain = None
     else:
-        typed = typer.Option(*spelt(name, about), help=about.help, metavar=about.metavar)
+        usual = {float: "NUMBER", int: "N", str: "NAME"}.get(kind)
+        typed = typer.Option(*spelt(name, about), help=about.help, metavar=about.metavar or usual)
         plain = inspect.Parameter.empty if field.default is MISSING or about.needed else plain
     hint: Any = list[kind] if many else kind
     hint = hint | None if plain is None else hint
@@ -223,11 +224,7 @@ class _Help(TyperCommand):
             record = param.get_help_record(ctx)
             if record is not None and (every or param.name not in self.rare):
                 # one spelling is enough, and what must be given is in the line of usage
-                spelling = re.sub(r"(--[\w-]+)(, --[\w-]+)+", r"\1", record[0])
-                kinds = {"int": " N", "float": " NUMBER", "str": " NAME" if param.param_type_name == "option" else ""}
-                spelling = re.sub(
-                    r" <(?:list\[)?(int|float|str)\]?>", lambda kind, kinds=kinds: kinds[kind[1]], spelling
-                )
+                spelling = re.sub(r"(, --[\w-]+)+| <[^>]*>+", "", record[0])
                 record = spelling, re.sub(r"  \[(required|default: 0)\]$", "", record[1])
                 usual = "Arguments" if param.param_type_name == "argument" else "Options"
                 sections.setdefault(self.groups.get(str(param.name)) or usual, []).append(record)

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import UsageError
 from ..options import argument
 from ..verbs.model_options import JudgeOptions, TrainOptions
 from . import output
 from .commands import Written, command, group
-
-if TYPE_CHECKING:
-    pass
 
 _GROUP = group("discriminate", "Judges that tell right outputs of a model from wrong ones.")
 

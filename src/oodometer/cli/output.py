@@ -49,7 +49,7 @@ def show(result: Any, *, seed: int | None = None, asked: Sequence[str] = ()) -> 
     counts: Counter[str] = Counter()
     for grid in view.grids:
         counts.update(grid.left_out())
-    counts["note"] += terminal.many_left_out(view)
+    counts["note"] += len(view.details) + len(view.warnings) - len(terminal.shown_warnings(view))
     left_out(counts)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -96,8 +95,8 @@ def report(given: dict[str, Any], to: Written) -> None:
 class _Methods(Options):
     """The options of `methods`."""
 
-    names: Sequence[str] | None = argument(kw_only=False, default=None, metavar="[NAME]...",
-        help="All about a method, or a list of a kind: estimator, score, metric, shift, ...")  # fmt: skip
+    kind: str | None = argument(kw_only=False, default=None, metavar="[NAME]",
+        help="All about a method, or the list of a kind: estimator, score, metric, shift, ...")  # fmt: skip
     json: bool = option(default=False, help="Print JSON.")
 
 
@@ -106,24 +105,24 @@ def methods(given: dict[str, Any], to: Written) -> None:
     """List methods: what each one needs and assumes."""
     from ..verbs.methods import methods as run
 
-    every, asked = run(), given.get("names", [])
+    every, asked = run(), given.get("kind")
     kinds = list(dict.fromkeys(("estimator", *(m["what"] for m in every))))
-    wanted = {name.removesuffix("s") if name.removesuffix("s") in kinds else name for name in asked}
-    chosen = [m for m in every if not wanted or {m["name"], m["what"]} & wanted]
-    for name in wanted - {m[key] for m in chosen for key in ("name", "what")}:
-        near = near_names(name, [*kinds, *(m["name"] for m in every)], 3)
+    asked = next((kind for kind in kinds if asked in (kind, f"{kind}s")), asked)
+    chosen = [m for m in every if asked in (None, m["name"], m["what"])]
+    if not chosen:
+        near = near_names(str(asked), [*kinds, *(m["name"] for m in every)], 3)
         hint = f"did you mean {' or '.join(near)}" if near else "`oodometer methods -v` lists all"
-        raise UsageError(f"unknown method {name!r}; {hint}")
+        raise UsageError(f"unknown method {asked!r}; {hint}")
     if given["json"]:
         output.deliver({"methods": chosen}, json="-")
         return
-    for m in (m for m in chosen if m["name"] in wanted):
+    for m in (m for m in chosen if m["name"] == asked):
         output.say(f"{m['name']} ({m['what']})")
         about = {"needs": m["needs"], "assumes": m["assumes"], "interval": m["kind"]}
         output.tell(*(f"  {text}" for text in (m["summary"], *(f"{k}: {v}" for k, v in about.items() if v))))
         output.tell(f"  cited as: {m['citation']} (oodometer cite {m['name']})" if m["citation"] else "")
-    brief = not wanted and not output.verbose()
-    for what in kinds[:1] if brief else wanted or kinds:
+    brief = asked is None and not output.verbose()
+    for what in kinds[:1] if brief else kinds if asked is None else [asked]:
         rows = [[m["name"], m["needs"], m["assumes"] or m["summary"]] for m in chosen if m["what"] == what]
         if brief:  # a line each
             wide = [max(len(row[0]) for row in rows), 20]

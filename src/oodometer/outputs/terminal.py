@@ -55,7 +55,7 @@ def view_lines(view: View, across: int, *, full: bool = False, colour: bool = Fa
         lines += _sentences(grid.notes, across)
     lines += _sentences(view.notes, across)
     lines += map(visible, view.alarms)  # unfolded: one line each, for a log
-    lines += _sentences([warned(warning) for warning in _shown(view, full)], across)
+    lines += _sentences([warned(warning) for warning in shown_warnings(view, full)], across)
     lines += [f"Seed of folds, samples and draws: {view.seed}"] if view.seed or (full and view.seed is not None) else []
     lines += [f"What the words mean: {WORDS_PAGE}"] if full else []
     return list(map(_coloured, lines)) if colour else lines
@@ -66,16 +66,11 @@ def warned(text: str) -> str:
     return text if text.endswith(READ) else f"warning: {text}"
 
 
-def _shown(view: View, full: bool) -> list[str]:
-    """The warnings that are shown: what was read, and the first others."""
+def shown_warnings(view: View, full: bool = False) -> list[str]:
+    """The warnings that are shown: what was read, and the first others, or all."""
     read = [warning for warning in view.warnings if warning.endswith(READ)]
     others = [warning for warning in view.warnings if warning not in read]
     return [*read, *(others if full else others[:MOST_WARNINGS])]
-
-
-def many_left_out(view: View) -> int:
-    """How many sentences and warnings wait until somebody asks for all."""
-    return len(view.details) + len(view.warnings) - len(_shown(view, full=False))
 
 
 def _sentences(texts: Sequence[str], across: int) -> list[str]:

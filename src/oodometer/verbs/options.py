@@ -364,6 +364,8 @@ class AuditOptions(Pair, Where, Clock, Key, Cluster, Level, Reading, Features, R
         help="Write the suggested rows to this .csv, .parquet or .jsonl file, or to a page, .html, to label them on.",
         doc="Write the suggested rows, with the target's columns and an empty label, to this .csv (for a spreadsheet), "
         ".parquet or .jsonl file, or to this .html page, on which they are labelled in a browser.")
+    question: str | None = option(default=None, group=_WHAT, rare=True,
+        help='What that page asks, "Was it repaid?"; by default it is made of the label column and the classes.')
     margin: float = option(default=0.01, group=_WHAT, rare=True,
         help="Say how likely it is that the accuracy fell by at least this much.")
     methods: Sequence[str] | None = option(
