@@ -1,7 +1,7 @@
 """Pictures: those of README, gallery and tutorials, drawn again by one command, each below 60 kB.
 
-    python docs/pictures.py car_loan months            # these, of tables that ship with the package
-    OODOMETER_DATA=... python docs/pictures.py         # all of them
+    python docs/pictures.py                    # all of them, from the samples and the demo of the package
+    python docs/pictures.py car_loan months    # these
 
 Every picture is a chart of a page that the library writes (`--report`), in the colours of its light style; README's
 has those for dark as well.
@@ -10,26 +10,22 @@ has those for dark as well.
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
-import tarfile
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 import oodometer
-from oodometer.datasets import load_car_loan
+from oodometer.datasets import load_car_loan, load_digit_models
 from oodometer.reports.charts.looks import FONT
 from oodometer.reports.page import TEMPLATES
 from oodometer.reports.sections import SECTIONS
+from oodometer.verbs.demo import demo
 
 OUT = Path(__file__).parent / "pictures"
-DATA = Path(os.environ["OODOMETER_DATA"]) if "OODOMETER_DATA" in os.environ else Path("../shared/data")
 WIDTH, LARGEST = 760, 60_000
 STYLE = dict(
     re.findall(r"--([\w-]+): ([^;]+);", (TEMPLATES / "style.css").read_text(encoding="utf-8").split("@media")[0])
@@ -91,61 +87,30 @@ def landing(figure: Any) -> str:
     return re.sub(r"(<svg[^>]*>)", lambda tag: tag[1] + ground, drawing, count=1)
 
 
-def loans() -> dict[str, Any]:
-    """What the pictures of the car loans are of, which ship with the package."""
-    loan = load_car_loan()
+def results(folder: Path) -> dict[str, Any]:
+    """What the pictures are of, by a short name: car loans, models of digits, the drifting digits of the demo."""
+    loan, digits = load_car_loan(), load_digit_models()
     options = {"mapping": {"repaid": "label", "y_pred": "prediction", "timestamp": "time"}, "positive": "y_pred_proba"}
+    demo(folder)
+    reference, target, labels = (folder / f"{name}.parquet" for name in ("reference", "target_2", "labels_2"))
+    records = {name: oodometer.read(path) for name, path in (("reference", reference), ("target", target))}
+    votes = {
+        name: {"votes": r.members == r.predicted, "confidence": r.probabilities.max(1)} for name, r in records.items()
+    }
+    votes["reference"]["correct"] = records["reference"].verdicts
+    row = np.random.default_rng(0).choice(len(oodometer.read(labels)), 50, replace=False)
+    few = "".join(f"{k},{oodometer.read(labels).label[k]}\n" for k in row)
+    (folder / "few.csv").write_text(f"row,label\n{few}")
     return {
         "loans": oodometer.estimate(loan.reference, loan.target, every="month", labels=loan.labels, **options),
         "measured": oodometer.evaluate(loan.reference, **options),
+        "drift": oodometer.estimate(reference, target, labels=labels),
+        "backtest": oodometer.backtest(reference),
+        "audit": oodometer.audit(reference, target, labels=folder / "few.csv"),
+        "compare": oodometer.compare(list(digits.references.values())[:3], names=list(digits.references)[:3]),
+        "rank": oodometer.rank(digits.targets, examples=digits.ten),
+        "judges": oodometer.estimate(votes["reference"], votes["target"]),
     }
-
-
-def reviews(folder: Path) -> dict[str, Any]:
-    """What the others are of, by a short name."""
-    for bed in ("reviews-binary", "reviews-binary+members"):
-        with tarfile.open(DATA / "natural" / f"{bed}.tar.xz") as archive:
-            archive.extractall(folder, filter="data")
-    case = folder / "reviews-binary" / "books-kitchen-lr-300"
-    reference, target = case / "reference.parquet", case / "target.parquet"
-    out: dict[str, Any] = {"reviews": oodometer.estimate(reference, target, labels=case / "labels.parquet")}
-    out["backtest"] = oodometer.backtest(reference)
-    truth = oodometer.read(case / "labels.parquet").label
-    few = np.random.default_rng(0).choice(len(truth), 50, replace=False)
-    (folder / "few.csv").write_text("row,label\n" + "".join(f"{row},{truth[row]}\n" for row in few))
-    out["audit"] = oodometer.audit(reference, target, labels=folder / "few.csv")
-    return out | models(folder) | judges(folder)
-
-
-def models(folder: Path) -> dict[str, Any]:
-    """Models of the same reviews side by side, with all labels and with ten."""
-    files, label = {}, None
-    for name in ("lr", "nb", "rf", "svm"):
-        case = folder / "reviews-binary" / f"books-kitchen-{name}-300"
-        record, label = oodometer.read(case / "target.parquet"), oodometer.read(case / "labels.parquet").label
-        ids = np.arange(len(label))
-        files[name] = folder / f"{name}.parquet"
-        table = pa.table({"id": ids, "probabilities": record.probabilities.tolist(), "label": label})
-        pq.write_table(table, files[name])
-        pq.write_table(table.drop(["label"]), folder / f"{name}-pool.parquet")
-    ten = np.random.default_rng(0).choice(len(label), 10, replace=False)
-    (folder / "ten.csv").write_text("id,label\n" + "".join(f"{row},{label[row]}\n" for row in ten))
-    return {
-        "compare": oodometer.compare(list(files.values())[:3], names=list(files)[:3]),
-        "rank": oodometer.rank({name: folder / f"{name}-pool.parquet" for name in files}, examples=folder / "ten.csv"),
-    }
-
-
-def judges(folder: Path) -> dict[str, Any]:
-    """Other models as judges: each accepts an answer that it would have given."""
-    case = folder / "reviews-binary+members" / "books-kitchen-lr-300"
-    sides = []
-    for name in ("reference", "target"):
-        record = oodometer.read(case / f"{name}.parquet")
-        votes = record.members == record.predicted
-        fields = {"correct": record.verdicts} if name == "reference" else {}
-        sides.append({"votes": votes, "confidence": record.probabilities.max(1), **fields})
-    return {"judges": oodometer.estimate(*sides)}
 
 
 def main(wanted: list[str]) -> None:
@@ -153,10 +118,7 @@ def main(wanted: list[str]) -> None:
     chosen = {file: CHOSEN[file] for file in wanted or CHOSEN}
     OUT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        results = loans()
-        if not {result for result, _ in chosen.values()} <= set(results):
-            results |= reviews(Path(folder))
-        figures = {name: drawn(result) for name, result in results.items()}
+        figures = {name: drawn(result) for name, result in results(Path(folder)).items()}
     draw = {"car_loan": landing}
     texts = {file: draw.get(file, svg)(figures[name][figure]) for file, (name, figure) in chosen.items()}
     for file, text in texts.items():
@@ -170,8 +132,8 @@ def main(wanted: list[str]) -> None:
 CHOSEN = {
     "car_loan": ("loans", "chunks"),
     "months": ("loans", "chunks"),
-    "methods": ("reviews", "methods"),
-    "confidence": ("reviews", "confidence"),
+    "methods": ("drift", "methods"),
+    "confidence": ("drift", "confidence"),
     "reliability": ("measured", "reliability-0"),
     "risk-coverage": ("measured", "risk-coverage-0"),
     "backtest": ("backtest", "error-map"),

@@ -49,7 +49,7 @@ VARIES = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?( UTC)?|[\d.,]+ (ms|s|
 NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?)")
 PROGRESS = re.compile(r"^[a-z ]+: [\d,]+( of [\d,]+)?\n", re.MULTILINE)  # where a slow machine takes ten seconds
 SHELL = re.compile(r"[|><;&$*]")  # such a command is given to bash
-FOLDERS = {"demo": "--out", "car-loan": "--sample car-loan --out", "digits": "--sample digits --out"}  # of `demo`
+FOLDERS = ("demo", "car-loan", "digits", "sums")  # that `oodometer demo` writes
 SETTINGS = {
     "OODOMETER_CACHE": "",
     "COLUMNS": "80",
@@ -86,7 +86,7 @@ _SHARED = tempfile.TemporaryDirectory(prefix="console-", ignore_cleanup_errors=T
 def written(name: str) -> Path:
     """A folder that `oodometer demo` writes, made once for all pages."""
     folder = Path(_SHARED.name) / name
-    answer, code = run(f"oodometer demo {FOLDERS[name]} {folder}")
+    answer, code = run(f"oodometer demo --out {folder}{f' --sample {name}' * (name != 'demo')}")
     if code:
         raise RuntimeError(answer)
     return folder
