@@ -175,6 +175,7 @@ def test_where_rows_are_judged_a_fitted_file_is_refused(file: Path, folder: Path
 
 def test_it_has_the_habits_of_an_estimator() -> None:
     from sklearn.base import clone
+    from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
     made = Oodometer(level=0.9, methods=["doc"])
@@ -186,7 +187,9 @@ def test_it_has_the_habits_of_an_estimator() -> None:
     assert (made.level, copy.level) == (0.8, 0.9)
     with pytest.raises(UsageError, match="no parameter 'lvel'"):
         made.set_params(lvel=1)
-    with pytest.raises(UsageError, match=r"has not been fitted; call fit\(reference\) first"):
+    with pytest.raises(UsageError, match=r"has not been fitted; call fit\(y, p\) or fit\(reference\) first"):
+        made.estimate(TARGET)
+    with pytest.raises(NotFittedError):
         made.estimate(TARGET)
     with pytest.raises(UsageError, match="has not been fitted"):
         estimate(made, TARGET)
@@ -196,6 +199,43 @@ def test_it_has_the_habits_of_an_estimator() -> None:
     assert repr(made).endswith("fitted on 300 rows of record (92.3 % right): doc")
     with pytest.raises(UsageError, match="level"):
         Oodometer(level="high").fit(REFERENCE)  # type: ignore[arg-type]
+
+
+class OnFeatures(Oodometer):
+    """What scikit-learn's checks take it for: it is fitted on features, of which a model makes probabilities first."""
+
+    def fit(self, X: Any, y: Any = None) -> Oodometer:  # type: ignore[override]
+        """Labels and the softmax of minus the distance between a row's sum and the number of each class."""
+        sums = np.asarray(X, dtype=float).sum(axis=1)[:, None]
+        z = np.exp(-np.abs(sums - np.arange(len(np.unique(y)))))
+        return super().fit(y, z / z.sum(axis=1, keepdims=True))
+
+
+NOT_MADE = {  # checks of scikit-learn that do not make sense here, and why
+    **dict.fromkeys(
+        ("check_n_features_in", "check_n_features_in_after_fitting", "check_estimators_empty_data_messages"),
+        "it takes no features, so that there is no number of them",
+    ),
+    **dict.fromkeys(
+        ("check_estimator_sparse_tag", "check_estimator_sparse_array", "check_estimator_sparse_matrix"),
+        "probabilities are never sparse; the model of this test refuses such features",
+    ),
+    "check_complex_data": "the model of this test makes real numbers of them",
+    "check_estimators_nan_inf": "its error says `expected a finite number, got nan`, not NaN in capitals",
+    "check_fit2d_1sample": "the probabilities of one row have one column, which is what the error says",
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_it_passes_the_checks_of_scikit_learn() -> None:
+    from sklearn.utils.estimator_checks import check_estimator
+
+    made = OnFeatures(methods=["source"], backtest=None)
+    results = check_estimator(made, expected_failed_checks=NOT_MADE, on_skip=None)
+    passed = [result["check_name"] for result in results if result["status"] == "passed"]
+    assert {result["check_name"] for result in results if result["status"] == "xfail"} == set(NOT_MADE)
+    assert len(passed) > 25
+    assert {"check_estimator_cloneable", "check_estimators_pickle", "check_estimators_unfitted"} <= set(passed)
 
 
 def test_a_loaded_one_has_the_parameters_of_the_fit(file: Path) -> None:

@@ -132,7 +132,12 @@ class Oodometer:
 
     def _check_fitted(self) -> Fitted:
         if not hasattr(self, "fitted_"):
-            raise UsageError("this Oodometer has not been fitted; call fit(reference) first, or Oodometer.load(path)")
+            theirs = sys.modules.get("sklearn.exceptions")  # whoever loaded it may catch its own class
+            kinds = (UsageError,) if theirs is None else (UsageError, theirs.NotFittedError)
+            message = (
+                "this Oodometer has not been fitted; call fit(y, p) or fit(reference) first, or Oodometer.load(path)"
+            )
+            raise type("NotFittedError", kinds, {})(message)
         return self.fitted_
 
     def __repr__(self) -> str:
