@@ -106,7 +106,7 @@ MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
     ),
     "files in the wrong order": (
         lambda: estimated(UNKNOWN, THREE),
-        ["REFERENCE then TARGET"],
+        ["(reference, target)"],
         lambda: estimated(THREE, UNKNOWN),
     ),
     "a method that is mistyped": (
@@ -272,7 +272,7 @@ MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
     ),
     "a diagnosis without labels": (
         lambda: o.diagnose(UNKNOWN, UNKNOWN),
-        ["REFERENCE then TARGET", "mapping={"],
+        ["(reference, target)", "mapping={"],
         lambda: o.diagnose(THREE, UNKNOWN),
     ),
     "a fit of other names": (
@@ -424,6 +424,67 @@ def test_options_become_arguments() -> None:
         "--rows 500; leave --out out": "rows=500; leave out out",
         "--metrics names plan twice": "metrics names plan twice",
         "as --log_samples, `oodometer fit R --out F`": "as --log_samples, `oodometer fit R --out F`",
+        "`oodometer methods` lists them; REFERENCE then TARGET": "`oodometer.methods` lists them; (reference, target)",
         "name them with classes=[...] (--classes)": "name them with classes=[...]",
     }.items():
         assert in_python(message, names) == expected
+
+
+BINARY = REF[["score", "answer", "site", "day"]].rename(columns={"score": "s1"})
+ASKED = TGT[["score", "site", "day"]].rename(columns={"score": "s1"})
+RIGHT: dict[str, Any] = {"mapping": {"answer": "label"}, "positive": "s1=yes", "methods": ["atc"]}
+# What was wrong -> options that are refused, and those of the remedy; both a command and a function take them.
+OPTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "a column that is mistyped": ({"positive": "s2=yes"}, {}),
+    "a renaming turned round": ({"mapping": {"label": "answer"}}, {}),
+    "two ways to cut": ({"by": "site", "every": "100rows"}, {"by": "site"}),
+    "a way to cut that there is not": ({"every": "daily"}, {"every": "100rows"}),
+    "chunks of no time": ({"every": "1d"}, {"every": "100rows"}),
+    "a method that there is not": ({"methods": ["atcc"]}, {"methods": ["atc"]}),
+    "a level in percent": ({"level": 95.0}, {"level": 0.95}),
+    "an assumption that there is not": ({"assume": "naturl"}, {"assume": "natural"}),
+    "conditions that nobody can read": ({"where": "site is a"}, {"where": "site = a"}),
+    "a job without a store": ({"job": "nightly"}, {}),
+    "a column to slice by that there is not": ({"by": "sitee"}, {"by": "site"}),
+}
+FLAGS = {"mapping": "--map", "methods": "--method"}
+
+
+def typed_words(given: dict[str, Any]) -> list[str]:
+    """Options as a shell has them."""
+    words = []
+    for name, value in given.items():
+        several = (
+            value
+            if isinstance(value, list)
+            else [f"{a}={b}" for a, b in value.items()]
+            if name == "mapping"
+            else [value]
+        )
+        words += [word for one in several for word in (FLAGS.get(name, f"--{name.replace('_', '-')}"), str(one))]
+    return words
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_command_and_a_function_refuse_the_same_each_in_its_words(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    BINARY.to_csv("ref.csv", index=False)
+    ASKED.to_csv("tgt.csv", index=False)
+    wrong, right = ({**RIGHT, **given} for given in OPTIONS[name])
+    shared = ["estimate", "ref.csv", "tgt.csv", "--backtest", "none"]
+    assert main([*shared, *typed_words(wrong)]) == 2
+    by_command = capsys.readouterr().err.strip()
+    with pytest.raises(OodometerError) as refused:
+        estimated("ref.csv", "tgt.csv", **wrong)
+    in_function = str(refused.value)
+    assert "\n" not in in_function
+    assert "--" not in in_function
+    assert re.findall(r"\b(mapping|methods|every|by|where|job)=", by_command) == []
+    by_hand = in_python(
+        by_command.splitlines()[0].removeprefix("oodometer: "), [*wrong, "store", "job", "time", "every"]
+    )
+    assert by_hand.startswith(in_function[:40])
+    assert estimated("ref.csv", "tgt.csv", **right)["atc"] == estimated(BINARY, ASKED, **right)["atc"]
+    assert main([*shared, *typed_words(right)]) == 0

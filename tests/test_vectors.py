@@ -45,6 +45,7 @@ THREE: dict[str, tuple[Any, Any, Any]] = {
     "polars": (pl.Series(NAMES[Y]), pl.DataFrame(P), pl.DataFrame(P_TARGET)),
     "columns by name": (NAMES[Y], named(P, [2, 0, 1], pd.DataFrame), named(P_TARGET, [1, 0, 2], pl.DataFrame)),
     "a table of the file's columns": (Y, {"probabilities": P}, {"probabilities": P_TARGET}),
+    "a usual name of many probabilities": (Y, {"y_prob": P}, {"y_proba": P_TARGET.tolist()}),
     "an index in another place": (pd.Series(Y, index=range(5, 205)), P, P_TARGET),
 }
 

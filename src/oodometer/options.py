@@ -546,7 +546,9 @@ def in_python(message: str, names: Collection[str]) -> str:
         text = ", ".join(f"{name}={_as_code(name, values)}" for name, values in given.items())
         return text.rstrip("=") if found[found.re.groups] else text or found[0]
 
-    return re.sub(r"(\b(\w+)=\S+) \(\2=\)", r"\1", _OPTIONS.sub(reworded, message))
+    message = re.sub(r"(\b(\w+)=\S+) \(\2=\)", r"\1", _OPTIONS.sub(reworded, message))
+    message = re.sub(r"`oodometer ([a-z]+)`", r"`oodometer.\1`", message)
+    return message.replace("REFERENCE then TARGET", "(reference, target)")
 
 
 def _as_code(name: str, values: list[str]) -> str:

@@ -198,7 +198,7 @@ def test_methods_that_are_asked_for_come_in_that_order() -> None:
         ({"target_accuracies": [95]}, r"expected an accuracy between 0 and 1 such as 0.95, got 95"),
         ({"calibrator": "temprature"}, r"unknown calibrator 'temprature'; did you mean temperature"),
         ({"workers": 0}, r"at least one worker.* got 0"),
-        ({"engine": "cloud"}, r"unknown engine 'cloud'; `oodometer methods` lists them"),
+        ({"engine": "cloud"}, r"unknown engine 'cloud'; `oodometer.methods` lists them"),
     ],
 )
 def test_calls_that_make_no_sense(options: dict[str, Any], message: str) -> None:
@@ -209,7 +209,7 @@ def test_calls_that_make_no_sense(options: dict[str, Any], message: str) -> None
 @pytest.mark.parametrize(
     ("reference", "target", "message"),
     [
-        (UNLABELLED, REFERENCE, r"expected a labelled reference: .*REFERENCE then TARGET"),
+        (UNLABELLED, REFERENCE, r"expected a labelled reference: .*first, \(reference, target\)"),
         (REFERENCE, UNLABELLED.slice(0, 0), r"expected at least one row, got none"),
         (REFERENCE, UNLABELLED, r"none applies \(gde: needs `members`; .*votes: needs `votes`.*methods` says"),
     ],

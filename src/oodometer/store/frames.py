@@ -24,7 +24,7 @@ from ..fields import FIELDS
 from .arrow import MemoryReader
 from .base import BATCH_ROWS
 from .cells import table_of
-from .columns import AXES, Layout
+from .columns import AXES, Layout, usual_field
 from .parquet import write
 from .scan import Reader
 
@@ -160,8 +160,14 @@ def table_of_columns(data: Mapping[str, Any]) -> Any:
 
 
 def with_lone(arrays: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> dict[str, str]:
-    """The renamings, and those of arrays with one probability or logit a row: a binary model's of class 1."""
+    """The renamings, and those of arrays with one probability or logit a row, a binary model's of class 1, and of the
+    one with a row of numbers a row under a usual name, such as `y_prob`.
+    """
     out = dict(mapping or {})
+    if not {"probabilities", "logits"} & {*arrays, *out.values()}:
+        wide = [c for c, value in arrays.items() if c not in out and usual_field(str(c)) == "probabilities"]
+        wide = [c for c in wide if getattr(arrays[c], "ndim", None) == 2 or isinstance(arrays[c][0], (list, tuple))]
+        out |= {wide[0]: "probabilities"} if len(wide) == 1 else {}
     for name, value in arrays.items():
         field = out.get(name, name)
         prefix = FIELDS[field].prefix if field in FIELDS and FIELDS[field].of_classes else None
