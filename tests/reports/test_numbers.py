@@ -25,7 +25,7 @@ from oodometer.results.diagnosis import ColumnChange, UserColumn, column_sentenc
 from oodometer.results.estimation import alarm_text, number, worst_parts
 from oodometer.results.evaluation import agreement
 from oodometer.results.ranking import Evidence
-from oodometer.results.stressing import Spread
+from oodometer.results.stressing import Spread, stress_view
 from oodometer.results.view import Table, View, cell, cells_of, interval_of, is_numbers, p_text, with_ends
 
 NAN = float("nan")
@@ -61,7 +61,7 @@ def widths(*points: tuple[int, float], **more: Any) -> dict[str, Any]:
             [page.difference(x, 0.91, "the reference") for x in (0.832, 0.91)],
             ["7.8 points below the reference", "the same as the reference"],
         ),
-        ([page.signed_points(-0.078), page.signed_points(0.0)], ["−7.8 points", "0.0 points"]),
+        ([page.apart(0.8, 0.878), page.apart(0.5, 0.5)], ["−7.8 points", "0.0 points"]),
         (page.apart(0.94762, 0.95333), "−0.5 points"),  # of 94.8 % and 95.3 %, as a reader subtracts
         ([page.fall_text({"p": 0.86, "alarm": True, "verdict": "fell"}), page.fall_text({})], ["alarm (86 %)", ""]),
         (page.reference("guo2017").authors, "Guo et al."),
@@ -175,3 +175,19 @@ def test_title_of_a_stress_test() -> None:
     points = [{"severity": s, "metrics": {"accuracy": {"value": a}}, "estimate": {"value": e}} for s, a, e in rows]
     title = stress_title("m", {"points": points}, "Accuracy", alone=True).replace("\N{NO-BREAK SPACE}", " ")
     assert title == "Accuracy 90.0 % without a shift, 70.0 % at 0.5; the estimate is off by up to 5.0 points"
+
+
+@pytest.mark.parametrize(("after", "words"), [(0.86, "No true fall is more than chance"), (0.8, "Deepest true fall")])
+def test_a_fall_is_stated_only_where_it_is_more_than_chance(after: float, words: str) -> None:
+    """On the rows that both severities have; 300 rows at 0.9 tell 0.8 from it and not 0.86."""
+    points = []
+    for severity, accuracy in ((None, 0.9), ("0.5", after)):
+        metrics = {"accuracy": interval_of({"value": accuracy, "lower": accuracy, "upper": accuracy}).to_dict()}
+        same = {"rows": 300, "metrics": metrics}
+        points.append({"severity": severity, "rows": 900, "metrics": metrics, "common": same, "predictions": []})
+    curve = {"kind": "casing", "points": points}
+    result = {"modality": "text", "data": "a.jsonl", "models": [{"name": "m", "curves": [curve]}]}
+    told = " ".join(stress_view(result).sentences)
+    assert words in told
+    assert "after 90.0 % without a shift, on 300 rows" in told
+    assert ("no more than chance" in stress_title("m", curve, "Accuracy", alone=True)) == (after > 0.85)

@@ -172,15 +172,10 @@ def difference(value: Any, other: Any, name: str) -> str:
     return f"{points(gap)} {'below' if gap < 0 else 'above'} {name}"
 
 
-def signed_points(gap: float) -> str:
-    """A difference of two fractions in points with its sign."""
-    rounded = round(gap, 3)
-    return ("\N{MINUS SIGN}" if rounded < 0 else "+" if rounded > 0 else "") + points(gap)
-
-
 def apart(value: float, other: float) -> str:
-    """`signed_points` of two fractions as they stand on the page, so that a reader's own subtraction agrees."""
-    return signed_points(round(value, 3) - round(other, 3))
+    """The difference of two fractions as they stand on the page, in points with its sign."""
+    gap = round(round(value, 3) - round(other, 3), 3)
+    return ("\N{MINUS SIGN}" if gap < 0 else "+" if gap > 0 else "") + points(gap)
 
 
 def measured(result: Result) -> str:

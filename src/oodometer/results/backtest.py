@@ -163,8 +163,8 @@ class Backtest(Shown):
 @shows(Backtest)
 def backtest_view(result: Mapping[str, Any]) -> View:
     """What a backtest says, from the mapping that JSON holds: every method, the smallest error first."""
-    order = [item for item in result.get("overall") or [] if item.get("error") is not None]
-    order = sorted(order, key=lambda entry: entry["error"])
+    having = (item for item in result.get("overall") or [] if item.get("error") is not None)
+    order = sorted(having, key=lambda entry: entry["error"])
     warnings = tuple(result.get("warnings") or ())
     skipped = tuple(f"{item['method']} left out: {item['why']}" for item in result.get("skipped") or ())
     title = "Smallest mean error on simulated shifts"

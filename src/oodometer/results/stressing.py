@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import NormalDist, fmean
 from typing import Any
 
 from .estimation import Headline
@@ -146,12 +147,8 @@ class StressTest(Shown, Record):
 def stress_view(result: Mapping[str, Any]) -> View:
     """What a stress test says, from the mapping that JSON holds: the worst condition, and where models are to fall."""
     models = result.get("models") or ()
-    conditions = [
-        (model["name"], curve["kind"], point, curve["points"][0])
-        for model in models
-        for curve in model.get("curves") or ()
-        for point in curve.get("points") or ()
-    ]
+    curves = [(model["name"], curve) for model in models for curve in model.get("curves") or ()]
+    conditions = [(name, c["kind"], point, c["points"][0]) for name, c in curves for point in c.get("points") or ()]
     measure = "R@1" if result.get("modality") == "dialogue" else "accuracy"
     shifted = [item for item in conditions if item[2]["severity"] is not None]
     guessed = [item for item in shifted if interval_of(item[2].get("estimate"))]
@@ -168,9 +165,7 @@ def stress_view(result: Mapping[str, Any]) -> View:
             falls.setdefault(entry[:2], f"from {at(entry)} on")
     expected = "At no severity does the whole interval lie below the estimate without a shift" if guessed else ""
     if falls:
-        expected = (
-            f"Expected to fall {'; '.join(falls.values())}: the whole interval lies below the estimate without a shift"
-        )
+        expected = f"Expected to fall {'; '.join(falls.values())}: the whole interval lies below that without a shift"
     worst = min(guessed, key=lambda entry: entry[2]["estimate"]["value"]) if guessed else None
     head = {} if worst is None else worst[2]["estimate"]
     what = {"text": "texts", "image": "images"}.get(str(result.get("modality")), "contexts of dialogues")
@@ -178,9 +173,7 @@ def stress_view(result: Mapping[str, Any]) -> View:
     rest = f"{reference['rows']:,} labelled ones are the reference ({reference['source']})" if reference else ""
     made = dict.fromkeys((item[2]["estimate"]["kind"], item[2]["estimate"].get("assumes")) for item in guessed)
     runs = max((len(item[2].get("predictions") or ()) for item in conditions), default=1)
-    unlabelled = (
-        "" if result.get("labelled", True) else "The rows have no labels: estimates stand alone, the truth is not known"
-    )
+    unlabelled = "" if result.get("labelled", True) else "The rows have no labels: the truth is not known"
     return View(
         f"Lowest estimated {measure}",
         "none" if worst is None else percent(head["value"]),
@@ -189,7 +182,7 @@ def stress_view(result: Mapping[str, Any]) -> View:
         trust=head.get("trust"),
         sentences=(
             expected,
-            *_true_falls(shifted, at, measure),
+            *_true_falls(shifted, at, measure, result.get("level") or 0.95),
             unlabelled,
             f"{result['rows']:,} {what} of {result['data']} shifted; {rest}" if result.get("rows") else "",
             *(f"{count:,} rows hold none: {why}" for why, count in (result.get("refused") or {}).items()),
@@ -204,26 +197,37 @@ def stress_view(result: Mapping[str, Any]) -> View:
     )
 
 
-def _true_falls(shifted: Sequence[Any], at: Callable[[Any], str], measure: str) -> list[str]:
-    """The deepest fall of all, and how often the interval of the estimate held the truth; nothing without labels."""
-    falls, errors, inside = [], [], 0
-    for item in shifted:
-        truth, before = ((point.get("metrics", {}).get("accuracy") or {}).get("value") for point in item[2:])
-        guess = interval_of(item[2].get("estimate"))
-        if truth is not None and before is not None:
-            falls.append((before - truth, truth, before, at(item)))
-        if truth is not None and guess is not None:
-            errors.append(abs(guess.value - truth))
-            inside += guess.lower <= truth <= guess.upper
-    lines = []
+def fall_of(point: Any, first: Any, level: float, looks: int) -> tuple[float, float, int, bool] | None:
+    """Accuracy before and after a shift, on how many rows (those that every severity has, if any), and whether it fell
+    by more than chance: a one-sided z-test of two shares, corrected for so many looks; cautious, as rows are the same.
+    """
+    for now, then in ((point.get("common") or {}, first.get("common") or {}), (point, first)):
+        before, after = (interval_of((part.get("metrics") or {}).get("accuracy")) for part in (then, now))
+        many, rows = now.get("rows") or 0, then.get("rows") or 0
+        if before is not None and after is not None and many and rows:
+            pooled = (before.value * rows + after.value * many) / (rows + many)
+            spread = (pooled * (1 - pooled) * (1 / rows + 1 / many)) ** 0.5
+            sure = before.value - after.value > NormalDist().inv_cdf(1 - (1 - level) / looks) * spread
+            return before.value, after.value, many, sure
+    return None
+
+
+def _true_falls(shifted: Sequence[Any], at: Callable[[Any], str], measure: str, level: float) -> list[str]:
+    """The deepest fall that is no chance, and how often the interval of the estimate held the truth; nothing without
+    labels.
+    """
+    falls = [(fall, at(item)) for item in shifted if (fall := fall_of(*item[2:], level, len(shifted)))]
+    known, lines = [point for _, _, point, _ in shifted if point.get("error") is not None], list[str]()
     if falls:
-        fall, truth, before, where = max(falls, key=lambda fall: fall[0])
-        text = f"True {measure} falls nowhere: it is lowest for {where}, {percent(truth)}"
-        deep = f"Deepest true fall: {where}, {measure} {percent(truth)} after {percent(before)} without a shift"
-        lines.append(deep if fall > 0 else text)
-    if errors:
-        text = f"Estimates were off by {points(sum(errors) / len(errors))} on average; their intervals held the truth "
-        lines.append(f"{text}at {inside} of {len(errors)} severities")
+        (before, truth, many, sure), where = max(falls, key=lambda fall: (fall[0][3], fall[0][0] - fall[0][1]))
+        text = f"{where}, {measure} {percent(truth)} after {percent(before)} without a shift, on {many:,} rows"
+        start = "Deepest true fall: " if sure else "No true fall is more than chance; the lowest: "
+        lines.append(start + text)
+    if known:
+        heads = [(point["estimate"], point["metrics"]["accuracy"]["value"]) for point in known]
+        inside, off = sum(e["lower"] <= t <= e["upper"] for e, t in heads), fmean(abs(p["error"]) for p in known)
+        text = f"Estimates were off by {points(off)} on average; their intervals held the truth at {inside} of "
+        lines.append(f"{text}{len(known)} severities")
     return lines
 
 

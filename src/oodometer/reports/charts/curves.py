@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...results.evaluation import agreement
+from ...results.stressing import fall_of
 from ..numbers import best, capital, finite, measured, number, percent, percent_range, points, rows_text, threshold
 from .base import Figure, Plot, Result, Rows, axis, caption, coverage_axis, ends, pointed, shares, steps
 from .by_category import is_headline
@@ -306,8 +307,8 @@ def _series(curve: Result, metric: str, name: str, written: Any) -> Rows:
 
 def stress_title(name: str, curve: Result, measure: str, *, alone: bool) -> str:
     """From where to where the truth goes, and how far off the estimate is at most."""
-    values = []
-    for point in curve.get("points") or []:
+    values, every = [], curve.get("points") or [{}]
+    for point in every:
         truth, estimate = (finite(_measured(point, metric).get("value")) for metric in ("accuracy", "estimate"))
         if truth is not None:
             values.append((severity_label(point), truth, None if estimate is None else abs(estimate - truth)))
@@ -315,7 +316,11 @@ def stress_title(name: str, curve: Result, measure: str, *, alone: bool) -> str:
     if len(values) < 2:
         return f"{head} as estimated without labels"
     text = f"{head} {percent(values[0][1])} {values[0][0]}, {percent(values[-1][1])} at {values[-1][0]}"
-    errors = [error for _, _, error in values if error is not None]
+    errors, fall = (
+        [error for _, _, error in values if error is not None],
+        fall_of(every[-1], every[0], 0.95, len(values) - 1),
+    )
+    text += ", no more than chance" if fall and values[-1][1] < values[0][1] and not fall[3] else ""
     return f"{text}; the estimate is off by up to {points(max(errors))}" if errors else text
 
 
