@@ -128,7 +128,7 @@ def next_step(command: str, result: Result) -> Step:
         return made(result)
     name = str(result.get("name") or (result.get("reference") or {}).get("name") or "REFERENCE")
     line = shlex.join(["oodometer", "estimate", name, "TARGET"])
-    return {"text": NEXT[command], "line": line} if command in NEXT else {}
+    return {"text": NEXT[command], "line": "" if command == "stress" else line} if command in NEXT else {}
 
 
 # ------------------------------------------------------------------------------------------ estimate, demo, backtest

@@ -270,7 +270,7 @@ def stress_curves(result: Result, kind: int) -> list[Figure]:
 def _stress_figure(
     name: str, title: str, text: str, lines: Sequence[tuple[str, Rows]], curve: Result, up: Spec
 ) -> Figure:
-    plot = Plot(steps([severity_label(point) for point in curve.get("points") or []], "severity"), up)
+    plot = Plot(steps([str(point.get("severity") or "none") for point in curve.get("points") or []], "severity"), up)
     for color, rows in lines:
         plot.draw("area", rows, {"color": BAND[color]}, x="x", y="lower", y2="upper")
     for color, rows in lines:
