@@ -216,7 +216,7 @@ def _true_falls(shifted: Sequence[Any], at: Callable[[Any], str], measure: str, 
     """The deepest fall that is no chance, and how often the interval of the estimate held the truth; nothing without
     labels.
     """
-    falls = [(fall, at(item)) for item in shifted if (fall := fall_of(*item[2:], level, len(shifted)))]
+    falls = [(fall, at(item)) for item in shifted if (fall := fall_of(item[2], item[3], level, len(shifted)))]
     known, lines = [point for _, _, point, _ in shifted if point.get("error") is not None], list[str]()
     if falls:
         (before, truth, many, sure), where = max(falls, key=lambda fall: (fall[0][3], fall[0][0] - fall[0][1]))
