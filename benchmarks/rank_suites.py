@@ -3,21 +3,27 @@
     python -m benchmarks.rank_suites                  # 40 draws a suite, some minutes of processor time
     python -m benchmarks.rank_suites --constants      # other constants of the prior, whole sources left out
 
-Needs $OODOMETER_DATA: suites of models that we trained (suites/*.npz), and published models of CIFAR-10.1 and
-ImageNetV2 (outputs), of which 5 or 10 are drawn. Of each suite ten (and thirty) labelled rows are drawn at random, and
-up to 1,000 others without labels. The orders: right answers; ours, by the calls that the verb makes (`ranked`; a test
-compares them), with the accuracies on the reference and without; right answers with ties by agreement with the
-plurality, and by reference accuracy; the plain sum of the three. Pairs of equal truth are left out, ties count one
-half; regret is that of the first model (the mean of those tied for it) in points of accuracy. Then ten further labels,
-suggested or random. Intervals: 95 %, Student's t over the suites of a group.
+Needs $OODOMETER_DATA: suites of models that we trained (suites/*.npz), published models of CIFAR-10.1 and ImageNetV2
+(outputs), of which 5 or 10 are drawn, and tables with features (natural, natural4), on half of whose references seven
+models of scikit-learn are trained here (kind `more`, sources that suites/ has not). Of each suite ten (and thirty)
+labelled rows are drawn at random, and up to 1,000 others without labels. The orders: right answers; ours, by the call
+that the verb makes, with the reference and without; right answers with ties by agreement with the plurality, and by
+reference accuracy; the plain sum of the three. Pairs of equal truth are left out, ties count one half; regret is that
+of the first model (the mean of those tied for it) in points of accuracy. Then ten further labels, suggested or random.
+Intervals: 95 %, Student's t over the suites of a group.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import itertools
+import json
 import sys
+import tarfile
+import warnings
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,28 +32,37 @@ import numpy as np
 
 from benchmarks import kit
 from oodometer.inference.clusters import student_quantile
-from oodometer.rankings import Posterior, agreement_values, posterior, posterior_by_pattern, rows_to_label
+from oodometer.rankings import Posterior, agreement_values, outcome, rows_to_label
 
 ORDERS = ("counting", "rank", "rank, no reference", "ties by agreement", "ties by reference", "plain sum")
 LABELS, POOL, MORE = (10, 30), 1000, 10
+outcome.MOST_CLASSES = outcome._ORDERED_CLASSES  # of more the class posterior moves no order and takes seconds
 NOTHING, BOTH, AGREEMENT = importlib.import_module("oodometer.rankings.posterior")._REGIMES
-CONSTANTS: dict[str, dict[str, Any]] = {  # of the prior of `posterior_by_pattern`
+CONSTANTS: dict[str, dict[str, Any]] = {  # of `posterior_by_pattern`, and of what is given to it
     "shipped": {},
+    "no class posterior": {"_ORDERED_CLASSES": 0},
+    "labels read twice count twice": {"_READ_TWICE": 1.0},
+    "the class posterior reads alone": {"_READ_TWICE": 0.01},
+    "own deviation halved": {"_OWN": 0.01},
+    "own deviation doubled": {"_OWN": 0.04},
+    "precisions as they come": {"_SHARP": 1.0},
+    "precisions up to 3": {"_SHARP": 3.0},
     "nothing tells, ever": {"_REGIMES": (NOTHING,)},
     "both tell, always": {"_REGIMES": (BOTH,)},
     "agreement tells, always": {"_REGIMES": (AGREEMENT,)},
     "nothing tells in half": {"_REGIMES": ((0.5, *NOTHING[1:]), (0.25, *BOTH[1:]), (0.25, *AGREEMENT[1:]))},
     "many classes as two": {"_MANY": 1.0},
-    "probabilities as they come": {"_SHARP": 1.0},
-    "no axis is preferred": {"_POWER": 1.0},
-    "axes preferred less": {"_POWER": 2.0},
-    "patterns free": {"_TIED": 6.0},
+    "axes preferred less": {"_POWER": 3.0},
     "patterns tied": {"_TIED": 60.0},
 }
 
 
 class Suite(NamedTuple):
-    """Models asked about the same rows: predicted classes (model, row), truth (row,), accuracy where they were made."""
+    """Models asked about the same rows: predicted classes (model, row), truth (row,), accuracy where they were made.
+
+    answers : probabilities, (model, row, class), or predicted classes again. known : the same on the reference, and its
+    labels, or None.
+    """
 
     name: str
     kind: str
@@ -55,6 +70,18 @@ class Suite(NamedTuple):
     predicted: np.ndarray
     truth: np.ndarray
     reference: np.ndarray
+    answers: np.ndarray
+    known: tuple[np.ndarray, np.ndarray] | None = None
+
+    @classmethod
+    def of(cls, name: str, source: str, here: Any, truth: Any, there: Any, labels: Any) -> Suite:
+        """From probabilities of the target and of the reference."""
+        here, there = (np.maximum(np.asarray(p, dtype=float), 1e-4) for p in (here, there))
+        here, there = here / here.sum(axis=2, keepdims=True), there / there.sum(axis=2, keepdims=True)
+        reference = (there.argmax(axis=2) == labels).mean(axis=1)
+        truth, kind = np.asarray(truth).astype(int), name.split("_")[0]
+        known = there, np.asarray(labels).astype(int)
+        return cls(name, kind, source, here.argmax(axis=2), truth, reference, here, known)
 
     @property
     def accuracy(self) -> np.ndarray:
@@ -66,10 +93,10 @@ def suites(data: Path) -> Iterator[Suite]:
     """Suites that were made, then draws of published models."""
     for path in sorted((data / "suites").glob("*.npz")):
         with np.load(path) as file:
-            here, there = file["target_probabilities"].argmax(axis=2), file["reference_probabilities"].argmax(axis=2)
-            reference = (there == file["reference_labels"]).mean(axis=1)
-            kind, source = path.stem.split("_")[0], str(file["source"])
-            yield Suite(path.stem, kind, source, here, file["target_labels"].astype(int), reference)
+            target, reference = (
+                (file[f"{part}_probabilities"], file[f"{part}_labels"]) for part in ("target", "reference")
+            )
+            yield Suite.of(path.stem, str(file["source"]), *target, *reference)
     rng = np.random.default_rng(7)
     with np.load(data / "outputs" / "cifar10_1_predictions.npz") as file:
         known = (file["preds_original"] == file["labels_original_test"]).mean(axis=1)
@@ -82,13 +109,77 @@ def suites(data: Path) -> Iterator[Suite]:
     for (source, version, said, truth, known), models, number in itertools.product(sets, (5, 10), range(3)):
         some = rng.choice(len(said), models, replace=False)
         name = f"{source}_{version}_{models}_{number}"
-        yield Suite(name, "published", source, said[some].astype(int), truth.astype(int), known[some])
+        some_said = said[some].astype(int)
+        yield Suite(name, "published", source, some_said, truth.astype(int), known[some], some_said)
+    yield from trained(data)
 
 
-def ranked(labelled: np.ndarray, truth: np.ndarray, pool: np.ndarray, reference: Any = None) -> Posterior:
-    """What the verb does with predicted classes of labelled rows and a pool, and accuracies on a reference."""
-    plain = posterior(labelled, truth, pool, draws=1)
-    return posterior_by_pattern(plain, labelled, truth, pool, reference=reference)
+def trained(data: Path) -> Iterator[Suite]:
+    """Seven models trained on half of a reference with features, asked about up to five groups of its table."""
+    from pyarrow.parquet import read_table
+    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.tree import DecisionTreeClassifier
+
+    warnings.filterwarnings("ignore", module="sklearn")
+    there = {path.stem.split("_")[1] for path in (data / "suites").glob("nat_*")}
+    for path in sorted([*(data / "natural").glob("*+features*"), *(data / "natural4").glob("*+features*")]):
+        source = path.name.split("+")[0]
+        if source in there:
+            continue
+        with tarfile.open(path) as tar:
+            files = {member.name: tar.extractfile(member).read() for member in tar if member.isfile()}  # type: ignore
+        groups: dict[str, str] = {}  # each once: a case is a group and a model
+        for name in sorted(name for name in files if name.endswith("truth.json")):
+            groups.setdefault(json.loads(files[name])["group"], name.removesuffix("truth.json"))
+        for number, (group, case) in enumerate(list(groups.items())[:5]):
+            tables = [
+                read_table(io.BytesIO(files[f"{case}{part}.parquet"])) for part in ("reference", "target", "labels")
+            ]
+            features, asked = (np.array(table["features"].to_pylist(), dtype=float) for table in tables[:2])
+            labels, truth = (tables[part]["label"].to_pylist() for part in (0, 2))
+            if len(truth) < 150:
+                continue
+            names = sorted({*labels, *truth}, key=str)
+            y, t = (np.array([names.index(label) for label in some]) for some in (labels, truth))
+            order = np.random.default_rng(number).permutation(len(y))
+            train, test = order[: len(y) // 2], order[len(y) // 2 :]
+            models = (
+                LogisticRegression(max_iter=300),
+                GaussianNB(),
+                RandomForestClassifier(60, random_state=0),
+                HistGradientBoostingClassifier(max_iter=40, random_state=0),
+                KNeighborsClassifier(15),
+                MLPClassifier((32,), max_iter=100, random_state=0),
+                DecisionTreeClassifier(max_depth=8, random_state=0),
+            )
+            p = np.zeros((2, len(models)), dtype=object)
+            for at, model in enumerate(models):
+                pipe = make_pipeline(SimpleImputer(), StandardScaler(), model).fit(features[train], y[train])
+                for part, rows in enumerate((asked, features[test])):
+                    p[part, at] = np.zeros((len(rows), len(names)))
+                    p[part, at][:, pipe.classes_] = pipe.predict_proba(rows)
+            yield Suite.of(f"more_{source}_{group}", source, np.stack(p[0]), t, np.stack(p[1]), y[test])
+
+
+def ranked(suite: Suite, rows: np.ndarray, rest: np.ndarray, *, referenced: bool = True) -> Posterior:
+    """What the verb believes of the models with these labelled rows, the rest as the pool, and the reference."""
+    ground = {"known": suite.known, "reference": suite.reference} if referenced else {}
+    return outcome.beliefs_of(suite.answers[:, np.r_[rows, rest]], suite.truth[rows], draws=1, **ground)[0]
+
+
+def further_ranked(suite: Suite, rows: np.ndarray, rest: np.ndarray, some: np.ndarray, chosen: bool) -> Posterior:
+    """The same with labels of some of the rest, which were chosen or not."""
+    left, more = np.setdiff1d(np.arange(len(rest)), some), np.r_[rows, rest[some]]
+    ground = {"known": suite.known, "reference": suite.reference, "draws": 1}
+    answers, by_choice = suite.answers[:, np.r_[more, rest[left]]], np.arange(len(more)) >= len(rows)
+    return outcome.beliefs_of(answers, suite.truth[more], chosen=by_choice if chosen else None, **ground)[0]
 
 
 def drawn(suite: Suite, draw: int, labels: int = LABELS[0]) -> tuple[np.ndarray, np.ndarray]:
@@ -130,25 +221,24 @@ def of_suite(suite: Suite, draws: int, further: int) -> dict[str, Any]:
     """All orders of one suite, mean over the draws; probabilities with what is true; further labels."""
     accuracy = suite.accuracy
     orders: dict[int, dict[str, list[list[float]]]] = {n: {name: [] for name in ORDERS} for n in LABELS}
-    kept: dict[str, list[list[float]]] = {"best": [], "pair": [], "best, no reference": [], "pair, no reference": []}
+    kept: dict[str, list[list[float]]] = defaultdict(list)
     bound: list[list[float]] = []
     more: list[list[float]] = []
     for draw, labels in itertools.product(range(draws), LABELS):
         rows, rest = drawn(suite, draw, labels)
-        known = suite.predicted[:, rows], suite.truth[rows], suite.predicted[:, rest]
-        labelled, truth, pool = known
+        labelled, truth, pool = suite.predicted[:, rows], suite.truth[rows], suite.predicted[:, rest]
         right = (labelled == truth).mean(axis=1)
-        found, alone = ranked(*known, suite.reference), ranked(*known)
+        found, alone = ranked(suite, rows, rest), ranked(suite, rows, rest, referenced=False)
         agreement = agreement_values(pool)[0].mean(axis=1)
         scores = (right, places(found.order), places(alone.order), right + agreement / (2 * labels),
             right + suite.reference / (2 * labels), right + agreement + suite.reference)  # fmt: skip
         for name, score in zip(ORDERS, scores, strict=True):
             orders[labels][name].append([pairs_right(score, accuracy), regret(score, accuracy)])
-        if labels > LABELS[0]:
-            continue
         for result, end in ((found, ""), (alone, ", no reference")):
             for name, value in said(result, accuracy).items():
-                kept[f"{name}{end}"] += value
+                kept[f"{name}{end}{'' if labels == LABELS[0] else ', thirty labels'}"] += value
+        if labels > LABELS[0]:
+            continue
         lost, most, held = (
             accuracy.max() - accuracy[found.order[0]],
             *found.cost(found.order[0])[1:],
@@ -159,9 +249,7 @@ def of_suite(suite: Suite, draws: int, further: int) -> dict[str, Any]:
             first = rows_to_label(pool, found.p_best, MORE, seed=draw)
             both = []
             for some in (first, np.arange(MORE)):
-                left = np.setdiff1d(np.arange(len(rest)), some)
-                some = np.r_[rows, rest[some]]
-                after = ranked(suite.predicted[:, some], suite.truth[some], pool[:, left], suite.reference)
+                after = further_ranked(suite, rows, rest, some, some is first)
                 both.append(regret(places(after.order), accuracy))
             more.append(both)
     means = {
@@ -183,7 +271,7 @@ def mean_interval(values: Any) -> list[float]:
 
 def groups_of(results: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     """Group -> its suites: those that were made, kinds, and sources of several suites."""
-    out = {"all made suites": [one for one in results if one["kind"] != "published"]}
+    out = {"all made suites": [one for one in results if one["kind"] in ("inoc", "nat", "text")]}
     for what in ("kind", "source"):
         for name in sorted({one[what] for one in results}):
             some = [one for one in results if one[what] == name]
@@ -192,16 +280,19 @@ def groups_of(results: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     return out
 
 
-def tenths(values: Any, least: int = 100) -> list[dict[str, float]]:
-    """Said and true of each tenth that holds at least so many cases."""
-    numbers = np.asarray(values)
-    at = np.minimum((10 * numbers[:, 0]).astype(int), 9)
-    return [
-        {"from": t / 10, "cases": int((at == t).sum()), "said": float(s), "true": float(v)}
-        for t in range(10)
-        if (at == t).sum() >= least
-        for s, v in [100 * numbers[at == t].mean(axis=0)]
-    ]
+def tenths(suites: list[Any], least: int = 100) -> list[dict[str, float]]:
+    """Said and true of each tenth that holds at least so many cases; their difference's standard error over suites."""
+    numbers = np.concatenate([np.asarray(of_suite) for of_suite in suites])
+    suite_of = np.repeat(np.arange(len(suites)), [len(of_suite) for of_suite in suites])
+    at, out = np.minimum((10 * numbers[:, 0]).astype(int), 9), []
+    for tenth in range(10):
+        inside = at == tenth
+        if inside.sum() >= least:
+            p, true = numbers[inside].T
+            gap = np.bincount(suite_of[inside], p - true - (p - true).mean())
+            row = {"from": tenth / 10, "cases": int(inside.sum()), "said": 100 * p.mean(), "true": 100 * true.mean()}
+            out.append({**row, "error": 100 * float(np.sqrt(np.square(gap).sum())) / int(inside.sum())})
+    return out
 
 
 def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
@@ -226,9 +317,7 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
     calibration = {}
     for group, some in (("made and published", results), *groups_of(results).items()):
         if "source" not in group:
-            calibration[group] = {
-                name: tenths([one for suite in some for one in suite["said"][name]]) for name in some[0]["said"]
-            }
+            calibration[group] = {name: tenths([suite["said"][name] for suite in some]) for name in some[0]["said"]}
     return {**out, "bounds": bounds, "calibration": calibration, "further": further}
 
 
@@ -263,11 +352,16 @@ def page(found: Mapping[str, Any]) -> str:
         for group, (kept, most, held, size) in found["bounds"].items()
     ]
     lines += kit.table(["group", "bound held, %", "bound, points", "best among them, %", "of all models, %"], rows)
-    lines += ["## What was said, and what was true", "", "Tenths that hold at least 100 cases, in %.", ""]
+    lines += [
+        "## What was said, and what was true",
+        "",
+        "Tenths that hold at least 100 cases, in %; +- is the standard",
+    ]
+    lines += ["error of the difference over suites, whose draws are alike.", ""]
     for group, kinds in found["calibration"].items():
         rows = [
             [f"P({name})", f"{one['from']:.1f}", f"{one['cases']:,}", f"{one['said']:.1f}", f"{one['true']:.1f}",
-             f"{one['said'] - one['true']:+.1f}"]
+             f"{one['said'] - one['true']:+.1f} +- {one['error']:.1f}"]
             for name, tenths in kinds.items() for one in tenths
         ]  # fmt: skip
         header = ["of", "tenth from", "cases", "said", "true", "difference"]
@@ -294,24 +388,25 @@ def constants(every: list[Suite], draws: int) -> dict[str, Any]:
     sources = sorted({one.source for one in every})
     loss, pairs = (np.zeros((len(CONSTANTS), len(sources))) for _ in range(2))
     by_pattern = importlib.import_module("oodometer.rankings.posterior")  # its function has the same name
-    shipped = {name: getattr(by_pattern, name) for name in ("_REGIMES", "_POWER", "_TIED", "_MANY", "_SHARP")}
+    names = {name for changed in CONSTANTS.values() for name in changed}
+    place = {name: outcome if hasattr(outcome, name) else by_pattern for name in names}
+    shipped = {name: getattr(place[name], name) for name in names}
     for number, changed in enumerate(CONSTANTS.values()):
         for name, value in {**shipped, **changed}.items():
-            setattr(by_pattern, name, value)
+            setattr(place[name], name, value)
         for at, source in enumerate(sources):
             values, right = [], []
             for suite in (one for one in every if one.source == source):
                 for draw in range(draws):
                     rows, rest = drawn(suite, draw)
-                    known = suite.predicted[:, rows], suite.truth[rows], suite.predicted[:, rest]
-                    found = ranked(*known, suite.reference)
+                    found = ranked(suite, rows, rest)
                     right.append(pairs_right(places(found.order), suite.accuracy))
                     p, true = np.array(said(found, suite.accuracy)["pair"]).T
                     p = np.clip(p, 1e-3, 1 - 1e-3)
                     values.append(-(true * np.log(p) + (1 - true) * np.log(1 - p)).mean())
             loss[number, at], pairs[number, at] = np.mean(values), 100 * np.mean(right)
     for name, value in shipped.items():
-        setattr(by_pattern, name, value)
+        setattr(place[name], name, value)
     best = [int(np.delete(loss, at, axis=1).mean(axis=1).argmin()) for at in range(len(sources))]
     left = loss[best, range(len(sources))].mean(), pairs[best, range(len(sources))].mean()
     about = (

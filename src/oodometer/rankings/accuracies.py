@@ -35,28 +35,10 @@ def model_accuracies(
 ) -> tuple[Interval, ...]:
     """Accuracy of each model on rows like these, from a few labels and what all models say of all rows.
 
-    One model of the true class stands for the labels that are missing. With l_m(x) the centred log probabilities of
-    model m, shape (class,), and g(x) the centred log of their mean over the models,
+    The mean of `class_posterior`; the interval is that of a beta distribution with its mean and variance. It is
+    conditional on the form of p there and on random labelled rows.
 
-        p(y = k | x) = softmax_k((1 + s) g(x) + sum_m d_m l_m(x) + b_k),
-
-    s, d_m and b_k normal about 0. A reference fits them loosely, and g becomes what it says; the labels then fit them
-    again, tightly (mode by Newton's steps, normal posterior about it). A model's accuracy is the mean of p(its class |
-    x) over all rows, plus w times (its right answers less those that p expects): w = t^2 / (t^2 + v/n), t = 0.03, v the
-    variance of a label, n labels: a tenth of the difference at 25, four fifths at 1,000. The interval is that of a beta
-    distribution with the posterior's mean and variance. It is conditional on the form of p and on random labelled rows.
-    The b_k are small (0.5) or, once in five, large (2): the labels say which.
-
-    probabilities : Shape (model, row, class), or predicted classes, integers of shape (model, row).
-    labels : True classes of the labelled rows, positions, shape (labelled row,).
-    rows : Positions of the labelled rows among all, a random sample of them, same shape.
-    reference : The same of rows of known ground: probabilities or classes of the same models, and a label a row.
-    level : Of the intervals.
-
-    Raises `UsageError` for shapes and positions that do not fit, `InputError` without a label and for probabilities
-    that are no numbers.
-    Source: ours. Semi-supervised evaluation of several models by a mixture of densities, Shanmugam et al. (2025), has
-    the aim; `benchmarks.mixture` measures it beside this one.
+    Parameters and errors as there; level : of the intervals.
 
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.integers(2, size=2000)
@@ -69,7 +51,50 @@ def model_accuracies(
     >>> [round(one.value, 2) for one in model_accuracies(p[:, :1000], labels, np.arange(25), reference=known)]
     [0.95, 0.68]
     """
-    level, truth, rows = check_level(level), np.asarray(labels), np.asarray(rows)
+    level = check_level(level)
+    return intervals_of(*class_posterior(probabilities, labels, rows, reference=reference), level)
+
+
+def intervals_of(mean: Array, covariance: Array, alone: Array, level: float) -> tuple[Interval, ...]:
+    """Intervals of beta distributions with the means and variances of `class_posterior`."""
+    center = np.clip(mean, 0.005, 0.995)
+    variance = np.diag(covariance) + alone
+    out, tail = [], (1 - level) / 2
+    for value, part in zip(center.tolist(), np.minimum(variance / (center * (1 - center)), 0.9).tolist(), strict=True):
+        size = 1 / part - 1
+        ends = [beta_quantile(value * size, (1 - value) * size, at) for at in (tail, 1 - tail)]
+        out.append(Interval(value, min(ends[0], value), max(ends[1], value), level, "conditional"))
+    return tuple(out)
+
+
+def class_posterior(
+    probabilities: Any, labels: Any, rows: Any, *, reference: tuple[Any, Any] | None = None
+) -> tuple[Array, Array, Array]:
+    """Mean and covariance of the models' accuracies, (model,) and (model, model), and each one's variance beside it.
+
+    One model of the true class stands for the labels that are missing. With l_m(x) the centred log probabilities of
+    model m, shape (class,), and g(x) the centred log of their mean over the models,
+
+        p(y = k | x) = softmax_k((1 + s) g(x) + sum_m d_m l_m(x) + b_k),
+
+    s, d_m and b_k normal about 0. A reference fits them loosely, and g becomes what it says; the labels then fit them
+    again, tightly (mode by Newton's steps, normal posterior about it). A model's accuracy is the mean of p(its class |
+    x) over all rows, plus w times (its right answers less those that p expects): w = t^2 / (t^2 + v/n), t = 0.03, v the
+    variance of a label, n labels: a tenth of the difference at 25, four fifths at 1,000. The b_k are small (0.5) or,
+    once in five, large (2): the labels say which. The covariance is what s, d_m and b_k leave open; the variance of
+    each model alone, (1 - w) 0.04^2 and that of the rows, is how far it may be from what p says.
+
+    probabilities : Shape (model, row, class), or predicted classes, integers of shape (model, row).
+    labels : True classes of the labelled rows, positions, shape (labelled row,).
+    rows : Positions of the labelled rows among all, a random sample of them, same shape.
+    reference : The same of rows of known ground: probabilities or classes of the same models, and a label a row.
+
+    Raises `UsageError` for shapes and positions that do not fit, `InputError` without a label and for probabilities
+    that are no numbers.
+    Source: ours. Semi-supervised evaluation of several models by a mixture of densities, Shanmugam et al. (2025), has
+    the aim; `benchmarks.mixture` measures it beside this one.
+    """
+    truth, rows = np.asarray(labels), np.asarray(rows)
     given = np.asarray(probabilities)
     if truth.ndim != 1 or truth.shape != rows.shape or given.ndim not in (2, 3):
         shapes = f"{given.shape}, {truth.shape} and {rows.shape}"
@@ -96,7 +121,7 @@ def model_accuracies(
         theta, *_ = _fit(start, features, answers[some], np.repeat(_LOOSE, (1, models, classes)))
         base = base + logs @ theta[: 1 + models] + theta[1 + models :]
         logs[:, :, 0] = base - base.mean(axis=1, keepdims=True)
-    centers, variances, chances = [], [], []
+    centers, covariances, variances, chances = [], [], [], []
     for shift, chance in _SHIFTS.items():
         scale = _SCALE_ALONE if known is None and given.ndim == 2 else _SCALE
         prior = np.repeat((scale, weight, shift), (1, models, classes))
@@ -108,18 +133,13 @@ def model_accuracies(
         right = (predicted[:, :few] == truth).mean(axis=1)
         share = _OWN**2 / (_OWN**2 + np.maximum(expected * (1 - expected), 0.02) / few)
         moved = gradient - share[:, None] * slope
-        variance = np.einsum("mp,pq,mq->m", moved, covariance, moved) + _OWN_INTERVAL**2 * (1 - share)
-        variances.append(variance + (square - value**2) / len(base))
+        covariances.append(moved @ covariance @ moved.T)
+        variances.append(_OWN_INTERVAL**2 * (1 - share) + (square - value**2) / len(base))
         centers.append(value + share * (right - expected))
     chance = _softmax(np.array([chances]))[0]
-    center = np.clip(chance @ centers, 0.005, 0.995)
-    variance = chance @ (variances + np.square(centers - center))
-    out, tail = [], (1 - level) / 2
-    for mean, part in zip(center.tolist(), np.minimum(variance / (center * (1 - center)), 0.9).tolist(), strict=True):
-        size = 1 / part - 1
-        ends = [beta_quantile(mean * size, (1 - mean) * size, at) for at in (tail, 1 - tail)]
-        out.append(Interval(mean, min(ends[0], mean), max(ends[1], mean), level, "conditional"))
-    return tuple(out)
+    mean = chance @ centers
+    away = centers - mean
+    return mean, np.tensordot(chance, covariances, 1) + (away.T * chance) @ away, chance @ variances
 
 
 def _spaced(positions: Array, most: int) -> Array:

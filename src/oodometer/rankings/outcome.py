@@ -20,11 +20,9 @@ from ..results import Interval, Skipped
 from ..results.ranking import Evidence, FewShotRanking, ModelPair, RankedModel, Settling
 from ..results.values import counted
 from ..version import __version__
-from .accuracies import ASSUMES, MOST_CLASSES, model_accuracies
+from .accuracies import ASSUMES, MOST_CLASSES, class_posterior, intervals_of
 from .answered import CHOSEN, Answered, shown
-from .combination import labels_first, mean_evidence, powered_accuracy
 from .explaining import Explained
-from .few_shot import Method, fixed
 from .pool import pool_evidence
 from .posterior import Posterior, labels_to_settle, posterior, posterior_by_pattern, rows_to_label, safe_to_stop
 
@@ -32,12 +30,55 @@ _AGREEMENT = {
     "plurality": "share of the pool's rows on which a model says what most of the others say",
     "pairwise agreement": "mean share of the pool's rows on which a model says what another one says",
 }
+_ORDERED_CLASSES = 100  # up to which the class posterior is a witness of the order: it takes seconds of a thousand
 
-_ORDERS = "it gives an order without an interval; for an interval that holds with few labels there is `audit`"
+
+def beliefs_of(
+    answers: Array,
+    truth: Array,
+    *,
+    chosen: Array | None = None,
+    clusters: Array | None = None,
+    known: tuple[Array, Array] | None = None,
+    reference: Sequence[float] | None = None,
+    **how: Any,
+) -> tuple[Posterior, list[tuple[Array, Array, Array]], str]:
+    """The posterior of an order; `class_posterior` without and with a reference (of many classes one), or why not.
+
+    answers : Probabilities, shape (model, row, class), or predicted classes, (model, row), the labelled rows first.
+    truth, chosen, clusters : Of the labelled rows. known : Answers on known ground of the same form, and their labels.
+    reference : Accuracy of each model there. how : Level, seed and draws of `posterior`.
+    """
+    few, all_rows = len(truth), answers.shape[1]
+    predicted = answers if answers.ndim == 2 else answers.argmax(axis=2)
+    rows = predicted[:, :few], truth, predicted[:, few:] if all_rows > few else None
+    plain = posterior(*rows, clusters=clusters, **how)
+    if all_rows == few and chosen is None:
+        return plain, [], ""
+    random = np.arange(few) if chosen is None else np.flatnonzero(~chosen)
+    classes = answers.shape[2] if answers.ndim == 3 else int(max(predicted.max(), truth.max())) + 1
+    witnesses, why = list[tuple[Array, Array, Array]](), ""
+    if not len(random) or all_rows == few:
+        pass
+    elif clusters is not None:
+        why = "rows depend on each other, and it takes each label for one of its own"
+    elif classes > MOST_CLASSES:
+        why = f"more than {MOST_CLASSES:,} classes"
+    else:
+        given = answers[:, np.concatenate([random, np.arange(few, all_rows)])], truth[random], np.arange(len(random))
+        wanted = [None, known] if known is not None and classes <= _ORDERED_CLASSES else [known]
+        witnesses = [class_posterior(*given, reference=ground) for ground in wanted]
+    read = [witness[:2] for witness in witnesses if classes <= _ORDERED_CLASSES]
+    result = posterior_by_pattern(
+        plain, *rows, reference=reference, classes=read, chosen=chosen, seed=int(how.get("seed", 0))
+    )
+    return result, witnesses, why
 
 
-def gather(suite: Answered, explained: Explained | None, options: Any) -> tuple[list[Evidence], list[Skipped]]:
-    """All evidence, and what could not answer with the reason."""
+def gather(
+    suite: Answered, explained: Explained | None, accuracy_with_pool: Sequence[Interval] | str, options: Any
+) -> tuple[list[Evidence], list[Skipped]]:
+    """All evidence, and what could not answer with the reason; ``accuracy_with_pool`` of each model, or why not."""
     evidence: list[Evidence] = []
     skipped: list[Skipped] = []
 
@@ -53,38 +94,22 @@ def gather(suite: Answered, explained: Explained | None, options: Any) -> tuple[
         numbers = [exact[name].value for name in suite.names]
         add("accuracy", "labels", about, numbers, intervals=exact, citation="clopper1934")
     else:
-        skipped.append(Skipped("accuracy, ppi++, conf, conf-gt", "no labelled row was drawn at random"))
+        skipped.append(Skipped("accuracy, conf, conf-gt", "no labelled row was drawn at random"))
     if p is None:
-        skipped.append(Skipped("conf, conf-gt, ppi++", "a model gives classes alone, without probabilities"))
+        skipped.append(Skipped("conf, conf-gt", "a model gives classes alone, without probabilities"))
     if p is not None and len(rows):
-        if suite.pool:  # accuracy from labels and pool, with confidence standing for the labels that are missing
-            sure = p.max(axis=2)
-            rule = powered_accuracy(suite.correct[:, rows], sure[:, rows], sure[:, suite.labelled :])
-            about = "prediction-powered accuracy: the labelled rows, moved by how confident the model is on the pool"
-            values = np.clip(rule(np.arange(len(rows))[None])[0], 0, 1)
-            add("ppi++", "pool", about, values, note=_ORDERS, citation="angelopoulos2023")
         own = p[:, rows]
         truth = np.take_along_axis(own, suite.labels[rows][None, :, None], axis=2)[:, :, 0]
         about = "mean probability of the true class on the labelled rows"
         add("conf-gt", "confidence", about, truth.mean(axis=1), citation="singhal2022")
         about = "mean probability of the predicted class on the labelled rows, right or wrong"
         add("conf", "confidence", about, own.max(axis=2).mean(axis=1), citation="singhal2022")
-    why = "rows depend on each other, and it takes each label for one of its own" if suite.clusters is not None else ""
-    why = f"more than {MOST_CLASSES:,} classes" if len(suite.classes) > MOST_CLASSES else why
-    if len(rows) and suite.pool and not why:
-        random = np.concatenate([rows, np.arange(suite.labelled, suite.labelled + suite.pool)])
-        answers = (suite.predicted if p is None else p)[:, random]
-        theirs = [np.asarray(one.label) for one in suite.references]
-        each = [np.asarray(one.predicted if p is None else one.probabilities) for one in suite.references]
-        same = all(of_one.shape == each[0].shape and of_one.ndim == answers.ndim - 1 for of_one in each)
-        known = None  # references of several files need not be of the same rows
-        if theirs and same and all(np.array_equal(labels, theirs[0]) for labels in theirs):
-            known = np.stack(each), theirs[0]
-        joint = model_accuracies(answers, suite.labels[rows], range(len(rows)), reference=known, level=options.level)
+    if isinstance(accuracy_with_pool, str):
+        skipped += [Skipped("recalibrated", accuracy_with_pool)] if accuracy_with_pool else []
+    else:
         about = f"accuracy from the labels and what all models say of all rows, if {ASSUMES}"
-        values = np.array([interval.value for interval in joint])
-        add("recalibrated", "pool", about, values, intervals=dict(zip(suite.names, joint, strict=True)))
-    skipped += [Skipped("recalibrated", why)] if why and len(rows) and suite.pool else []
+        of_model = dict(zip(suite.names, accuracy_with_pool, strict=True))
+        add("recalibrated", "pool", about, [end.value for end in accuracy_with_pool], intervals=of_model)
     # What the pool says without a label: estimates, accuracy proxies, agreement
     if suite.pool:
         pools = {name: r.slice(suite.labelled, len(r)) for name, r in zip(suite.names, suite.records, strict=True)}
@@ -126,17 +151,6 @@ def gather(suite: Answered, explained: Explained | None, options: Any) -> tuple[
         )
         about = f"{cls.about}; a high value: {cls.heuristic}"
         add(name, "factor", about, means, higher=False, note=note, citation=cls.citation)
-    # Labels first; what they leave open is decided by the other evidence, each group of it with one voice
-    groups: dict[str, dict[str, Method]] = {}
-    for piece in evidence:
-        if piece.group != "labels":
-            sign = 1 if piece.higher_is_better else -1
-            scores = [math.nan if value is None else sign * value for value in piece.values.values()]
-            groups.setdefault(piece.group, {})[piece.name] = fixed(scores)
-    if groups and len(rows):
-        rule = labels_first(suite.correct[:, rows], {name: mean_evidence(pieces) for name, pieces in groups.items()})
-        about = "accuracy on the labelled rows, and all other evidence together for less than one label's worth"
-        add("combined", "combined", about, rule(np.arange(len(rows))[None])[0])
     return evidence, skipped
 
 
@@ -168,24 +182,25 @@ def outcome_of(
 ) -> FewShotRanking:
     """The result of a suite; ``why`` says why nothing was explained, where that was asked for."""
     first = suite.labelled
-    rows = suite.predicted[:, :first], suite.labels, suite.predicted[:, first:] if suite.pool else None
-    beliefs = posterior(*rows, level=options.level, seed=options.seed, clusters=suite.clusters)
+    answers = suite.predicted if suite.probabilities is None else suite.probabilities
+    reference, known = [float(np.mean(own.predicted == own.label)) for own in suite.references] or None, None
+    theirs = [np.asarray(own.label) for own in suite.references]
+    each = [np.asarray(own.predicted if answers.ndim == 2 else own.probabilities) for own in suite.references]
+    same = all(of_model.shape == each[0].shape and of_model.ndim == answers.ndim - 1 for of_model in each)
+    if theirs and same and all(np.array_equal(labels, theirs[0]) for labels in theirs):
+        known = np.stack(each), theirs[0]  # references of several files need not be of the same rows
+    of_labels: dict[str, Any] = {
+        "chosen": suite.chosen,
+        "clusters": suite.clusters,
+        "known": known,
+        "reference": reference,
+    }
+    beliefs, witnesses, why_not = beliefs_of(answers, suite.labels, **of_labels, level=options.level, seed=options.seed)
     beliefs = replace(beliefs, models=suite.names)
-    plain = suite.chosen is None and not suite.pool
-    reference = [float(np.mean(known.predicted == known.label)) for known in suite.references] or None
-    beliefs = beliefs if plain else posterior_by_pattern(beliefs, *rows, reference=reference, seed=options.seed)
-    evidence, skipped = gather(suite, explained, options)
+    with_pool = intervals_of(*witnesses[-1], options.level) if witnesses else why_not
+    evidence, skipped = gather(suite, explained, with_pool, options)
     skipped += [Skipped("attributions", why)] if why else []
-    by, notes = options.order, list[str]()
-    if by == "combined" and (suite.chosen is not None or all(piece.name != "combined" for piece in evidence)):
-        why_not = "rows that were chosen to be labelled have no place in it"
-        why_not = "there is no evidence beside the labels" if suite.chosen is None else why_not
-        by = "labels"
-        notes = [f"the combined order was asked for and is not used, as {why_not}: labels and pool decide"]
-    order = list(beliefs.order)
-    if by == "combined":  # ties as the posterior has them
-        scores = next(piece for piece in evidence if piece.name == "combined").values
-        order.sort(key=lambda at: -(scores[suite.names[at]] or 0.0))
+    order = beliefs.order
     (a, b), called = beliefs.leaders, suite.names
     better, apart, wins = beliefs.p_better, beliefs.disagreement, beliefs.wins
     settling = Settling(called[a], called[b], float(better[a, b]), options.level, 0)
@@ -238,7 +253,6 @@ def outcome_of(
         pool=suite.pool,
         modality=suite.modality,
         classes=suite.classes,
-        decided_by=by,
         settling=settling,
         cost={"model": called[order[0]], "expected": cost, "at_most": at_most, "level": _COST_LEVEL},
         not_excluded=tuple(called[at] for at in beliefs.not_excluded(options.level)),
@@ -255,7 +269,7 @@ def outcome_of(
         attribution=None if explained is None else explained.method,
         left_out=suite.left_out,
         skipped=tuple(skipped),
-        notes=(*notes, *([f"{counted(bare, 'example')} without a word: not explained"] if bare else [])),
+        notes=((f"{counted(bare, 'example')} without a word: not explained",) if bare else ()),
         warnings=_warnings(suite, beliefs),
         argv=argv,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
@@ -414,14 +415,25 @@ _POWER = 4  # of the directions in which models disagree: accuracies part along 
 _FLOOR = 0.002  # of differences of accuracy that no direction explains
 _MANY = 0.1  # of slopes' deviations and sizes with very many classes, where models that are wrong seldom agree
 _TIED = 12.0  # imaginary rows that tie a pattern to the accuracies; beyond them it goes by its own labels
-_SHARP = 1.4  # power of odds of P(a beats b) and of shares of P(best) from six models on; 1 of three
+_OWN = 0.02  # standard deviation of a model's accuracy about what the class posterior says, beside its covariance
+_READ_TWICE = 0.5  # of a label that the class posterior has read
+_SHARP = 2.0  # precision of the order of very many models against what the sum of evidence says; 1 of two
+_WIDE = 2.5  # variance of differences that the costs are of: how large they are is less sure than which way they go
 _PATTERN_DRAWS = 4000
 
 
 def posterior_by_pattern(
-    plain: Posterior, predicted: Any, truth: Any, pool: Any = None, *, reference: Any = None, seed: int = 0
+    plain: Posterior,
+    predicted: Any,
+    truth: Any,
+    pool: Any = None,
+    *,
+    reference: Any = None,
+    classes: Sequence[tuple[Array, Array]] = (),
+    chosen: Any = None,
+    seed: int = 0,
 ) -> Posterior:
-    """The posterior of three models or more, random rows or chosen ones; the order is by expected accuracy.
+    """The posterior of models with a pool or chosen rows; the order is by expected accuracy.
 
     A pattern k says which models say the same of a row, whatever they say. It is a share pi_k of all rows, and on a row
     of it the models that are right, less their mean, have the second moment S_k: the average of (1_g - mean)(1_g -
@@ -441,16 +453,20 @@ def posterior_by_pattern(
     1 (Miller et al. 2021). By the power 4 models part along the first axes of their disagreement, which orders graded
     models up to its sign, which labels tell. n_k labels of a pattern have mean m_k and variance S_k / n_k, so all of it
     is normal, in closed form, and regimes weigh by what they said of the labels: evidence that disagrees with the
-    labels counts less, and many labels decide alone. What is not there (no reference) drops out. P(a beats b) is exact,
-    P(best) and the costs are of 4,000 draws. The probabilities come out too cautious: their odds and shares are raised
-    to 1.4 (from six models on; of three they are true as they come). The costs are not.
+    labels counts less, and many labels decide alone. What is not there (no reference) drops out.
+
+    What `class_posterior` says of the accuracies is a second witness, normal with its covariance and 0.02^2 for each
+    model: without a reference in the regime in which nothing tells, else with it. A label that both read counts one
+    half here. Which way differences go is surer than that, and how large they are less sure: of M models, precisions are
+    multiplied by 2 - 2 / M for the probabilities, divided by 2.5 for the costs (by what came true). P(a beats b) is
+    exact, P(best) and the costs are of 4,000 draws.
 
     Rows that are chosen by disagreement are counted within their pattern, in which such a choice is random. Of three
     models, rows on which one stands against two are worth most and are chosen first; there the one is wrong more often
     than where it differs from one alone, and counting their labels as those of random rows turns orders round.
 
-    Without a label ``plain`` is returned as it is, and of two models: they differ in one pattern alone, in which all
-    their disagreements are alike (and the rule above, made for more of them, is too bold there).
+    Without a label ``plain`` is returned as it is, and of two models without ``classes``: they differ in one pattern
+    alone, in which all their disagreements are alike (and the rule above is too bold there).
 
     What is assumed: rows were drawn at random, or chosen by which models agree on them and at random among rows that
     are alike in this; and the prior above. Measured on public and made suites (benchmarks/results/rank_suites.md).
@@ -459,6 +475,8 @@ def posterior_by_pattern(
     predicted, truth, pool : As there; all rows together are a random sample, as the pool that rows were chosen from is
         one.
     reference : Accuracy of each model on known ground, shape (model,), or None.
+    classes : (mean, covariance) of `class_posterior` without a reference, and with one where there is one.
+    chosen : Whether a labelled row was chosen and `class_posterior` has not read it, shape (row,); None: none was.
     seed : Of the draws.
 
     Raises `UsageError` and `InputError` as `posterior` does, and `UsageError` for a reference of other models.
@@ -475,19 +493,21 @@ def posterior_by_pattern(
     from scipy.special import ndtr
 
     seed = check_seed(seed)
-    classes = checked_classes(predicted, "predictions", len(plain.models))
-    known_truth = checked_truth(truth, classes.shape[1])
-    rest = classes[:, :0] if pool is None else checked_classes(pool, "predictions on the pool", len(classes))
-    everything = np.concatenate([classes[:, known_truth >= 0], classes[:, known_truth < 0], rest], axis=1)
-    known = np.zeros(len(classes)) if reference is None else np.asarray(reference, dtype=np.float64)
-    if known.shape != (len(classes),) or not np.isfinite(known).all():
-        raise UsageError(f"expected the accuracy of each of {len(classes)} models on the reference, got {reference!r}")
+    of_models = checked_classes(predicted, "predictions", len(plain.models))
+    known_truth = checked_truth(truth, of_models.shape[1])
+    given = known_truth >= 0
+    rest = of_models[:, :0] if pool is None else checked_classes(pool, "predictions on the pool", len(of_models))
+    everything = np.concatenate([of_models[:, given], of_models[:, ~given], rest], axis=1)
+    known = np.zeros(len(of_models)) if reference is None else np.asarray(reference, dtype=np.float64)
+    if known.shape != (len(of_models),) or not np.isfinite(known).all():
+        count = len(of_models)
+        raise UsageError(f"expected the accuracy of each of {count} models on the reference, got {reference!r}")
     same = plain.disagreement == 0
     first = same.argmax(axis=1)  # models that never differ are one, whose share they divide
     alone = np.unique(first)
-    if len(alone) < 3 or not (known_truth >= 0).any():
+    if len(alone) < 2 + (not classes) or not given.any():
         return plain
-    predicted, true = everything[alone], known_truth[known_truth >= 0]
+    predicted, true = everything[alone], known_truth[given]
     models, rows = predicted.shape
     # a group is known by the first model in it; which models share one, less the mean over the models
     groups = np.stack([(predicted == own).argmax(axis=0) for own in predicted])
@@ -505,11 +525,14 @@ def posterior_by_pattern(
         [-plain.disagreement[np.ix_(alone, alone)].mean(axis=1) * models / (models - 1), known[alone]], axis=1
     )
     # labels: the mean over those of a pattern, and how many they are worth within and beside the others
+    read = np.full(len(true), bool(classes)) if chosen is None else bool(classes) & ~np.asarray(chosen)[given]
+    counted = np.where(read, _READ_TWICE, 1.0)
     seen, at = np.unique(which.ravel()[: len(true)], return_inverse=True)
-    labels = np.bincount(at) * plain.worth
+    of_pattern = np.bincount(at, counted)
+    labels = of_pattern * plain.worth
     hits = np.zeros((len(seen), models))
-    np.add.at(hits, at.ravel(), (predicted[:, : len(true)] == true).T)
-    hits = (hits / np.bincount(at)[:, None]) @ axes
+    np.add.at(hits, at.ravel(), (predicted[:, : len(true)] == true).T * counted[:, None])
+    hits = (hits / of_pattern[:, None]) @ axes
     worth, own = labels * _TIED / (labels + _TIED), labels / (labels + _TIED) * share[seen]
     precision = np.tensordot(worth, moments[seen], 1) / np.outer(size, size)
     pull = worth @ hits / size
@@ -521,7 +544,7 @@ def posterior_by_pattern(
     few = 2 / max(plain.classes, 2)
     open_ = _MANY + (1 - _MANY) * few
     weight, means, variances = [], [], []
-    for chance, slope, with_many, deviation, scale in _REGIMES:
+    for index, (chance, slope, with_many, deviation, scale) in enumerate(_REGIMES):
         mean = x @ (few * np.array(slope) + (1 - few) * np.array(with_many))
         before = scale**2 * np.diag(size.sum() * (size / size.sum()) ** _POWER) + (x * np.square(deviation)) @ x.T
         inverse = np.linalg.inv(open_**2 * before + _FLOOR**2 * np.eye(len(size)))
@@ -529,34 +552,36 @@ def posterior_by_pattern(
         at_mean = np.linalg.solve(after, inverse @ mean + pull)
         fit = at_mean @ after @ at_mean - mean @ inverse @ mean
         fit += np.linalg.slogdet(inverse)[1] - np.linalg.slogdet(after)[1]
+        mean, variance = tie @ at_mean + own @ hits, tie @ np.linalg.solve(after, tie.T) + noise
+        if classes:
+            says, covariance = classes[min(index, len(classes) - 1)]
+            both = variance + axes.T @ covariance[np.ix_(alone, alone)] @ axes + _OWN**2 * np.eye(len(size))
+            away = axes.T @ says[alone] - mean
+            fit -= away @ np.linalg.solve(both, away) + np.linalg.slogdet(both)[1]
+            mean = mean + variance @ np.linalg.solve(both, away)
+            variance = variance - variance @ np.linalg.solve(both, variance)
         weight.append(math.log(chance * (open_ if slope[1] < 0.2 else 1)) + fit / 2)
-        means.append(axes @ (tie @ at_mean + own @ hits))
-        variances.append(axes @ (tie @ np.linalg.solve(after, tie.T) + noise) @ axes.T)
+        means.append(axes @ mean)
+        variances.append(axes @ variance @ axes.T)
     weights = np.exp(np.array(weight) - max(weight))
     weights /= weights.sum()
-    rng = np.random.default_rng([seed, 0xC405])
-    better, drawn = np.zeros((models, models)), []
+    rng, sharp = np.random.default_rng([seed, 0xC405]), _SHARP - 2 * (_SHARP - 1) / models
+    better, near, wide = np.zeros((models, models)), list[Array](), list[Array]()
     for part, mean, variance, many in zip(
         weights, means, variances, rng.multinomial(_PATTERN_DRAWS, weights), strict=True
     ):
         own_variance = np.diag(variance)
         apart = own_variance[:, None] + own_variance - 2 * variance
-        better += part * ndtr((mean[:, None] - mean) / np.sqrt(np.maximum(apart, 1e-12)))
-        drawn.append(rng.multivariate_normal(mean, variance, many, method="eigh", check_valid="ignore"))
-    scores = np.concatenate(drawn)
+        better += part * ndtr((mean[:, None] - mean) * math.sqrt(sharp) / np.sqrt(np.maximum(apart, 1e-12)))
+        noise = rng.multivariate_normal(np.zeros(models), variance, many, method="eigh", check_valid="ignore")
+        near.append(mean + noise / math.sqrt(sharp))
+        wide.append(mean + noise * math.sqrt(_WIDE))
     position = np.searchsorted(alone, first)
-    sharp = 1 + (_SHARP - 1) * min((models - 3) / 3, 1)
-    better **= sharp
-    better /= better + better.T
     p_better = better[np.ix_(position, position)]
-    best = np.bincount(scores.argmax(axis=1), minlength=models) / len(scores)
-    best = np.maximum(best, 0.5 / len(scores)) ** sharp
-    best /= best.sum()
-    most = (better + np.eye(models)).min(axis=1)  # the best one beats each other one
-    over = best > most
-    best = np.where(over, most, best * (1 - most[over].sum()) / max(best[~over].sum(), 1e-12))
-    best /= best.sum()
-    p_best = best[position] / same.sum(axis=1)
+    times = (
+        np.bincount(np.concatenate(near).argmax(axis=1), minlength=models) + 0.5
+    )  # never 0: another model may be the best
+    p_best = (times / times.sum())[position] / same.sum(axis=1)
     expected = (weights @ np.array(means))[position]
-    order = tuple(sorted(range(len(classes)), key=lambda i: (-expected[i].round(12), -p_best[i], i)))
-    return replace(plain, order=order, p_best=p_best, p_better=p_better, draws=scores[:, position])
+    order = tuple(sorted(range(len(of_models)), key=lambda i: (-expected[i].round(12), -p_best[i], i)))
+    return replace(plain, order=order, p_best=p_best, p_better=p_better, draws=np.concatenate(wide)[:, position])

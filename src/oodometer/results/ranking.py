@@ -25,7 +25,7 @@ class Evidence(Record):
     """One kind of evidence: a number for each model, and the order that it alone would give.
 
     name : registered name, or that of the statistic. group : ``labels``, ``pool``, ``estimate``, ``proxy``,
-    ``agreement``, ``confidence``, ``factor`` or ``combined``. about : what it is, one sentence. higher_is_better :
+    ``agreement``, ``confidence`` or ``factor``. about : what it is, one sentence. higher_is_better :
     False for factors, of which the highest is ranked lowest. values : model -> number, None where there is none.
     intervals : model -> the number with its interval. note : what it rests on or lacks, such as how many examples have
     no such words. citation : BibTeX key.
@@ -135,14 +135,14 @@ class FewShotRanking(Shown, Record):
     """What `rank` found; at a prompt and in a notebook it shows its summary.
 
     ranking : models, the best first. pairs : each two of them. evidence : everything that was looked at. labelled, pool
-    : numbers of rows. modality : of the rows. classes : that the models tell apart. decided_by : ``labels`` or
-    ``combined``. settling : how many labels would decide. cost : of picking the first, in accuracy against the best:
-    ``expected``, and ``at_most`` at ``level``. not_excluded : the fewest models that hold the best at the level of the
-    result. stop : whether random labels alone show the first to be the best however often one looked: ``safe``,
-    ``e_value``, which is to reach ``needed``, or ``why`` not. columns : where the inputs stood; id_column, label_column
-    : ids (None: nowhere) and labels of the labelled rows. numbered : ids are whole numbers. suggested : (id, text or
-    None) of pool rows to label next. examples : attributions. attribution : how they were made. left_out : reason ->
-    rows. chosen : labelled rows that are no random ones.
+    : numbers of rows. modality : of the rows. classes : that the models tell apart. settling : how many labels would
+    decide. cost : of picking the first, in accuracy against the best: ``expected``, and ``at_most`` at ``level``.
+    not_excluded : the fewest models that hold the best at the level of the result. stop : whether random labels alone
+    show the first to be the best however often one looked: ``safe``, ``e_value``, which is to reach ``needed``, or
+    ``why`` not. columns : where the inputs stood; id_column, label_column : ids (None: nowhere) and labels of the
+    labelled rows. numbered : ids are whole numbers. suggested : (id, text or None) of pool rows to label next. examples
+    : attributions. attribution : how they were made. left_out : reason -> rows. chosen : labelled rows that are no
+    random ones.
     """
 
     version: str
@@ -153,7 +153,6 @@ class FewShotRanking(Shown, Record):
     pool: int
     modality: str
     classes: tuple[int | str, ...]
-    decided_by: str
     settling: Settling
     cost: Mapping[str, Any]
     not_excluded: tuple[str, ...]
@@ -200,7 +199,7 @@ class FewShotRanking(Shown, Record):
 
     @property
     def likeliest(self) -> RankedModel:
-        """The model with the highest P(best), which a combined order need not put first; of several the first."""
+        """The model with the highest P(best), which the order by expected accuracy need not put first."""
         return max(self.ranking, key=lambda item: item.p_best)
 
     @property
@@ -242,8 +241,7 @@ def ranking_view(result: Mapping[str, Any]) -> View:
     rows, labelled, chosen = result["ranking"], result.get("labelled") or 0, result.get("chosen") or 0
     top, made = max(rows, key=lambda row: row["p_best"] or 0.0), counted(labelled, "labelled row")
     pool = f" and {counted(result['pool'], 'row')} without labels" if result.get("pool") else " alone"
-    combined, first = result.get("decided_by") == "combined", rows[0]
-    order = "the combined order" if combined else "the order, better than most others"
+    first = rows[0]
     evidence, suggested = result.get("evidence") or (), result.get("suggested") or ()
     names = [str(row["model"]) for row in rows]
     pooled = any((row.get("evidence") or {}).get("recalibrated") for row in rows)
@@ -300,8 +298,9 @@ def ranking_view(result: Mapping[str, Any]) -> View:
             if result.get("open")
             else "",
             f"In order, the best first: {', '.join(names)}",
-            "" if first is top else f"First in {order}: {first['model']}, with P(best) {percent(first['p_best'], 0)}",
-            "The order is the combined one: estimates and factors decide where labels are close" if combined else "",
+            f"{first['model']} has the highest expected accuracy, and is the best with {percent(first['p_best'], 0)}"
+            if first is not top
+            else "",
             _picked(result),
             _settled(result.get("settling") or {}),
             alone if counts and random else "",

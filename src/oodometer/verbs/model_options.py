@@ -292,8 +292,6 @@ class RankOptions(Models, Reading, Cluster, Level, Tasks, Typed):
     normalize: str = option(default="none", flag="", check=one_of("none", "l1", "l2", "max"),
         help='Attributions of an example: "none", "l1", "l2" or "max".')
     explain: int = option(default=50, flag="", help="Explain at most so many of the examples, drawn by the seed.")
-    order: str = option(default="labels", flag="", check=one_of("labels", "combined"),
-        help='"labels": by labels and pool alone. "combined": estimates and factors decide where labels are close.')
     suggest: int = option(default=0, help="Name so many rows of the pool that are best labelled next.")
     inputs: str | Sequence[str] | None = option(
         default=None, flag="--input", help="Column that the models read; twice for pairs of texts, again for a table.")
