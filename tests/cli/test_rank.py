@@ -104,7 +104,7 @@ def test_numbers_are_those_of_the_labels(home: Path) -> None:
     assert pair["p_a_better"] > 0.999
     named = {one["name"]: one for one in found["evidence"]}
     assert named["accuracy"]["order"] == [STRONG, MIDDLING, WEAK]
-    assert {"ppi++", "conf", "conf-gt", "plurality", "nuclear-norm", "combined"} <= set(named)
+    assert {"conf", "conf-gt", "recalibrated", "plurality", "nuclear-norm"} <= set(named)
     assert any(one["method"] == "atc" for one in found["skipped"])
 
 
@@ -175,7 +175,7 @@ def test_suggested_rows_come_back_as_examples(home: Path) -> None:
     assert (found["labelled"], found["chosen"]) == (6, 6)
     assert found["ranking"][0]["model"] == STRONG
     # They decide between models, and give no accuracy.
-    assert not {"accuracy", "ppi++", "conf-gt"} & {one["name"] for one in found["evidence"]}
+    assert not {"accuracy", "recalibrated", "conf-gt"} & {one["name"] for one in found["evidence"]}
     assert "accuracy" not in found["ranking"][0]["evidence"]
     Path("both.jsonl").write_text(lines([*({**row, "chosen": ""} for row in texts(0, 20)), *rows]))
     both = told(*THREE, "--examples", "both.jsonl", "--unlabelled", "pool.jsonl")

@@ -178,21 +178,44 @@ def test_the_odd_model_does_not_win_by_being_uncertain() -> None:
     assert found.p_best[7] < 0.5  # the others are nearly one model, and share what is left
 
 
-def test_the_benchmark_ranks_as_the_verb_does() -> None:
-    from benchmarks.rank_suites import ranked
+@pytest.mark.parametrize("referenced", [False, True])
+def test_the_benchmark_ranks_as_the_verb_does(referenced: bool) -> None:
+    from benchmarks.rank_suites import Suite, ranked
 
-    said, truth = suite(np.random.default_rng(2), 200, 4)
-    ids = [str(row) for row in range(200)]
-    models = {f"m{k}": {"id": ids, "prediction": of} for k, of in enumerate(said)}
-    known = [{"id": ids[:50], "prediction": of[:50], "label": truth[:50]} for of in said]
-    for reference, accuracy in ((None, None), (known, (said == truth)[:, :50].mean(axis=1))):
-        found = oodometer.rank(models, examples={"id": ids[:10], "label": truth[:10]}, reference=reference)
-        alone = ranked(said[:, :10], truth[:10], said[:, 10:], accuracy)
-        assert list(found.models) == [f"m{k}" for k in alone.order]
-        assert {one.model: one.p_best for one in found.ranking} == {f"m{k}": p for k, p in enumerate(alone.p_best)}
-        cost = alone.cost(alone.order[0])
-        assert (found.cost["expected"], found.cost["at_most"]) == cost
-        assert found.not_excluded == tuple(f"m{k}" for k in alone.not_excluded())
+    rng = np.random.default_rng(2)
+    truth, names = rng.integers(0, 3, 200), [f"m{k}" for k in range(4)]
+    p = rng.dirichlet(np.ones(3), (4, 200)) + rng.uniform(0.2, 0.8, (4, 1, 1)) * np.eye(3)[truth]
+    made = Suite.of("nat_one", "one", p[:, 50:], truth[50:], p[:, :50], truth[:50])
+    files, known = (
+        [{"id": np.arange(len(labels)), "probabilities": of, "label": list(labels)} for of in answers]
+        for answers, labels in ((made.answers, [*made.truth[:10].tolist(), *[None] * 140]), made.known or ())
+    )
+    result = oodometer.rank(dict(zip(names, files, strict=True)), reference=known if referenced else None)
+    alone = ranked(made, np.arange(10), np.arange(10, 150), referenced=referenced)
+    assert list(result.models) == [names[k] for k in alone.order]
+    assert {one.model: one.p_best for one in result.ranking} == dict(zip(names, alone.p_best, strict=True))
+    cost = alone.cost(alone.order[0])
+    assert (result.cost["expected"], result.cost["at_most"]) == cost
+    assert result.not_excluded == tuple(names[k] for k in alone.not_excluded())
+
+
+def test_the_class_posterior_is_a_witness_of_two_models_too() -> None:
+    """It moves the order where labels say little, random labels that it read count half, chosen ones fully."""
+    truth = np.arange(400) % 2
+    rows = np.stack(
+        [np.where(np.arange(400) % 20 < 4, 1 - truth, truth), np.where(np.arange(400) % 20 > 15, 1 - truth, truth)]
+    )
+    rows = rows[:, :20], truth[:20], rows[:, 20:]
+    plain, ahead = posterior(*rows), (np.array([0.8, 0.7]), np.full((2, 2), 1e-4))
+    witness = posterior_by_pattern(plain, *rows, classes=[ahead])
+    assert posterior_by_pattern(plain, *rows) is plain
+    assert plain.p_better[0, 1] == pytest.approx(0.5)
+    assert witness.p_better[0, 1] > 0.9
+    assert witness.order == (0, 1)
+    chosen = posterior_by_pattern(plain, *rows, classes=[ahead], chosen=np.ones(20, dtype=bool))
+    assert 0.5 < chosen.p_better[0, 1] < witness.p_better[0, 1]
+    other = posterior_by_pattern(plain, *rows, classes=[(ahead[0][::-1], ahead[1]), ahead], reference=[0.9, 0.9])
+    assert other.p_better[0, 1] < witness.p_better[0, 1]
 
 
 def test_evidence_counts_until_labels_deny_it() -> None:

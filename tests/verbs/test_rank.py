@@ -14,7 +14,8 @@ import pytest
 import oodometer
 from oodometer.errors import InputError, UsageError
 from oodometer.models.base import Answers, Classifier
-from oodometer.rankings import model_accuracies, posterior, posterior_by_pattern
+from oodometer.rankings import model_accuracies
+from oodometer.rankings.outcome import beliefs_of
 from oodometer.reports.charts.by_category import best_chances
 
 
@@ -60,10 +61,9 @@ def test_probabilities_are_those_of_the_posterior() -> None:
     pool = {key: values for key, values in texts(200, 12).items() if key != "label"}
     found = oodometer.rank(models, examples=texts(12), unlabelled=pool, seed=4)
     truth = np.array([i % 2 for i in range(212)])
-    says = np.stack([np.where(np.random.default_rng(s).random(212) < r, truth, 1 - truth)
-                     for r, s in ((0.9, 1), (0.5, 2), (0.7, 3))])  # fmt: skip
-    rows = says[:, :12], truth[:12], says[:, 12:]
-    alone = posterior_by_pattern(posterior(*rows, seed=4), *rows, seed=4)
+    draws = [np.random.default_rng(seed).random(212) < right for right, seed in ((0.9, 1), (0.5, 2), (0.7, 3))]
+    p = np.where(np.stack(draws) == truth, 0.8, 0.3)
+    alone = beliefs_of(np.stack([1 - p, p], axis=2), truth[:12], seed=4)[0]
     assert {one.model: one.p_best for one in found.ranking} == dict(zip("abc", alone.p_best, strict=True))
     for pair in found.pairs:
         a, b = ("abc".index(name) for name in (pair.a, pair.b))
@@ -108,19 +108,11 @@ def test_tables_are_ranked_without_factors() -> None:
         oodometer.rank(models, examples=data, factors=["adj"])
 
 
-def test_the_combined_order_decides_ties_alone() -> None:
-    class Sure(Words):
-        """Right on the same rows, and surer of it."""
-
-        def ask(self, inputs: Any, request: Any = None, *, progress: Any = None) -> Any:
-            plain = super().ask(inputs, request, progress=progress).probabilities
-            return Answers(self.classes, probabilities=np.where(plain > 0.5, 0.99, 0.01))
-
-    models = {"unsure": Words(0.8, 1), "sure": Sure(0.8, 1), "worse": Sure(0.1, 1)}
-    found = oodometer.rank(models, examples=texts(10), unlabelled=texts(100, 10), order="combined")
-    assert found.models == ("sure", "unsure", "worse")
-    assert found.decided_by == "combined"
-    assert any("say the same on every row cannot be ordered here: unsure and sure" in one for one in found.warnings)
+def test_models_that_never_differ_are_named() -> None:
+    models = {"a": Words(0.8, 1), "b": Words(0.8, 1), "worse": Words(0.1, 1)}
+    found = oodometer.rank(models, examples=texts(10), unlabelled=texts(100, 10))
+    assert found.models[2] == "worse"
+    assert any("say the same on every row cannot be ordered here: a and b" in one for one in found.warnings)
 
 
 def test_rows_without_a_label_join_the_pool() -> None:
@@ -181,32 +173,29 @@ def numbered(rows: int, first: int = 0, chosen: int = 0) -> dict[str, list[Any]]
     return {**data, "chosen": ["by disagreement"] * chosen + [""] * (rows - chosen)} if chosen else data
 
 
-def test_the_likeliest_is_named_whatever_the_combined_order_says() -> None:
-    # P(best) of `right` is the highest; the combined evidence is made to put `wrong` first.
+def test_the_likeliest_is_named_wherever_the_order_puts_it() -> None:
     models = {"right": Told(set()), "wrong": Told({1, 2, 3, 4})}
     found = oodometer.rank(models, examples=numbered(10), unlabelled={"text": numbered(40, 10)["text"]})
-    turned = replace(found, ranking=found.ranking[::-1], decided_by="combined")
+    turned = replace(found, ranking=found.ranking[::-1])
     assert turned.likeliest.model == "right"
     assert turned.to_dict()["likeliest"] == "right"
     told = shown(turned)
     assert told.startswith("Most likely the best of 2 models: right")
     assert f"({turned.likeliest.p_best * 100:.0f} % sure, from 10 labelled rows and 40 rows without labels)" in told
-    assert "First in the combined order: wrong, with P(best)" in told
+    assert "wrong has the highest expected accuracy, and is the best with" in told
     drawn = best_chances(turned.to_dict())
     assert drawn.title.startswith("right is the best")
-    assert "First in the combined order" not in shown(replace(found, decided_by="combined"))
+    assert "has the highest expected accuracy" not in shown(found)
 
 
-def test_chosen_rows_leave_the_order_to_the_labels() -> None:
+@pytest.mark.parametrize("chosen", [1, 4, 10])
+def test_chosen_rows_are_no_random_sample(chosen: int) -> None:
     models = {"a": Told(set()), "b": Told({1, 2, 3})}
     pool = {"text": numbered(40, 10)["text"]}
-    for chosen in (1, 4, 10):
-        found = oodometer.rank(models, examples=numbered(10, chosen=chosen), unlabelled=pool, order="combined")
-        assert found.decided_by == "labels"
-        assert any("the combined order was asked for and is not used" in one for one in found.notes)
-        assert "The order is the combined one" not in shown(found)
-        assert "must be a random sample of the data" not in shown(found)
-    assert oodometer.rank(models, examples=numbered(10), unlabelled=pool, order="combined").decided_by == "combined"
+    found = oodometer.rank(models, examples=numbered(10, chosen=chosen), unlabelled=pool)
+    assert found.chosen == chosen
+    assert "must be a random sample of the data" not in shown(found)
+    assert ("recalibrated" in {one.name for one in found.evidence}) == (chosen < 10)
 
 
 def test_two_models_have_no_plurality() -> None:
@@ -440,7 +429,7 @@ def test_accuracy_with_the_pool_needs_a_pool_and_independent_rows() -> None:
 
 def test_with_very_many_classes_accuracy_is_of_the_labels_alone() -> None:
     names = [f"c{i}" for i in range(2001)]
-    said = {"id": list(range(40)), "prediction": names[:40], "label": [*names[:10], *[""] * 30]}
-    found = oodometer.rank({"a": said, "b": {**said, "prediction": names[1:41]}}, classes=names)
+    said = {"id": list(range(40)), "prediction": names[-40:], "label": [*names[-40:-30], *[""] * 30]}
+    found = oodometer.rank({"a": said, "b": {**said, "prediction": names[-41:-1]}}, classes=names)
     assert "with the pool" not in shown(found)
     assert any(one.method == "recalibrated" and "2,000 classes" in one.why for one in found.skipped)

@@ -8,8 +8,7 @@ methods are right, `posterior` how sure an order is.
 from __future__ import annotations
 
 from ..results.ranking import Settling
-from .accuracies import model_accuracies
-from .combination import LearntWeights, fit_weights, labels_first, leave_one_out, mean_evidence, powered_accuracy
+from .accuracies import class_posterior, model_accuracies
 from .few_shot import (
     FewShot,
     Method,
@@ -37,10 +36,9 @@ from .pool import PoolEvidence, agreement_values, pool_evidence
 from .posterior import Posterior, labels_to_settle, posterior, posterior_by_pattern, rows_to_label
 
 __all__ = [
-    "FewShot", "LearntWeights", "Method", "PairedTest", "PoolEvidence", "Posterior", "Rule", "Settling", "Suite",
-    "accuracy_values", "agreement_values", "baseline_methods", "confidence_values", "draw_rows", "drawn_scores",
-    "draws_test", "factor_methods", "few_shot_evaluation", "fit_weights", "fixed", "guess", "guess_accuracy",
-    "labels_first", "labels_to_settle", "leave_one_out", "mean_evidence", "model_accuracies", "pool_evidence",
-    "posterior", "posterior_by_pattern", "powered_accuracy", "random_order", "rows_to_label", "scored", "suite_of",
-    "suites_test", "true_class_values",
+    "FewShot", "Method", "PairedTest", "PoolEvidence", "Posterior", "Rule", "Settling", "Suite", "accuracy_values",
+    "agreement_values", "baseline_methods", "class_posterior", "confidence_values", "draw_rows", "drawn_scores",
+    "draws_test", "factor_methods", "few_shot_evaluation", "fixed", "guess", "guess_accuracy", "labels_to_settle",
+    "model_accuracies", "pool_evidence", "posterior", "posterior_by_pattern", "random_order", "rows_to_label",
+    "scored", "suite_of", "suites_test", "true_class_values",
 ]  # fmt: skip

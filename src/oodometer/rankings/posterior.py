@@ -457,9 +457,9 @@ def posterior_by_pattern(
 
     What `class_posterior` says of the accuracies is a second witness, normal with its covariance and 0.02^2 for each
     model: without a reference in the regime in which nothing tells, else with it. A label that both read counts one
-    half here. Which way differences go is surer than that, and how large they are less sure: of M models, precisions are
-    multiplied by 2 - 2 / M for the probabilities, divided by 2.5 for the costs (by what came true). P(a beats b) is
-    exact, P(best) and the costs are of 4,000 draws.
+    half here. By what came true the way that differences go is surer than that, and their size less sure: of M models,
+    precisions are multiplied by 2 - 2 / M for the probabilities, divided by 2.5 for the costs. P(a beats b) is exact,
+    P(best) and the costs are of 4,000 draws.
 
     Rows that are chosen by disagreement are counted within their pattern, in which such a choice is random. Of three
     models, rows on which one stands against two are worth most and are chosen first; there the one is wrong more often

@@ -28,7 +28,6 @@ from ...models.text.encoder import Encoder
 from ...models.torch.library import load_pretrained, use_threads
 from ...predictions import Predictions
 from ...rankings import few_shot as ranking
-from ...rankings.combination import LearntWeights, labels_first, leave_one_out, powered_accuracy
 from ...rankings.pool import pool_evidence
 from ...registry import create
 from ...store.artifact_cache import checksum_of_files, content_of
@@ -340,16 +339,94 @@ def pieces_of(evaluation: Evaluation, methods: Mapping[str, ranking.Method]) -> 
     return {**{name: methods[name] for name in _PIECES}, **own}
 
 
-def learnt_weights(suites: Sequence[Evaluation]) -> dict[str, LearntWeights]:
-    """For each suite of a seed the weights that the inoculated models of the others teach."""
-    sets, names = {}, list[str]()
+def learnt_weights(suites: Sequence[Evaluation]) -> dict[str, dict[str, float]]:
+    """For each suite of a seed the weights of evidence that the inoculated models of the others teach."""
+    gaps: dict[str, Array] = {}  # of standardised evidence, from the worse model of a pair to the better
+    pairs, names = dict[str, int](), list[str]()
     for evaluation in suites:
         models = dict(evaluation.groups()).get("inoculated")
         if models is not None:
             pieces = pieces_of(evaluation, evaluation.methods(models))
-            sets[evaluation.suite.name] = (ranking.scored(pieces, evaluation.drawn()), evaluation.truth[models])
-            names = list(pieces)
-    return leave_one_out(sets, names) if len(sets) > 1 else {}
+            x, truth = standardised(ranking.scored(pieces, evaluation.drawn())), evaluation.truth[models]
+            better, worse = np.nonzero(truth[:, None] > truth[None, :])
+            gaps[evaluation.suite.name] = (x[:, :, better] - x[:, :, worse]).reshape(len(pieces), -1).T
+            pairs[evaluation.suite.name], names = len(better), list(pieces)
+    out = {}
+    for left in gaps if len(gaps) > 1 else ():
+        others = [name for name in gaps if name != left]
+        weights = pair_weights([gaps[name] for name in others], sum(pairs[name] for name in others))
+        out[left] = dict(zip(names, weights.tolist(), strict=True))
+    return out
+
+
+def pair_weights(sets: Sequence[Array], pairs: int) -> Array:
+    """Weights w of evidence: log-odds that a model is better = w . d, d of shape (draw and pair, piece) for each set.
+
+    Minimises the mean over sets of the mean of log(1 + exp(-w . d)), plus |w|^2 / (2 pairs), by Newton's steps; draws
+    are no new data.
+    """
+    every = np.concatenate(sets)
+    share = np.concatenate([np.full(len(gap), 1 / (len(sets) * len(gap))) for gap in sets])
+    weights = np.zeros(every.shape[1])
+    for _ in range(50):
+        wrong = 1 / (1 + np.exp(np.clip(every @ weights, -500, 500)))
+        slope = -(share * wrong) @ every + weights / pairs
+        bend = (every * (share * wrong * (1 - wrong))[:, None]).T @ every + np.eye(len(weights)) / pairs
+        step = np.linalg.solve(bend, slope)
+        weights = weights - step / max(1.0, float(np.abs(step).max()))
+        if np.abs(step).max() < 1e-10:
+            break
+    return weights
+
+
+def standardised(scores: Array) -> Array:
+    """Scores less their mean over the models (last axis), in standard deviations; 0 where there is none."""
+    there, rest = ~np.isnan(scores), np.nan_to_num(scores)
+    count = np.maximum(there.sum(axis=-1, keepdims=True), 1)
+    away = np.where(there, rest - rest.sum(axis=-1, keepdims=True) / count, 0.0)
+    spread = np.sqrt(np.square(away).sum(axis=-1, keepdims=True) / count)
+    varies = spread > 1e-12 * np.abs(rest).max(axis=-1, keepdims=True)  # below it is rounding
+    return np.asarray(away / np.where(varies, spread, 1.0) * varies)
+
+
+def _weighed(weights: Array, pieces: Mapping[str, ranking.Method], drawn: Array) -> Array:
+    return np.asarray(np.tensordot(weights, standardised(ranking.scored(pieces, drawn)), 1))
+
+
+def powered_accuracy(correct: Array, score: Array, pool_score: Array) -> ranking.Rule:
+    """PPI++ (Angelopoulos, Duchi and Zrnic 2023) as a rule: mean Y + lam (mean of f on the pool - mean of f).
+
+    lam = cov(Y, f) / ((1 + n/N) var f) in the n drawn rows, N those of the pool, of all models together. All of shape
+    (model, row).
+    """
+    means, rows = pool_score.mean(axis=1), pool_score.shape[1]
+
+    def rule(drawn: Array) -> Array:
+        y, f = correct.T[drawn], score.T[drawn]  # (draw, row, model)
+        away = f - f.mean(axis=1, keepdims=True)
+        along, spread = np.einsum("dnm,dnm->d", away, y), np.einsum("dnm,dnm->d", away, away)
+        varies = spread > 1e-12 * drawn.shape[1]
+        slope = np.where(varies, along / ((1 + drawn.shape[1] / rows) * np.where(varies, spread, 1.0)), 0.0)
+        return np.asarray(y.mean(axis=1) + slope[:, None] * (means - f.mean(axis=1)))
+
+    return rule
+
+
+def labels_first(correct: Array, pieces: Mapping[str, ranking.Method]) -> ranking.Rule:
+    """ACC + e / n, n the drawn rows, e the mean of the evidence, each piece stretched over the models to [-1/2, 1/2]
+    (less a millionth): a model with one row more right stays ahead, whatever it says.
+    """
+
+    def rule(drawn: Array) -> Array:
+        scores = ranking.scored(pieces, drawn)
+        some = ~np.isnan(scores).all(axis=-1, keepdims=True)
+        high = np.nanmax(np.where(some, scores, 0.0), axis=-1, keepdims=True)
+        low = np.nanmin(np.where(some, scores, 0.0), axis=-1, keepdims=True)
+        apart = high - low > ranking.ROUNDING * np.maximum(np.abs(high), np.abs(low))
+        evidence = np.nan_to_num((scores - (high + low) / 2) / np.where(apart, high - low, 1.0)) * apart
+        return ranking.drawn_scores(correct, drawn) + (1 - 1e-6) * evidence.mean(axis=0) / drawn.shape[1]
+
+    return rule
 
 
 @final
@@ -416,14 +493,15 @@ class Evaluation:
         config = self.config
         return ranking.draw_rows(self.pool, draws=config.draws, size=min(config.size, self.pool), seed=self.seed)
 
-    def rows(self, weights: LearntWeights | None = None) -> Iterator[dict[str, Any]]:
+    def rows(self, weights: Mapping[str, float] | None = None) -> Iterator[dict[str, Any]]:
         """A row for each group of models, over the pool; the inoculated ones are also ranked by ``weights`` learnt
         elsewhere.
         """
         for group, models in self.groups():
             methods, labels = self.methods(models), [self.plans[i].label for i in models]
             if weights is not None and group == "inoculated":
-                methods[LEARNT] = weights.rule(pieces_of(self, methods))
+                pieces, each = pieces_of(self, methods), np.array(list(weights.values()))
+                methods[LEARNT] = partial(_weighed, each, pieces)
             how: dict[str, Any] = {"draws": self.config.draws, "size": min(self.config.size, self.pool)}
             study = ranking.few_shot_evaluation(methods, self.truth[models], models=labels, seed=self.seed, **how)
             tests = {
@@ -458,7 +536,10 @@ def judge(config: RunConfig, data: RunData, workspace: Workspace, progress: Prog
         across: list[list[float]] = []
         suites = [Evaluation(workspace, data, suite, seed, ranked_plans(config, suite.family)) for suite in SUITES]
         weights = learnt_weights(suites)
-        learnt += [{"left_out": name, "seed": seed, **weight.to_dict()} for name, weight in weights.items()]
+        for name, own in weights.items():
+            learnt.append(
+                {"left_out": name, "seed": seed, "weights": own, "fitted_on": [n for n in weights if n != name]}
+            )
         for suite, evaluation in zip(SUITES, suites, strict=True):
             of_suite = list(evaluation.rows(weights.get(suite.name)))
             rows += of_suite
