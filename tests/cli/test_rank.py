@@ -428,10 +428,10 @@ def test_examples_whose_ids_have_another_name_are_renamed(home: Path) -> None:
     assert {one["model"]: one["evidence"]["right"] for one in found["ranking"]} == {"a": 3, "b": 2}
 
 
-def test_a_page_moves_no_number(home: Path) -> None:
+def test_a_page_moves_no_number_and_explains_nothing(home: Path) -> None:
     pytest.importorskip("vl_convert")
     plain, drawn = told(*THREE, *ASKED), told(*THREE, *ASKED, "--report", "page.html")
-    assert drawn["examples"]
+    assert (drawn["examples"], drawn["attribution"]) == ([], None)
     for name in ("ranking", "evidence", "pairs", "settling"):
         assert drawn[name] == plain[name]
 

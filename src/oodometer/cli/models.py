@@ -55,8 +55,6 @@ def rank(given: dict[str, Any], to: Written) -> None:
 
     out = given.pop("suggested", None)
     check_out(out, given["suggest"])
-    if to.report is not None and "attribution" not in given and "factors" not in given:
-        given["attribution"] = "auto"
     with output.results(), output.progress_bar("asking the models") as progress:
         result = run(**given, argv=output.command_line(), progress=progress)
         shown = to.deliver(result.to_dict(), result)

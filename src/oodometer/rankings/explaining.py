@@ -279,19 +279,16 @@ def explain_suite(
     suite: Answered, options: Any, progress: Callable[[int, int], None] | None, means: Means = Means()
 ) -> tuple[Explained | None, str]:
     """Attributions of the labelled texts, at most ``options.explain``; None and the reason where not possible."""
-    why = ""
     if not suite.classifiers:
-        why = "predictions files hold answers and no models: attributions and factors need live models"
-    elif not suite.inputs:
-        why = f"attributions and factors are of texts, and these rows are of the kind {suite.modality}; leave them out"
-    if why and (options.factors or options.attribution != "auto"):
-        raise UsageError(why)
-    if why:
-        return None, why
+        raise UsageError("predictions files hold answers and no models: attributions and factors need live models")
+    if not suite.inputs:
+        kind = suite.modality
+        raise UsageError(
+            f"attributions and factors are of texts, and these rows are of the kind {kind}; leave them out"
+        )
     pairs = suite.modality == "pair"
-    chosen = tuple(options.factors)  # those that were named, else all that fit
-    if not chosen and options.attribution != "auto":
-        chosen = tuple(name for name in names("factor") if pairs or "pair" not in find("factor", name).needs)
+    fitting = (name for name in names("factor") if pairs or "pair" not in find("factor", name).needs)
+    chosen = tuple(options.factors) or tuple(fitting)
     other = next((name for name in chosen if "pair" in find("factor", name).needs and not pairs), None)
     if other is not None:
         raise UsageError(

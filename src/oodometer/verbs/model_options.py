@@ -284,9 +284,9 @@ class RankOptions(Models, Reading, Cluster, Level, Tasks, Typed):
     factors: Sequence[str] = option(default=(), flag="--factor",
         help="A factor over attributions, such as max-diff; may be repeated. By default those that fit.")
     attribution: str | None = option(default=None,
-        help="lime, kernel-shap or token-ig; by default lime, where factors or a page are asked for.",
-        doc='"lime", "kernel-shap", "token-ig", or "auto": lime where the models and rows allow it. Nothing is '
-        'explained unless factors or an attribution are named; "auto" asks no factor.')
+        help="lime, kernel-shap or token-ig: explain the labelled texts, for the table and the page; lime for factors.",
+        doc='"lime", "kernel-shap" or "token-ig", with all factors that fit unless some are named. Nothing is '
+        "explained unless factors or an attribution are named; it takes many questions of each model.")
     samples: int | None = option(default=None, rare=True,
         help="Texts that are asked for one attribution, or its steps.")
     normalize: str = option(default="none", flag="", check=one_of("none", "l1", "l2", "max"),

@@ -58,7 +58,7 @@ class Asked(RankOptions):
             raise UsageError(f"expected a level above 0.5 such as 0.95, got {self.level}")
         for name in self.factors:
             find("factor", name)
-        if self.attribution not in (None, "auto"):
+        if self.attribution is not None:
             find("attribution", self.attribution)
         twice = next((name for name, times in Counter(self.factors).items() if times > 1), None)
         if twice is not None:
@@ -94,7 +94,7 @@ class Asked(RankOptions):
     @property
     def method(self) -> str:
         """The attribution method that is used."""
-        return "lime" if self.attribution in (None, "auto") else self.attribution
+        return self.attribution or "lime"
 
 
 def are_files(models: Sequence[tuple[str, Any]]) -> bool:

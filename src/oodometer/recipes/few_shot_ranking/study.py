@@ -424,7 +424,7 @@ def labels_first(correct: Array, pieces: Mapping[str, ranking.Method]) -> rankin
         low = np.nanmin(np.where(some, scores, 0.0), axis=-1, keepdims=True)
         apart = high - low > ranking.ROUNDING * np.maximum(np.abs(high), np.abs(low))
         evidence = np.nan_to_num((scores - (high + low) / 2) / np.where(apart, high - low, 1.0)) * apart
-        return ranking.drawn_scores(correct, drawn) + (1 - 1e-6) * evidence.mean(axis=0) / drawn.shape[1]
+        return np.asarray(ranking.drawn_scores(correct, drawn) + (1 - 1e-6) * evidence.mean(axis=0) / drawn.shape[1])
 
     return rule
 
