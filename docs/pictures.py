@@ -90,7 +90,6 @@ def landing(figure: Any) -> str:
 def results(folder: Path) -> dict[str, Any]:
     """What the pictures are of, by a short name: car loans, models of digits, the drifting digits of the demo."""
     loan, digits = load_car_loan(), load_digit_models()
-    options = {"mapping": {"repaid": "label", "y_pred": "prediction", "timestamp": "time"}, "positive": "y_pred_proba"}
     demo(folder)
     reference, target, labels = (folder / f"{name}.parquet" for name in ("reference", "target_2", "labels_2"))
     records = {name: oodometer.read(path) for name, path in (("reference", reference), ("target", target))}
@@ -102,8 +101,8 @@ def results(folder: Path) -> dict[str, Any]:
     few = "".join(f"{k},{oodometer.read(labels).label[k]}\n" for k in row)
     (folder / "few.csv").write_text(f"row,label\n{few}")
     return {
-        "loans": oodometer.estimate(loan.reference, loan.target, every="month", labels=loan.labels, **options),
-        "measured": oodometer.evaluate(loan.reference, **options),
+        "loans": oodometer.estimate(loan.reference, loan.target, every="month", labels=loan.labels),
+        "measured": oodometer.evaluate(loan.reference, mapping={"repaid": "label"}),
         "drift": oodometer.estimate(reference, target, labels=labels),
         "backtest": oodometer.backtest(reference),
         "audit": oodometer.audit(reference, target, labels=folder / "few.csv"),

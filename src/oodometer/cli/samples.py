@@ -10,18 +10,17 @@ from ..errors import UsageError, near_names
 
 _TABLES = Path(__file__).parents[1] / "datasets" / "tables"  # a path, as to import the loaders takes a while
 _MODELS = ("bayes", "forest", "logistic", "neighbors", "svm", "tree")
-_LOAN = " --map repaid=label --map y_pred=prediction --map timestamp=time --positive y_pred_proba"
 
 
-def _of_one_model(reference: str, target: str, more: str = "") -> dict[str, str]:
+def _of_one_model(reference: str, target: str, alone: str = "") -> dict[str, str]:
+    """``alone``: what the reference needs where no target shows which of its columns is the truth."""
     both = f"{reference} {target}"
-    asked = {"estimate": both, "audit": f"{both} --labels ten.csv", "diagnose": both}
-    return {command: words + more for command, words in (asked | dict.fromkeys(_ALONE, reference)).items()}
+    words = {"estimate": both, "audit": f"{both} --labels ten.csv", "diagnose": both}
+    return words | dict.fromkeys(("fit", "backtest", "evaluate"), reference + alone)
 
 
-_ALONE = ("fit", "backtest", "evaluate")
 COMMANDS = {
-    "car-loan": _of_one_model("reference.csv", "target.csv", _LOAN),
+    "car-loan": _of_one_model("reference.csv", "target.csv", " --map repaid=label"),
     "digits": {
         "rank": " ".join(f"{name}=target/{name}.csv" for name in _MODELS) + " --examples ten.csv",
         "compare": " ".join(f"reference/{name}.csv" for name in _MODELS),

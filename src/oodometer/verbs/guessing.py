@@ -405,7 +405,7 @@ class Guessing:
         if self.time and "time" not in fields and len(times) == 1:
             read[times[0]] = "time"
         lines = [*([Guess(read).line] if read else ()), *notes]
-        return read, [f"{source.name}: {text}" for text in lines if labels or not is_target]
+        return read, [f"{source.name.rpartition('/')[2]}: {text}" for text in lines if labels or not is_target]
 
 
 def opened_raw(data: Any, mapping: Mapping[str, str] | None = None) -> Any:
