@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -159,6 +160,22 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str, Callable[[], Any]]] = {
         "got one with a column `label`; give it alone",
         lambda: o.fit(TABLE, **QUICK),
     ),
+    "a model": (
+        lambda: o.estimate(Y, SimpleNamespace(predict=None), P_TARGET),
+        r"got a SimpleNamespace itself; give \(y, model.predict_proba\(X\), model.predict_proba\(X_target\)\)",
+        lambda: o.estimate(Y, P, P_TARGET, **QUICK),
+    ),
+    "an index that the target lacks": (
+        lambda: o.audit(Y, P, P_TARGET, labels=pd.Series(Y_TARGET, index=range(7, 107))[::5]),
+        r"got 20; .* pandas.DataFrame\(p_target, index=X_target.index\)",
+        lambda: o.audit(
+            Y,
+            P,
+            pd.DataFrame(P_TARGET, index=range(7, 107)),
+            labels=pd.Series(Y_TARGET, index=range(7, 107))[::5],
+            methods=["ac"],
+        ),
+    ),
     "some labels": (
         lambda: o.estimate(Y, P, P_TARGET, labels=Y_TARGET[:5]),
         r"or a column `row` that counts target rows from 0",
@@ -173,6 +190,13 @@ def test_mistakes_and_their_remedies(wrong: Callable[[], Any], message: str, rig
         wrong()
     assert "--" not in str(caught.value)
     assert right() is not None
+
+
+def test_a_call_with_too_many_places_says_which_there_are() -> None:
+    with pytest.raises(
+        TypeError, match=r"too many positional .*; call estimate\(reference, target, p_target=None\), its"
+    ):
+        o.estimate(Y, P, P_TARGET, Y_TARGET)  # type: ignore[call-arg]
 
 
 def test_rows_that_belong_elsewhere() -> None:

@@ -226,7 +226,12 @@ def _face(function: Callable[..., Any], record: type[Options], *before: inspect.
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(*args, **kwargs).arguments  # its message names the function, not a constructor
+        try:
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            places = (p.replace(annotation=p.empty) for p in signature.parameters.values() if p.kind < p.KEYWORD_ONLY)
+            call = f"{function.__name__}({', '.join(map(str, places))})"
+            raise TypeError(f"{error}; call {call}, its options by name") from None
         try:
             return function(*(given.pop(parameter.name, ()) for parameter in before), record(**given))
         except OodometerError as error:

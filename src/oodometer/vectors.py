@@ -87,6 +87,9 @@ def given_pair(
     vectors = _vector(first), _vector(second)
     turned = not _are_classes(vectors[0])
     y, p, label, cells = (second, first, *vectors[::-1]) if turned else (first, second, *vectors)
+    if model := next((value for value in (p, y) if hasattr(value, "predict")), None):
+        call = "(y, model.predict_proba(X), model.predict_proba(X_target)), or what model.predict gives"
+        raise UsageError(f"expected what a model predicts, got a {type(model).__name__} itself; give {call}")
     if label is None or not _are_classes(label):
         expected = "labels of shape (n,) and probabilities of shape (n, K), or (n,) of the second of two classes"
         remedy = "a table that holds its labels as a column goes alone: estimate(reference, target), fit(reference)"
@@ -205,6 +208,9 @@ def given_labels(labels: Any, target: Any, key: str | None) -> tuple[Any, str | 
         if not counts and own.nlevels == wanted.nlevels == 1 and not own.equals(wanted) and own.isin(wanted).any():
             theirs, ours = ("index" if index.name is None else str(index.name) for index in (own, wanted))
             return labels, theirs if theirs == ours else f"{ours}={theirs}"
+    elif key is None and hasattr(labels, "reindex") and is_bare(target) and len(labels) != len(target):
+        remedy = "to join them by their index give it to the target, pandas.DataFrame(p_target, index=X_target.index)"
+        raise UsageError(f"expected {len(target)} labels, one for each target row, got {len(labels)}; {remedy}")
     return labels, key
 
 
