@@ -63,7 +63,7 @@ def test_every_turn_but_the_first_is_a_reply(dialogues: Path, capsys: pytest.Cap
     assert "4 contexts of dialogues" in said
     assert "1 row without one: a dialogue of one turn, which has no reply" in said
     assert "1 row without one: a dialogue without turns" in said
-    assert "2 left out: so few turns that none is to be deleted" in said
+    assert "2 left out: too few turns to delete one" in said
     told = json.loads(out.with_suffix(".manifest.json").read_text())
     expected = ("insufficient-context", "1/2", 0, oodometer.__version__)
     assert (told["kind"], told["severity"], told["seed"], told["version"]) == expected

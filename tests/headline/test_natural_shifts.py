@@ -261,7 +261,7 @@ def test_trust_says_what_was_measured() -> None:
         ({"diagnosis": diagnosed("support")}, "it is support"),
         ({"domain": "texts"}, ""),
         ({"domain": "other"}, "no public shift of data like yours was seen, as you said (--domain)"),
-        ({"diagnosis": diagnosed("none", ALARM)}, "confidence does not see what other signs see"),
+        ({"diagnosis": diagnosed("none", ALARM)}, "confidence misses what other signs show"),
     ],
 )
 def test_what_speaks_against_high_trust(changes: dict[str, Any], doubt: str) -> None:

@@ -75,7 +75,7 @@ def test_a_state_that_is_copied_over_another_is_not_its(folder: Path) -> None:
     first = asked(folder)
     one, other = states(folder)[:2]
     shutil.copyfile(one, other)
-    with pytest.warns(UserWarning, match=r"\.state: what was kept there is the state of other rows, or of"):
+    with pytest.warns(UserWarning, match=r"\.state: the state stored there is of other rows or of"):
         assert asked(folder) == first
     assert asked(folder) == first
 
@@ -233,7 +233,7 @@ def test_a_damaged_state_is_made_anew(folder: Path, damage: str) -> None:
     else:
         whose, _, packed = content.partition(b"\n")
         path.write_bytes(whose + b"\n" + zlib.compress(zlib.decompress(packed).replace(b"oodometer", b"oodometre")))
-    with pytest.warns(UserWarning, match=r"\(a state\) is damaged or of another version; it is made anew"):
+    with pytest.warns(UserWarning, match=r"the state stored there is damaged or of another version; it is made anew"):
         assert asked(folder) == first
     assert asked(folder) == first  # and mended
 

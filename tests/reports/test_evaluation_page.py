@@ -77,4 +77,4 @@ def test_nothing_is_claimed_where_nothing_was_looked_for(found: dict[str, Any]) 
 
 def test_no_case_is_said_to_be_seen_where_none_was(found: dict[str, Any]) -> None:
     calm = {**found, "failure_cases": [{**case, "seen": False} for case in found["failure_cases"]]}
-    assert "None of the failure cases of the accuracy-coverage curve was seen" in text_of(render(calm))
+    assert "None of the failure cases of the accuracy-coverage curve was found" in text_of(render(calm))

@@ -206,7 +206,7 @@ def test_the_first_turns_are_missing(severity: Any, left: int) -> None:
 
 def test_contexts_that_are_too_short_are_dropped() -> None:
     assert InsufficientContext(turns=6).apply(SIX[:5], "1/6").why == "fewer than 6 turns"
-    assert InsufficientContext().apply(SIX[:2], "1/3").why == "so few turns that none is to be deleted"
+    assert InsufficientContext().apply(SIX[:2], "1/3").why == "too few turns to delete one"
     assert InsufficientContext().apply(SIX[:2], 0).turns == SIX[:2]
     assert ShortContext().apply(SIX, 6).why == "not 6 turns"
 

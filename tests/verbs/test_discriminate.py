@@ -305,7 +305,7 @@ def test_votes_of_ones_own_judges_stay_and_others_are_asked_anew(tmp_path: Path)
     again = judge_outputs(rules(lambda i, o: True), tmp_path / "judged.jsonl")
     assert again.judges == ("rule_0", "rule_1", "rule_2", "mine")
     assert again.record.votes[0].tolist() == [1, 1]
-    assert "asked anew" in again.warnings[0]
+    assert "voted again" in again.warnings[0]
 
 
 def test_pseudo_labels_are_inputs_and_golds(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_other_thresholds_need_no_judge(tmp_path: Path) -> None:
     again = judge_outputs(None, tmp_path / "new.jsonl", calibrate=tmp_path / "dev.csv")
     assert again.thresholds == {**first.thresholds, "from": "dev.csv"}  # type: ignore[dict-item]
     assert (again.lower, again.upper, again.estimate) == (first.lower, first.upper, first.estimate)
-    assert not any("asked anew" in one for one in again.warnings)
+    assert not any("voted again" in one for one in again.warnings)
     half = judge_outputs(None, tmp_path / "new.jsonl", threshold=0.5)
     assert (half.thresholds, half.at_half) == (None, None)
     assert half.lower == judge_outputs(KIND, new).lower

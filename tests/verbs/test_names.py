@@ -215,7 +215,7 @@ def test_ids_that_cannot_be_joined_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"expected the number of a target row from 0 to 119, got 120"):
         labelled(truth([0], "csv", tmp_path, row=NUMBERS + 120))
     bare = Predictions.from_probabilities(UNLABELLED.probabilities, classes=CLASSES)
-    with pytest.raises(InputError, match=r"expected a target with the column id, by which these labels are told apart"):
+    with pytest.raises(InputError, match=r"expected a target with the column id, which these labels are joined by"):
         labelled(truth(NUMBERS, "csv", tmp_path, id=IDS), bare)
 
 

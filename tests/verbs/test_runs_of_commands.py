@@ -238,7 +238,7 @@ def test_pieces_are_of_one_question_and_one_key(tmp_path: Path) -> None:
         kept.keep("a", {"right": True})
         (tmp_path / "b.json").write_bytes((tmp_path / "a.json").read_bytes())
         with pytest.warns(
-            UserWarning, match=r"b\.json: what was kept there is damaged, or of another work; it is made an"
+            UserWarning, match=r"b\.json: what is stored there is damaged or of another run; it is made an"
         ):
             assert kept.piece("b", lambda: 3) == 3
         (tmp_path / "b.json").write_text("{")

@@ -238,7 +238,7 @@ def test_a_line_of_rubbish_is_left_out(line: str, tmp_path: Path) -> None:
     store.append([(last.key, last)])
     want = ({made.key: made, last.key: last}, [])
     if line:
-        with pytest.warns(UserWarning, match=r"1 of 3 trials kept there are damaged or cut off; it is made anew"):
+        with pytest.warns(UserWarning, match=r"1 of 3 cached trials there are damaged or cut off; it is made anew"):
             assert store.read() == want, "nor does it swallow the line after it"
     assert store.read() == want, "and it is said once"
 
@@ -269,7 +269,7 @@ def test_trials_of_another_backtest_and_impossible_ones_are_not_taken(tmp_path: 
     other.path.rename(store.path)
     for impossible in ((math.nan, 0.0, 1.0), (0.5, 0.6, 0.7), (2.0, 0.0, 3.0)):
         store.append([(trial(repeat=1).key, trial(repeat=1, doc=impossible))])
-    with pytest.warns(UserWarning, match="4 of 4 trials"):
+    with pytest.warns(UserWarning, match="4 of 4 cached trials"):
         assert store.read() == ({}, [])
 
 

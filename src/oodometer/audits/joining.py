@@ -228,7 +228,7 @@ def matched_rows(
         return number.astype(np.int64)
     check_places(labels, target)
     if labels.holds(KEY):
-        expected = f"a target with the column {KEY}, by which these labels are told apart"
+        expected = f"a target with the column {KEY}, which these labels are joined by"
         remedy = f"name both columns with --key TARGET={KEY}, or drop it here if the rows are in the target's order"
         raise InputError(expected, file=labels.path, got=f"none in {target.name}", column=KEY, remedy=remedy)
     return None

@@ -207,7 +207,7 @@ class TrialStore:
             except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
                 bad += 1
         if bad and self.path is not None:
-            made_anew(self.path, f"{bad} of {bad + len(good)} trials kept there are damaged or cut off")
+            made_anew(self.path, f"{bad} of {bad + len(good)} cached trials there are damaged or cut off")
             try:
                 write_atomic(self.path, "".join(f"{line}\n" for line in good))
             except (UsageError, WorkError):

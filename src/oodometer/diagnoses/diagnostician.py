@@ -151,7 +151,7 @@ def alarm_finding(confidence: Finding | None, agreement: Finding | None, overlap
         reason = "the inputs are new to the model"
     alarmed = gap >= _LEAST_GAP or (apart and fall < _LEAST_GAP)
     says = (
-        f"{reason}, yet confidence fell by {percent(max(fall, 0.0))} only: it does not see the shift"
+        f"{reason}, yet confidence fell by {percent(max(fall, 0.0))} only: it does not react to the shift"
         if alarmed
         else "confidence moves as the other signs do"
     )

@@ -499,11 +499,11 @@ def rows_like(sample: RowSample, own: Predictions) -> LabelledRows:
 
 def _rows_of(record: Predictions, predicted: Array, label: Array | None, probabilities: Array | None) -> LabelledRows:
     if label is None or not record.num_classes or not record.has_classes:
-        raise NotApplicable("needs the true class (`label`) of reference rows; `correct` alone does not tell it")
+        raise NotApplicable("needs the true class (`label`) of reference rows; `correct` alone is not enough")
     if (label < 0).any():
         raise NotApplicable("needs the true class of every reference row whose correctness is known")
     if record.num_classes > MOST_CLASSES:
-        raise NotApplicable(f"tells the accuracy alone where there are more than {MOST_CLASSES} classes")
+        raise NotApplicable(f"estimates accuracy alone where there are more than {MOST_CLASSES} classes")
     bins: Array | None = None
     if probabilities is not None:
         bins = bin_numbers(probabilities, record.num_classes).reshape(probabilities.shape).astype(np.int32)

@@ -140,7 +140,7 @@ def count_labels(
 ) -> LabelCounts:
     """Divide by predicted class and, within it, by quantile of confidence, else of the agreement of `members`."""
     if reference.label is None or not reference.num_classes:
-        raise NotApplicable("needs the true class (`label`) of reference rows; `correct` alone does not tell it")
+        raise NotApplicable("needs the true class (`label`) of reference rows; `correct` alone is not enough")
     if not reference.has_prediction:
         raise NotApplicable("needs the predicted class of each row (`prediction` or `probabilities`)")
     label = reference.label

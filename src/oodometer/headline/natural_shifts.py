@@ -509,7 +509,7 @@ def doubt_of(signs: ShiftSigns, evidence: Evidence) -> str:
     if diagnosis is not None and diagnosis.kind == "support":
         return diagnosis.why
     alarms = [] if diagnosis is None else [f for f in diagnosis.findings if f.name == "confidence alarm" and f.refutes]
-    return "confidence does not see what other signs see" if any(f.strength == "strong" for f in alarms) else ""
+    return "confidence misses what other signs show" if any(f.strength == "strong" for f in alarms) else ""
 
 
 def provenance(prior: NaturalShifts) -> str:
@@ -668,14 +668,14 @@ def with_labels(
     if sampled is None:
         return Believed(None, why="there is no label yet: use the label-free estimate")
     if judges_alone(found.headline):
-        why = "of the target only judges' votes are known, and no public shift tells how these turn out"
+        why = "of the target only judges' votes are known, and there are no public shifts of such votes"
         return Believed(None, why=f"{why}: go by the audited accuracy")
     signs = signs_of_result(found)
     if signs is None:
         return Believed(None, why="comparable public cases are chosen by the reference accuracy, which is not known")
     quantiles = prior.quantile(signs, prior.levels)
     if not np.isfinite(quantiles).all():
-        return Believed(None, why="what was seen of the shift without labels is no number")
+        return Believed(None, why="the size of the shift is not a number")
     drawn = "with the chances that --suggest wrote down" if sampled.weighted else "at random"
     about = prior.about or {}
     sources = [str(name) for name in about.get("sources", ())]

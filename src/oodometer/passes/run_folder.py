@@ -180,13 +180,13 @@ class RunFolder(Kept):
         path = self.path / PARTS / name
         if path.is_symlink() or (path.exists() and not path.is_file()):
             raise UsageError(f"{path} is a link or a pipe, which is not followed; remove it")
-        why = "what was kept there (a state) is damaged or of another version"
+        why = "the state stored there is damaged or of another version"
         try:
             whose, _, content = path.read_bytes().partition(b"\n")
             if whose == name.encode():
                 return PackedState(content).state()
             if whose.endswith(_ENDING.encode()):
-                why = "what was kept there is the state of other rows, or of other work"
+                why = "the state stored there is of other rows or of another run"
         except FileNotFoundError:
             return None
         except (InputError, Damaged, OSError, zlib.error):

@@ -139,7 +139,7 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
     for name, own in full.items():
         lacking = [class_name for class_name in classes if class_name not in own]
         if lacking:
-            got, remedy = f"{name} without {', '.join(lacking[:5])}", "rank models that tell the same classes apart"
+            got, remedy = f"{name} without {', '.join(lacking[:5])}", "rank models of the same classes"
             raise InputError("the same classes of all models", got=got, remedy=remedy)
     if len(classes) < 2:
         raise InputError("at least two classes", got=", ".join(classes), remedy="name all classes")

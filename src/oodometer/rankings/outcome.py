@@ -301,7 +301,7 @@ def _warnings(suite: Answered, result: Posterior) -> tuple[str, ...]:
     if absent:
         names = shown([suite.classes[at] for at in absent])
         out.append(
-            f"no model ever predicts {names}: on labelled rows of it all are wrong, and it tells none from another"
+            f"no model ever predicts {names}: on labelled rows of it all are wrong, and no two models differ on them"
         )
     out += [
         f"{name} reads less than some inputs hold: {many:,} of {len(suite.ids):,} {'was' if many == 1 else 'were'} cut"

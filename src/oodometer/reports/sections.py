@@ -382,7 +382,7 @@ def badges(result: Result) -> list[dict[str, str]]:
             holds = away["value"] >= at["accuracy"]
             text = f"Out of its domain the same threshold answers {percent(away['coverage'])}, and "
             text += f"{percent(away['value'])} of that is right ({percent_range(away['lower'], away['upper'])}): "
-            text += "as required there too, but seen, not promised." if holds else "the promise does not carry over."
+            text += "as required there too, not guaranteed." if holds else "the promise does not carry over."
             out.append({"badge": "elsewhere", "style": "quiet" if holds else "none-badge", "text": text})
     return out
 

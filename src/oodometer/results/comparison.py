@@ -329,7 +329,7 @@ def _cases_grid(models: Sequence[Mapping[str, Any]]) -> Grid:
                     size = "" if case.get("width") is None else f"{percent(case['width'], 0)} wide"
                 again = cell(case.get("share"), "%0")
                 rows.append([str(model["name"]), _PLACES[domain], name, size, again, str(case["sentence"])])
-    notes = ("None of these cases was seen",) if looked and not rows else ()
+    notes = ("None of these cases was found",) if looked and not rows else ()
     heads = ["model", "where", "case", "size", "seen again in", "in words"]
     return Grid("failure cases of each curve", heads, rows, noun="", detail=True, notes=notes)
 

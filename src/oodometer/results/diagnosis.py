@@ -203,10 +203,10 @@ def diagnosis_view(result: Mapping[str, Any]) -> View:
         sentences=(str(result["why"]), *column_sentences(result)),
         grids=(
             *columns_grid(result),
-            Grid("What each test sees", ["test", "result", "statistic", "p", "power"], rows, bold=strong),
+            Grid("What each test found", ["test", "result", "statistic", "p", "power"], rows, bold=strong),
             Grid(title, heads, methods, noun="verdict", detail=True),
         ),
-        notes=("No test here sees a change of the truth itself (P(y | x)): only labels do, see `oodometer audit`.",),
+        notes=("No test can detect a change of the truth itself (P(y | x)): only labels do, see `oodometer audit`.",),
         warnings=tuple(result.get("warnings") or ()),
         seed=result.get("seed"),
     )

@@ -372,7 +372,7 @@ def threshold_sentences(result: Mapping[str, Any]) -> list[str]:
             text += reached if safe is None else f"the band's lower end reaches it at >= {safe:.4f}"
         lines.append(text)
     if lines and (result.get("diagnosis") or {}).get("kind") == "support":
-        lines.append("Do not rely on this threshold: it asks that confidence means what it meant on the reference")
+        lines.append("Do not rely on this threshold: it holds only if confidence means what it meant on the reference")
     return lines
 
 

@@ -139,7 +139,7 @@ def evaluation_view(result: Mapping[str, Any]) -> View:
         often = "" if item.get("share") is None else f" (in {percent(item['share'], 0)} of replicates)"
         cases += [f"Failure case: {item['sentence']}{often}"] if item.get("seen") else []
     if result.get("failure_cases") and not cases:
-        cases = ["None of the failure cases of the accuracy-coverage curve was seen"]
+        cases = ["None of the failure cases of the accuracy-coverage curve was found"]
     # the main metrics of each slice
     slices = result.get("slices") or []
     there = list(dict.fromkeys(name for item in slices for name in item["metrics"]))

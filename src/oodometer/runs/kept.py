@@ -144,7 +144,7 @@ class Kept:
         path = self.folder / f"{key}.json"
         piece = read_artifact(path, f"{self.question} {key}", warn=False)
         if piece is None and path.exists():
-            made_anew(path, "what was kept there is damaged, or of another work")
+            made_anew(path, "what is stored there is damaged or of another run")
         return piece
 
     def keep(self, key: str, piece: Any) -> None:

@@ -52,7 +52,7 @@ class InsufficientContext(TextShift):
             turns = turns[-self._turns :]
         gone = int(severity * len(turns))
         if severity and not gone:
-            return Dropped("so few turns that none is to be deleted")
+            return Dropped("too few turns to delete one")
         return ShiftedText(turns[gone:], len(turns), gone)
 
 

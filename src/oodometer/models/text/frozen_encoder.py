@@ -100,7 +100,7 @@ class FrozenEncoder(Classifier):
                     try:
                         part = read_tensors(path)[0]["states"].numpy()
                     except (InputError, LookupError):
-                        made_anew(path, "the states kept there are damaged or of another version")
+                        made_anew(path, "the states stored there are damaged or of another version")
                 if part is None:
                     ids, real = padded(sequences, batch, int(self.tokenizer.pad_token_id))
                     mask = torch.from_numpy(real).to(device)

@@ -243,7 +243,7 @@ def _without(record: Predictions, jury: Jury) -> tuple[Predictions, int, list[st
     warnings = []
     if len(keep) < len(voters) and jury.said is None:
         gone = ", ".join(name for name in voters if name in names)
-        warnings.append(f"the rows held votes of {gone}: these judges were asked anew")
+        warnings.append(f"the rows had votes of {gone}: these judges voted again")
     if not keep:
         return replace(record, votes=None, _cache={}), 0, warnings
     axes = {**record.names, "judge": tuple(voters[index] for index in keep)}

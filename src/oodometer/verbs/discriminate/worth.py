@@ -155,7 +155,7 @@ def outside(ladder: Sequence[Mapping[str, Any]], value: float, agree: int) -> li
     ]
 
 
-ASSUMES = "held-out pairs are like new ones, each by itself; they also chose the weights, which flatters a little"
+ASSUMES = "held-out pairs are like new ones, each by itself; they also chose the weights, which flatters them"
 FEW = 100
 
 
