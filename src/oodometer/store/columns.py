@@ -78,8 +78,9 @@ ORDERS = ("day/month", "month/day")
 @dataclass(frozen=True)
 class TimeFormat:
     """How the times of a column are written: one ``form`` for all rows, which cells tell (`settled`; "" before), and
-    ``order`` where a user told that of days and months. Times without an offset or zone are what the clock of ``zone``
-    showed. Where it is "", UTC's, all cells have a zone if the first has one (``zoned``), else none has.
+    ``order`` where a user told that of days and months, or "UTC" for times of UTC that do not say so. Other times
+    without an offset or zone are what the clock of ``zone`` showed. Where it is "", UTC's, all cells have a zone if the
+    first has one (``zoned``), else none has.
     """
 
     zone: str = ""
@@ -92,12 +93,12 @@ IN_UTC = TimeFormat()
 
 
 def order_in(ours: str) -> tuple[str, str]:
-    """The field of a renaming such as ``time:day/month``, and the order of days and months in it."""
+    """The field of a renaming such as ``time:day/month`` or ``time:UTC``, and what it says of the times."""
     field, colon, order = ours.partition(":")
     if field != "time" or not colon:
         return ours, ""
-    if order not in ORDERS:
-        raise UsageError(f"expected --map theirs=time:day/month or --map theirs=time:month/day, got {ours!r}")
+    if order not in (*ORDERS, "UTC"):
+        raise UsageError(f"expected --map theirs=time:day/month, time:month/day or time:UTC, got {ours!r}")
     return field, order
 
 

@@ -700,7 +700,7 @@ def as_source(
 
 
 def _times(zone: str | None, mapping: Mapping[str, str] | None) -> tuple[TimeFormat, dict[str, str] | None]:
-    """How times are read, and the renamings without the order of days and months that one may name."""
+    """How times are read, and the renamings without what one says of times."""
     pairs = {theirs: order_in(ours) for theirs, ours in (mapping or {}).items()}
     order = next((order for _, order in pairs.values() if order), "")
     return TimeFormat(zone or "", order), {theirs: ours for theirs, (ours, _) in pairs.items()} or None

@@ -99,7 +99,7 @@ def _form_of(text: str, order: str) -> tuple[str, bool]:
     for form, pattern in _PATTERNS.items():
         if match := re.match(pattern, text, re.ASCII):
             zoned = (_rest(match["rest"] or "") or (0, _NO_TIME))[1] != _NO_TIME
-            return form if form not in ORDERS else order or "either", zoned
+            return form if form not in ORDERS else order if order in ORDERS else "either", zoned
     return "?", False
 
 
@@ -286,8 +286,8 @@ def time_cells(array: Any, column: str, format: TimeFormat = IN_UTC) -> Array:
     if (bad := valid & ~right).any():
         raise fault(bad, f"a timestamp such as {_EXAMPLES[form]}" if form in _EXAMPLES else "a timestamp")
     own = offsets != _NO_TIME
-    if not format.zone and (bad := valid & (own != format.zoned)).any():
-        remedy = "write all of them so, or name the zone of those without, such as --timezone UTC"
+    if not format.zone and format.order != "UTC" and (bad := valid & (own != format.zoned)).any():
+        remedy = f"write all of them so; if those without are of UTC, say so: --map {column}=time:UTC"
         raise fault(bad, f"a timestamp with{'' if format.zoned else 'out'} a zone, as in the rows before", remedy)
     return _clock_times(np.where(valid, times, _NO_TIME).view("datetime64[us]"), offsets, format, column, array)
 
@@ -308,12 +308,13 @@ def _clock_times(wall: Array, offsets: Array, format: TimeFormat, column: str, a
     """As `_instants`; `InputError` for a time that the clock of the zone never showed, except midnight, which may stand
     for the day.
     """
-    out = _instants(wall, offsets, format.zone)
-    if format.zone not in ("", "UTC"):
-        never = (offsets == _NO_TIME) & (clock(out, format.zone) != wall) & ~np.isnat(wall)
+    zone = "" if format.order == "UTC" else format.zone
+    out = _instants(wall, offsets, zone)
+    if zone not in ("", "UTC"):
+        never = (offsets == _NO_TIME) & (clock(out, zone) != wall) & ~np.isnat(wall)
         if (never := never & (wall.view(np.int64) % _DAY != 0)).any():
             at = first_true(never)
-            expected = f"a time that the clock of {format.zone} showed (it was put forward then)"
-            remedy = "name the zone that these times are of, such as --timezone UTC, or write their offsets"
+            expected = f"a time that the clock of {zone} showed (it was put forward then)"
+            remedy = f"if these are times of UTC, say so: --map {column}=time:UTC; else write their offsets"
             raise InputError(expected, got=str(array[at].as_py()), row=at + 1, column=column, remedy=remedy)
     return out
