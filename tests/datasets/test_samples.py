@@ -64,7 +64,7 @@ def test_sample_stands_for_the_files_that_demo_writes(
     monkeypatch.chdir(tmp_path)
     assert main(["demo", "--sample", "digits"]) == 0
     listed = capsys.readouterr().out.splitlines()
-    assert listed[0] == "Wrote 14 files into digits. Try there:"
+    assert listed[0] == "Wrote 14 files into digits. Go there (cd digits), and try:"
     (command,) = (shlex.split(line)[1:] for line in listed if line.startswith("  oodometer estimate"))
     monkeypatch.chdir(tmp_path / "digits")
     assert main([*command, "--backtest", "none"]) == 0
@@ -100,9 +100,14 @@ def test_rows_of_ones_own_choice_take_the_place_of_the_ten() -> None:
     assert "--labels" not in filled(["audit", "--sample", "car-loan", "--suggest", "10", "--out", "rows.csv"])[0]
 
 
-def test_a_log_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["read", "--sample", "sums", "--out", str(tmp_path / "sums.parquet")]) == 0
-    assert capsys.readouterr().out.startswith("Accuracy: 81.7 %")
+@pytest.mark.parametrize(("sample", "command"), [("sums", "read"), ("digits", "fit"), ("digits", "evaluate")])
+def test_commands_that_demo_lists_work(
+    sample: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_sample(sample, tmp_path)
+    assert main([command, *shlex.split(COMMANDS[sample][command])]) == 0
+    assert capsys.readouterr().out.startswith(("Accuracy: 81.7 %", "Fitted ", "Accuracy: 98.8 %"))
 
 
 def test_help_and_errors_of_usage_name_a_sample(capsys: pytest.CaptureFixture[str]) -> None:

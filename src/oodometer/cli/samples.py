@@ -16,7 +16,8 @@ def _of_one_model(reference: str, target: str, alone: str = "") -> dict[str, str
     """``alone``: what the reference needs where no target shows which of its columns is the truth."""
     both = f"{reference} {target}"
     words = {"estimate": both, "audit": f"{both} --labels ten.csv", "diagnose": both}
-    return words | dict.fromkeys(("fit", "backtest", "evaluate"), reference + alone)
+    words["fit"] = f"{reference}{alone} --out model.oodo"
+    return words | dict.fromkeys(("backtest", "evaluate"), reference + alone)
 
 
 COMMANDS = {
@@ -26,7 +27,7 @@ COMMANDS = {
         "compare": " ".join(f"reference/{name}.csv" for name in _MODELS),
         **_of_one_model("reference/svm.csv", "target/svm.csv"),
     },
-    "sums": {"read": "samples_two_digits.jsonl"},
+    "sums": {"read": "samples_two_digits.jsonl --out two_digits.parquet"},
 }
 """Sample -> command -> the words that ``--sample`` stands for."""
 

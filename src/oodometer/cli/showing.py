@@ -164,7 +164,7 @@ def demo(given: dict[str, Any], to: Written) -> None:
         from ..datasets.samples import write_sample
 
         paths = write_sample(one_of(*samples.COMMANDS)("--sample", sample), out)
-        output.say(f"Wrote {len(paths)} files into {out}. Try there:")
+        output.say(f"Wrote {len(paths)} files into {out}. Go there (cd {out}), and try:")
         output.say(*(f"  oodometer {command} {words}" for command, words in samples.COMMANDS[sample].items()))
         return
     with output.progress_bar("estimating") as progress:
