@@ -62,8 +62,7 @@ def again(result: Result, record: type[Options], name: str, *more: str) -> str:
         words = [str(word) for word in argv] if isinstance(argv, list | tuple) else shlex.split(str(argv or ""), True)
     except ValueError:
         words = []
-    new = {word for word in more if word.startswith("--")} | {"--suggest", "--out"}
-    both = {way for option, _, about in declared(record) for way in spelt(option, about)} - new
+    both = {way for option, _, about in declared(record) for way in spelt(option, about)} - {*more} | {"--sample"}
     line, rest = list[str](), iter(words[2:])
     for word in rest:
         if not word.startswith("-"):
