@@ -63,7 +63,7 @@ def test_the_whole_public_face_is_in_the_api() -> None:
     assert [name for name in verbs if f"`{name}`" not in text] == []
 
 
-LATER = {"command_line", "compare", "fit_once", "predict", "predictions_file", "rank", "coming_from"}
+LATER = {"rank"}
 SAMPLES = [path for path in console.PAGES if console.has_samples(path) and path.stem not in LATER]
 
 
