@@ -47,13 +47,20 @@ THREE: dict[str, tuple[Any, Any, Any]] = {
     "columns by name": (NAMES[Y], named(P, [2, 0, 1], pd.DataFrame), named(P_TARGET, [1, 0, 2], pl.DataFrame)),
     "a table of the file's columns": (Y, {"probabilities": P}, {"probabilities": P_TARGET}),
     "a usual name of many probabilities": (Y, {"y_prob": P}, {"y_proba": P_TARGET.tolist()}),
+    "a class without a label": (
+        pd.Series(NAMES[Y]).where(Y != 2),
+        pd.DataFrame(P, columns=NAMES),
+        pd.DataFrame(P_TARGET, columns=NAMES),
+    ),
     "an index in another place": (pd.Series(Y, index=range(5, 205)), P, P_TARGET),
 }
 
 
 @pytest.mark.parametrize("given", THREE.values(), ids=THREE)
 def test_labels_and_probabilities(given: tuple[Any, Any, Any]) -> None:
-    wanted = values(o.estimate(TABLE, TARGET, **QUICK))
+    unknown = pd.isna(given[0]) if isinstance(given[0], pd.Series) else np.zeros(200, dtype=bool)
+    table = TABLE if not unknown.any() else {**TABLE, "label": np.where(unknown, np.nan, Y)}
+    wanted = values(o.estimate(table, TARGET, **QUICK))
     assert values(o.estimate(*given, **QUICK)) == wanted
     assert values(o.Oodometer(**QUICK).fit(*given[:2]).estimate(given[2])) == wanted
 
@@ -86,6 +93,17 @@ def test_the_other_verbs() -> None:
     assert o.evaluate(NAMES[Y], NAMES[P.argmax(axis=1)])["accuracy"] == o.evaluate(TABLE)["accuracy"]
     assert len(o.evaluate(Y, P, P[::-1], metrics=["accuracy"])) == 2
     assert values(o.estimate(TABLE, P_TARGET, **QUICK)) == values(o.estimate(TABLE, TARGET, **QUICK))
+
+
+def test_a_frame_may_hold_more_than_probabilities() -> None:
+    days = pd.date_range("2026-01-01", periods=100, freq="D")
+    target = pd.DataFrame(P_TARGET, columns=NAMES).assign(day=days, site=["a", "b"] * 50)
+    chunks = o.estimate(
+        NAMES[Y], pd.DataFrame(P, columns=NAMES), target, every="month", mapping={"day": "time"}, **QUICK
+    )
+    assert [part.name for part in chunks.chunks] == ["2026-01", "2026-02", "2026-03", "2026-04 (partial)"]
+    slices = o.fit(NAMES[Y], P, **QUICK).estimate(pl.from_pandas(target), by="site")
+    assert [part.rows for part in slices.slices] == [50, 50]
 
 
 LABELS: dict[str, tuple[Any, Any]] = {

@@ -99,11 +99,13 @@ def given_pair(
     label = label.astype(np.int64) if label.dtype.kind == "b" else label
     seen = find_classes({"label": label}) if classes is None else named_classes(classes)
     columns = columns_of(p)
-    names = [str(name) for name in columns or ()]
-    by_name = len(names) > 1 and {*map(str, seen)} <= {*names}
-    of_file = any(name in FIELDS or name.startswith("prob_") for name in names)
-    if isinstance(p, Mapping) or (columns and (of_file or not (cells is not None or by_name or _counted(columns)))):
-        table = dict(p) if columns is None else {str(name): as_cells(p[name]) for name in columns}
+    names = _own_names(columns or (), seen)
+    if names and (whole := as_numpy(p)).dtype.kind == "f" and np.allclose(whole.sum(axis=1), 1, atol=0.02):
+        names = names if _counted(columns or ()) else [f"prob_{name}" for name in columns or ()]  # some have no label
+    if columns and names is None and not _counted(columns) and (cells is None or columns[0] in FIELDS):
+        names = list(map(str, columns))  # those of a file
+    if isinstance(p, Mapping) or (columns and names and not _counted(columns)):
+        table = dict(p) if columns is None else {n: as_cells(p[c]) for n, c in zip(names or (), columns, strict=True)}
         if "label" in table:
             raise UsageError("expected labels beside a table without any, got one with a column `label`; give it alone")
         return {**table, "label": label}
@@ -129,8 +131,6 @@ def given_pair(
         column = f"prob_{seen[1] if named is None else named}"
         _refuse_logits(cells, f'{{"label": y, "logit_{column[5:]}": z}}')
         return {"label": label, column: cells, "classes": seen}
-    if by_name:
-        return {**{f"prob_{name}": matrix[:, i] for i, name in enumerate(names)}, "label": label}
     if classes is None and matrix.ndim == 2 and len(seen) != (width := matrix.shape[1]):
         if not set(seen) <= {*range(width)}:  # which of the columns has no label?
             remedy = _NAME_THEM if len(seen) < width else "give probabilities one column for each class"
@@ -180,11 +180,11 @@ def given_target(data: Any, classes: Sequence[int | str] | None, positive: int |
     those of the reference in its order, ``positive`` the one that a lone probability is of, by default the second.
     """
     columns, classes = columns_of(data), classes or ()
-    if columns is not None and _named_like(columns, classes):
-        names = [f"prob_{name}" for name in (classes if _counted(columns) else columns)]
-        if hasattr(data, "set_axis"):
-            return data.set_axis(names, axis=1)  # with its index
-        return {name: as_numpy(data[theirs]) for name, theirs in zip(names, columns, strict=True)}
+    names = None if columns is None else _own_names(columns, classes)
+    if names is not None and hasattr(data, "set_axis"):
+        return data.set_axis(names, axis=1)  # with its index
+    if names is not None:
+        return {name: as_cells(data[theirs]) for name, theirs in zip(names, columns or (), strict=True)}
     if not is_bare(data) or getattr(data, "name", None) in FIELDS:
         return data
     cells, index = _vector(data), index_of({"target": data})
@@ -219,10 +219,14 @@ def _counted(columns: Sequence[Any]) -> bool:
     return list(columns) in ([*range(len(columns))], [f"column_{i}" for i in range(len(columns))])
 
 
-def _named_like(columns: Sequence[Any], classes: Sequence[Any]) -> bool:
-    """Whether columns are one for each class, by their names or in their order."""
-    same = sorted(map(str, columns)) == sorted(map(str, classes))
-    return len(columns) == len(classes) > 1 and (same or _counted(columns))
+def _own_names(columns: Sequence[Any], classes: Sequence[Any]) -> list[str] | None:
+    """Columns of a frame as a file calls them, ``prob_<class>`` where there is one for each class, by their names or in
+    their order; None where they are no classes.
+    """
+    texts, names = list(map(str, columns)), list(map(str, classes))
+    if len(names) < 2 or not (set(names) <= set(texts) or (_counted(columns) and len(texts) == len(names))):
+        return None
+    return [f"prob_{t}" if t in names else t for t in (texts if set(names) <= set(texts) else names)]
 
 
 def _shape(value: Any) -> str:
