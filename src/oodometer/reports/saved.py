@@ -37,6 +37,7 @@ class SavedResult(Shown, Named[Any]):
     """
 
     told: Mapping[str, Any]
+    _entries = "told", ""
 
     def view(self) -> View:
         """What it says; see `Shown`."""
@@ -48,10 +49,6 @@ class SavedResult(Shown, Named[Any]):
             f"a result read from JSON has no tables of numbers; let {self.told['command']} write them "
             "(FILE.csv, to_frame()), or choose .html, .pdf, .md or .json"
         )
-
-    def entries(self) -> Mapping[str, Any]:
-        """The JSON by the names of its parts."""
-        return self.told
 
     def to_dict(self) -> dict[str, Any]:
         """Return the mapping that was read."""

@@ -76,7 +76,7 @@ class Comparison(Shown, Record, Named[ModelRecord]):
     difference: Mapping[str, Any] = field(default_factory=dict)
     _command, _spread = "compare", frozenset({"orders"})
     _first = "argv level seed settings paired models orders disagreements pairs difference findings warnings"
-    _untold, _noun = frozenset({"rankings"}), "model"
+    _untold, _noun, _entries = frozenset({"rankings"}), "model", ("models", "name")
 
     @property
     def orders(self) -> dict[str, Any]:
@@ -90,10 +90,6 @@ class Comparison(Shown, Record, Named[ModelRecord]):
             "models": lambda: _models_table(self),
             "pairs": lambda: Table(pair, [{**item, **ends(item["difference"])} for item in self.pairs]),
         }
-
-    def entries(self) -> dict[str, ModelRecord]:
-        """Name -> model."""
-        return {model.name: model for model in self.models}
 
 
 @shows(Comparison)

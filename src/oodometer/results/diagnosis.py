@@ -165,7 +165,7 @@ class Diagnosis(Shown, Record, Named[Finding]):
     features: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     _first, _spare = "kind why findings signs warnings features", frozenset({"features", "columns"})
-    _noun = "finding"
+    _noun, _entries = "finding", ("findings", "name")
 
     def frames(self) -> dict[str, Maker]:
         """A row for each finding; ``columns``, a row for each of the user's, and what it alone would change."""
@@ -181,10 +181,6 @@ class Diagnosis(Shown, Record, Named[Finding]):
         ]
         made = {"findings": lambda: Table(first, findings)}
         return made | ({"columns": lambda: Table(then, columns)} if columns else {})
-
-    def entries(self) -> dict[str, Finding]:
-        """Name -> finding."""
-        return {finding.name: finding for finding in self.findings}
 
 
 @shows(Diagnosis)

@@ -134,7 +134,7 @@ class Estimation(Shown, Record, Named[Estimate]):
     _first += "metrics estimates skipped warnings calibration diagnosis backtest risk_coverage"
     _spare = frozenset(("fell_without_labels", "diagnosis", "backtest", "risk_coverage", "reliability", "confidence"))
     _spare |= frozenset(("slices", "chunks"))
-    _noun, _kind = "estimate by", "estimator"
+    _entries, _noun, _kind = ("estimates", "method"), "estimate by", "estimator"
 
     @property
     def by_labels(self) -> bool:
@@ -158,14 +158,6 @@ class Estimation(Shown, Record, Named[Estimate]):
         return {name: partial(table, self) for name, table in made.items()} | {
             name: table for name, table in columns.items() if name == "columns"
         }
-
-    def entries(self) -> dict[str, Estimate]:
-        """Method -> estimate."""
-        return {estimate.method: estimate for estimate in self.estimates}
-
-    def absent(self) -> dict[str, str]:
-        """Methods that were skipped, and why."""
-        return {skip.method: skip.why for skip in self.skipped}
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
@@ -397,7 +389,7 @@ class MetricEstimation(WithInterval, Record, Named[Estimate]):
     truth: Interval | None = None
     assumptions: Mapping[str, Assumed] = field(default_factory=dict)
     _first, _spread = "headline reference truth assumptions", frozenset({"headline"})
-    _noun, _kind = "estimate of this metric by", "estimator"
+    _entries, _noun, _kind = ("estimates", "method"), "estimate of this metric by", "estimator"
 
     @property
     def interval(self) -> Interval:
@@ -418,10 +410,6 @@ class MetricEstimation(WithInterval, Record, Named[Estimate]):
     def trust(self) -> str:
         """How far it may be trusted: "high", "low" or "none"."""
         return self.headline.trust
-
-    def entries(self) -> dict[str, Estimate]:
-        """Method -> estimate."""
-        return {estimate.method: estimate for estimate in self.estimates}
 
 
 _FALL = ("fell", "fell_p", "alarm")

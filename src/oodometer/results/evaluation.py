@@ -53,19 +53,11 @@ class Evaluation(Shown, Named[Interval]):
     seed: int
     slices: tuple[Slice, ...] = ()
     argv: str | None = None
-    _noun = _kind = "metric"
+    _entries, _noun, _kind = ("metrics", ""), "metric", "metric"
 
     def frames(self) -> dict[str, Maker]:
         """Slices first where there are any, then metrics, classes and curves; ``name`` tells which file a row is of."""
         return _frames([self])
-
-    def entries(self) -> Mapping[str, Interval]:
-        """Metric -> number with its interval."""
-        return self.metrics
-
-    def absent(self) -> dict[str, str]:
-        """Metrics that were skipped, and why."""
-        return {skip.method: skip.why for skip in self.skipped}
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""

@@ -135,11 +135,7 @@ class History(Shown, Record, Named[Job]):
     store: str
     jobs: tuple[Job, ...]
     argv: str | None = None
-    _command, _noun = "history", "job"
-
-    def entries(self) -> dict[str, Job]:
-        """Name -> job."""
-        return {job.name: job for job in self.jobs}
+    _command, _noun, _entries = "history", "job", ("jobs", "name")
 
 
 @shows(History)

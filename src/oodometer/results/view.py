@@ -288,23 +288,24 @@ Entry = TypeVar("Entry", covariant=True)
 
 class Named(Mapping[str, Entry]):
     """A result that is a mapping from names to its entries; another name is a `KeyError` that tells the near one.
-    Entries that are methods of a ``_kind`` go by the names that other libraries give them, too.
+
+    ``_entries`` names the field that holds them, a mapping, or records and the attribute that names each. What is a
+    method of a ``_kind`` goes by the names that other libraries give it, too.
     """
 
     __slots__ = ()
+    _entries: ClassVar[tuple[str, str]]
     _noun: ClassVar[str] = "entry"
     _kind: ClassVar[str] = ""
 
     def entries(self) -> Mapping[str, Entry]:
         """The entries by name."""
-        raise NotImplementedError
-
-    def absent(self) -> Mapping[str, str]:
-        """Names that have no entry here, and why."""
-        return {}
+        field, name = self._entries
+        entries = getattr(self, field)
+        return entries if isinstance(entries, Mapping) else {getattr(entry, name): entry for entry in entries}
 
     def __getitem__(self, name: str) -> Entry:
-        entries, why = self.entries(), self.absent()
+        entries, why = self.entries(), {skip.method: skip.why for skip in getattr(self, "skipped", ())}
         name = canonical(self._kind, str(name), [*entries, *why]) if self._kind and name not in entries else name
         if name in entries:
             return entries[name]
