@@ -22,7 +22,7 @@ Y_TARGET = np.array([RNG.choice(3, p=p) for p in P_TARGET])
 NAMES = np.array(["ant", "bee", "cat"])
 TABLE = {"probabilities": P, "label": Y}
 TARGET = {"probabilities": P_TARGET}
-QUICK: dict[str, Any] = {"methods": ["source", "atc", "doc"], "backtest": None}
+QUICK: dict[str, Any] = {"methods": ["source", "atc", "doc"], "backtest": None, "diagnosis": False}
 TWO, TWO_TARGET = P[:, 1] / (P[:, 0] + P[:, 1]), P_TARGET[:, 1] / (P_TARGET[:, 0] + P_TARGET[:, 1])
 YES = np.where(RNG.random(200) < TWO, 1, 0)
 
@@ -122,6 +122,7 @@ LABELS: dict[str, tuple[Any, Any]] = {
         pd.DataFrame(P_TARGET, index=pd.Index(range(100, 200), name="case")),
     ),
     "polars": (pl.Series(Y_TARGET), pl.DataFrame(P_TARGET)),
+    "verdicts": (pd.Series(P_TARGET.argmax(axis=1) == Y_TARGET, name="correct"), P_TARGET),
 }
 
 

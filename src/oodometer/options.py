@@ -2,23 +2,17 @@
 
 How a verb is declared, with `diagnose` as the pattern (`verbs/options.py`, `verbs/diagnose.py`, `cli/accuracy.py`):
 
-1. Write its record in `verbs/options.py`, which loads no numpy, since ``-h`` reads it: a class that derives from the
-   groups of options that other verbs share (`Reading`, `Features`, `Running`, ...) and adds one field for each option
-   of its own: ``level: float = option(default=0.95, help="Level of the intervals.")``. Positional ones are
-   ``reference: Any = argument(kw_only=False, help="...")``. All arguments of `option` are given by name.
-2. The check follows from the name (`seed` means one thing everywhere) or from the type (a text, a list of numbers, a
-   path: `check_of`); another one is ``check=``, a function of (name, value) that returns the value. What must
-   hold of several options together is checked by the verb.
-3. ``help`` is the line of ``-h`` and the text in the docstring; a longer text for Python alone is ``doc=``. ``flag`` is
-   how a shell spells the option where that is not its name (``"--map --mapping"``, ``"--method"`` for ``methods``);
-   ``flag=""`` keeps it out of the shell. ``parse`` makes the value of the typed text (of the list of them where
-   ``many``). ``path`` is "read", "written" or "folder"; ``rare`` shows the option with ``--help-all`` alone.
-4. The verb is ``@verb(DiagnoseOptions) def diagnose(options: DiagnoseOptions) -> Diagnosis``, whose docstring has no
-   Parameters block: it is made. Callers and editors see ``diagnose(reference, target, *, where=None, ...)``.
-5. The command is ``@command(DiagnoseOptions, written=("json", "out"))`` over a function of the arguments that were
-   typed, as the verb takes them, and of where the answer goes (`cli/commands.py`). Its docstring is the text of ``-h``.
-6. Delete the signature of the command, its call, the record of options, the Parameters block and checks that nothing
-   else uses. A shared group gets no option that one of its verbs has no use for.
+1. Its record in `verbs/options.py` (no numpy there, since ``-h`` reads it) derives from the groups of options that it
+   shares (`Reading`, `Running`, ...) and adds its own: ``level: float = option(default=0.95, help="Level of the
+   intervals.")``. Positional ones are ``reference: Any = argument(kw_only=False, help="...")``.
+2. The check follows from the name (`seed` means one thing everywhere) or the type (`check_of`); another one is
+   ``check=``, a function of (name, value) that returns the value. What must hold of several together the verb checks.
+3. ``help`` is the line of ``-h`` and of the docstring; ``doc=`` a longer one for Python. ``flag`` is how a shell spells
+   it where that is not its name, ``""`` keeps it out; ``parse`` makes the value of the typed text, of the list of them
+   where ``many``; ``path`` is "read", "written" or "folder"; ``rare`` shows it with ``--help-all`` alone.
+4. The verb is ``@verb(DiagnoseOptions) def diagnose(options: DiagnoseOptions) -> Diagnosis``; its docstring has no
+   Parameters block, which is made. The command is ``@command(DiagnoseOptions, written=("json", "out"))`` over a
+   function of the arguments as the verb takes them and of where the answer goes (`cli/commands.py`).
 """
 
 from __future__ import annotations

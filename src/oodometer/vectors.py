@@ -201,7 +201,8 @@ def given_labels(labels: Any, target: Any, key: str | None) -> tuple[Any, str | 
     where that of the target has one as well and neither only counts rows. Anything else stays as it is.
     """
     if is_bare(labels) and _vector(labels) is not None:
-        labels = labels.to_frame("label") if hasattr(labels, "reindex") else {"label": as_cells(labels)}
+        name = named if (named := getattr(labels, "name", None)) in FIELDS else "label"  # or `correct`
+        labels = labels.to_frame(name) if hasattr(labels, "reindex") else {name: as_cells(labels)}
     if key is None and hasattr(labels, "reindex") and hasattr(target, "reindex"):
         own, wanted = labels.index, target.index
         counts = type(own).__name__ == "RangeIndex" and own.start == 0
