@@ -36,7 +36,6 @@ from oodometer.rankings import Posterior, agreement_values, outcome, rows_to_lab
 
 ORDERS = ("counting", "rank", "rank, no reference", "ties by agreement", "ties by reference", "plain sum")
 LABELS, POOL, MORE = (10, 30), 1000, 10
-outcome.MOST_CLASSES = outcome._ORDERED_CLASSES  # of more the class posterior moves no order and takes seconds
 NOTHING, BOTH, AGREEMENT = importlib.import_module("oodometer.rankings.posterior")._REGIMES
 CONSTANTS: dict[str, dict[str, Any]] = {  # of `posterior_by_pattern`, and of what is given to it
     "shipped": {},
@@ -47,6 +46,7 @@ CONSTANTS: dict[str, dict[str, Any]] = {  # of `posterior_by_pattern`, and of wh
     "own deviation doubled": {"_OWN": 0.04},
     "precisions as they come": {"_SHARP": 1.0},
     "precisions up to 3": {"_SHARP": 3.0},
+    "shares of P(best) as they come": {"_BEST": 1.0},
     "nothing tells, ever": {"_REGIMES": (NOTHING,)},
     "both tell, always": {"_REGIMES": (BOTH,)},
     "agreement tells, always": {"_REGIMES": (AGREEMENT,)},
@@ -421,6 +421,7 @@ def constants(every: list[Suite], draws: int) -> dict[str, Any]:
 
 
 def measure(given: argparse.Namespace) -> kit.Result:
+    outcome.MOST_CLASSES = outcome._ORDERED_CLASSES  # of more the class posterior moves no order and takes seconds
     every = list(suites(kit.data_folder()))[:: given.only or 1]
     if given.constants:
         return {**given.before, "constants": constants(every, given.draws)}
