@@ -66,7 +66,7 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "scores": 653,
     "shifts": 2_055,
     "simulations": 540,
-    "store": 8_106,
+    "store": 8_089,
     "testing": 873,
     "verbs": 9_642,
 }

@@ -80,6 +80,8 @@ def test_what_is_written_is_read(writer: str, moments: list[datetime]) -> None:
     moments = [datetime(2026, 1, 25, 10, 11, 12), *moments]  # a day that no month is
     got = time_cells(pa.array([None, *map(write, moments)]), "time", TimeFormat()).astype(np.int64)
     assert got[1:].tolist() == [micros(moment) // step * step for moment in moments]
+    large = pa.array([*map(write, moments)], pa.large_string())
+    assert time_cells(large, "time").astype(np.int64).tolist() == got[1:].tolist()
     if all(1.8e9 > micros(moment) / 10**6 > 1e9 for moment in moments) and writer in ("s", "ms", "us", "ns"):
         numbers = pa.array([int(write(moment)) for moment in moments])
         assert time_cells(numbers, "time").astype(np.int64).tolist() == got[1:].tolist()

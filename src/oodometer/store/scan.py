@@ -289,11 +289,9 @@ class Plan:
                 columns = self.encoding.slices(arrays[feed.field])
                 continue
             if feed.kind in ("time", "any"):
-                cell = decode.plain(batch.column(column := feed.columns[0]))
-                own = feed.kind == "time"
-                arrays[feed.field] = (
-                    time_cells(cell, column, self.times) if own else any_cells(cell, column, self.times.zone)
-                )
+                cell, by = decode.plain(batch.column(column := feed.columns[0])), self.times
+                timed = feed.kind == "time"
+                arrays[feed.field] = time_cells(cell, column, by) if timed else any_cells(cell, column, by.zone)
                 continue
             if self.positions and FIELDS[feed.field].cell == "class":
                 values: Any = decode.positions(batch, feed, reader.text)

@@ -136,8 +136,12 @@ def _parsed(array: Any, form: str) -> tuple[Array, Array, Array]:
     cells = pc.extract_regex(array, _PATTERNS[form])
     names = [cells.type.field(i).name for i in range(cells.type.num_fields)]
     texts = {name: pc.fill_null(cells.field(i), "") for i, name in enumerate(names)}
+
+    def joined(*both: Any) -> Any:
+        return pc.binary_join_element_wise(*both, pa.scalar(" ", array.type))
+
     if form == "year last":
-        texts |= {"date": pc.binary_join_element_wise(texts["date"], texts["year"], " "), "fraction": None}
+        texts |= {"date": joined(texts["date"], texts["year"]), "fraction": None}
 
     def read(name: str, reader: Callable[[str], Any], none: Any = _NO_TIME) -> Array:
         """What a reader gives of each text, ``none`` where it gives None."""
@@ -147,7 +151,7 @@ def _parsed(array: Any, form: str) -> tuple[Array, Array, Array]:
 
     days, (half, offsets) = read("date", partial(_day, form=form)), read("rest", _rest, (_NO_TIME, 0)).T
     try:  # of times of the day there may be as many as rows
-        shown = pc.binary_join_element_wise("1970-01-01", texts["clock"], " ")
+        shown = joined(pa.scalar("1970-01-01", array.type), texts["clock"])
         shown.slice(0, 1).cast(pa.timestamp("s"))  # that of many fails slowly
         seconds = numbers_of(shown.cast(pa.timestamp("s")).cast(pa.int64()))
     except pa.ArrowInvalid:
@@ -206,23 +210,6 @@ def _rest(text: str) -> tuple[int, int] | None:
     return ("ap".find(match[1] or "-") + 1, offset if match[2] else _NO_TIME)
 
 
-def _epochs(array: Any, unit: str) -> tuple[Array, Array]:
-    """Texts of numbers as microseconds since 1970, floored, and which of them have the digits of the unit."""
-    import pyarrow.compute as pc
-
-    texts = pc.fill_null(array, "")
-    few, most = _EPOCHS[unit]
-    right = pc.match_substring_regex(texts, rf"^\d{{{few},{most}}}(?:\.\d*)?$")
-    texts = pc.if_else(right, texts, "0")
-    places = {"s": 6, "ms": 3}.get(unit, 0)
-    whole = numbers_of(pc.replace_substring_regex(texts, r"\..*", "").cast(pa.int64()))
-    out = whole * 10**places if unit != "ns" else whole // 1000
-    if places:
-        parts = pc.utf8_rpad(pc.replace_substring_regex(texts, r"^\d+\.?", ""), places, "0")
-        out = out + numbers_of(pc.utf8_slice_codeunits(parts, 0, places).cast(pa.int64()))
-    return out, numbers_of(right.cast(pa.uint8())) > 0
-
-
 def _instants(wall: Array, offsets: Array, zone: str) -> Array:
     """Instants at which clocks with these offsets showed these times, and that of the zone where there is none."""
     own = offsets != _NO_TIME
@@ -262,7 +249,17 @@ def time_cells(array: Any, column: str, format: TimeFormat = IN_UTC) -> Array:
 
     form = format.form
     if not _is_text(array):
-        return _clock_times(*_typed(array, column), format, column, array)
+        if not (pt.is_timestamp(array.type) or pt.is_date(array.type)):
+            raise wrong_type(array, column, "timestamps", _REMEDY)
+        array = array.cast(pa.timestamp("us")) if pt.is_date(array.type) else array
+        cells = numbers_of(array.cast(pa.int64()), _NO_TIME)
+        if (unit := array.type.unit) != "us":
+            made = cells // 1000 if unit == "ns" else cells * {"s": 1_000_000, "ms": 1000}[unit]
+            cells = np.where(cells == _NO_TIME, _NO_TIME, made)
+        offsets = np.full(len(cells), _NO_TIME if array.type.tz is None else 0)
+        return _clock_times(cells.view("datetime64[us]"), offsets, format, column, array)
+    import pyarrow.compute as pc
+
     if form == "?":
         digits = str(array[first_true(valid)]).isdecimal()
         raise fault(valid, f"a timestamp{_DIGITS if digits else ''}")
@@ -271,16 +268,22 @@ def time_cells(array: Any, column: str, format: TimeFormat = IN_UTC) -> Array:
         remedy = f"say which stands first: --map {column}=time:day/month or --map {column}=time:month/day"
         raise fault(valid, expected, remedy)
     if form in _EPOCHS:
-        out, right = _epochs(array, form)
-        if (bad := valid & ~right).any():
-            few, most = _EPOCHS[form]
+        few, most = _EPOCHS[form]
+        right = pc.match_substring_regex(pc.fill_null(array, ""), rf"^\d{{{few},{most}}}(?:\.\d*)?$")
+        if (bad := valid & (numbers_of(right.cast(pa.uint8())) == 0)).any():
             raise fault(bad, f"{_UNITS[form]} since 1970 ({few} or {most} digits), as in the rows before")
+        whole, parts = (pc.replace_substring_regex(pc.fill_null(array, "0"), p, "") for p in (r"\..*", r"^\d+\.?"))
+        out, places = numbers_of(whole.cast(pa.int64())), {"s": 6, "ms": 3}.get(form, 0)
+        out = out * 10**places if form != "ns" else out // 1000
+        if places:
+            parts = pc.utf8_slice_codeunits(pc.utf8_rpad(parts, places, "0"), 0, places)
+            out = out + numbers_of(parts.cast(pa.int64()))
         return np.where(valid, out, _NO_TIME).view("datetime64[us]")
     if form in ("iso", "typed"):
         kind = pa.timestamp("us", tz="UTC") if format.zoned else pa.timestamp("us")
         with suppress(pa.ArrowInvalid):  # else in letters that Arrow does not read, or some cell is none
             array.slice(first_true(valid), 1).cast(kind)  # that of many fails slowly
-            return _clock_times(*_typed(array.cast(kind), column), format, column, array)
+            return time_cells(array.cast(kind), column, format)
         form = "iso"
     times, offsets, right = _parsed(array, form)
     if (bad := valid & ~right).any():
@@ -290,18 +293,6 @@ def time_cells(array: Any, column: str, format: TimeFormat = IN_UTC) -> Array:
         remedy = f"write all of them so; if those without are of UTC, say so: --map {column}=time:UTC"
         raise fault(bad, f"a timestamp with{'' if format.zoned else 'out'} a zone, as in the rows before", remedy)
     return _clock_times(np.where(valid, times, _NO_TIME).view("datetime64[us]"), offsets, format, column, array)
-
-
-def _typed(array: Any, column: str) -> tuple[Array, Array]:
-    """Timestamps and dates as a clock shows them, with offsets: 0 for instants, `_NO_TIME` where there is no zone."""
-    if not (pt.is_timestamp(array.type) or pt.is_date(array.type)):
-        raise wrong_type(array, column, "timestamps", _REMEDY)
-    array = array.cast(pa.timestamp("us")) if pt.is_date(array.type) else array
-    cells = numbers_of(array.cast(pa.int64()), _NO_TIME)
-    scale = {"s": 1_000_000, "ms": 1000, "us": 1}.get(array.type.unit)
-    known = cells // 1000 if scale is None else cells if scale == 1 else cells * scale
-    times = np.where(cells == _NO_TIME, _NO_TIME, known).view("datetime64[us]")
-    return times, np.full(len(times), _NO_TIME if array.type.tz is None else 0)
 
 
 def _clock_times(wall: Array, offsets: Array, format: TimeFormat, column: str, array: Any) -> Array:

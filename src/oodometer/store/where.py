@@ -16,14 +16,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import ClassVar
 
 import numpy as np
 
 from ..errors import InputError, UnknownColumnError, UsageError, near_names
 from ..fields import FIELDS
-from ..zones import instants
 from .columns import IN_UTC, Kind, Layout, TimeFormat
 
 _SIGNS = {"=": "equal", "==": "equal", "!=": "not_equal", "<>": "not_equal"}
@@ -60,17 +58,13 @@ class Value:
         """The instant of UTC that it is, by the clock of a zone where it names no other; None where it is none in ISO
         8601.
         """
-        text = self.text.strip()
-        try:
-            time = datetime.fromisoformat(text) if _DATE.fullmatch(text) else None
-        except ValueError:  # the 30th of February
+        if not _DATE.fullmatch(text := self.text.strip()):
             return None
-        if time is None:
-            return None
-        if time.tzinfo is None:
-            own: np.datetime64 = instants(np.array([time], "datetime64[us]"), zone)[0]
-            return own
-        return np.datetime64(time.replace(tzinfo=None), "us") - np.timedelta64(time.utcoffset(), "us")
+        from .cells import lone_cell
+        from .times import iso_times
+
+        [time] = iso_times(lone_cell(text), zone)
+        return None if np.isnat(time) else time  # the 30th of February
 
 
 @dataclass(frozen=True)
