@@ -22,8 +22,9 @@ NO_PLACES = {
     "alarms", "assume", "attribution", "backtest", "by", "calibrator", "classes", "cluster", "column", "device",
     "domain", "engine", "every", "existing", "factors", "fail_below", "fail_drop", "fail_when", "families",
     "features", "filter", "gives", "id", "input", "inputs", "job", "judge_labels", "keep", "key", "kind", "label",
-    "mapping", "method", "methods", "metric", "metrics", "modality", "names", "on_error", "only", "paper",
-    "positive", "scale", "score", "severity", "source", "suggest_by", "tasks", "training_where", "where",
+    "mapping", "method", "methods", "sample", "metric", "metrics", "modality", "names", "on_error", "only", "paper",
+    "positive", "question", "scale", "score", "severity", "source", "suggest_by", "tasks", "timezone", "training_where",
+    "where",
 }  # fmt: skip
 
 
@@ -114,7 +115,7 @@ def test_all_outputs_are_written_or_none(
     reference.write_text(ROWS)
     monkeypatch.chdir(tmp_path)
     bad = tmp_path / "no" / "folder.json"
-    assert main(["evaluate", str(reference), "--report", "page.html", "--json", str(bad)]) == 1
+    assert main(["evaluate", str(reference), "--report", "page.html", "--json", str(bad)]) == 2
     assert "cannot write" in capsys.readouterr().err
     assert [one.name for one in tmp_path.iterdir()] == ["r.csv"]
 
@@ -139,3 +140,18 @@ def test_nothing_is_printed_past_the_one_place() -> None:
         assert path.name == "output.py" or not re.search(r"(?<![\w.])print\(|typer\.echo\((?!f\"oodometer )", code), (
             path
         )
+
+
+@pytest.mark.parametrize("out", ["taken.csv", "none/p.csv"])
+def test_predictions_that_have_no_place_leave_nothing_behind(
+    out: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "taken.csv").mkdir()
+    (tmp_path / "models_here.py").write_text("def loud(texts): raise RuntimeError('asked')\n")
+    (tmp_path / "texts.csv").write_text("text,label\nhi,a\nho,b\n")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    assert main(["predict", "models_here:loud", "texts.csv", "--out", out, "--classes", "a,b"]) == 2
+    assert "cannot write" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == before

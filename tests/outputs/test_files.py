@@ -169,7 +169,7 @@ def test_an_unknown_ending_is_refused_before_the_work(
 def test_all_files_or_none(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = tmp_path / "no" / "b.csv"
     arguments = ["evaluate", str(place / "reference.csv"), "--metric", "accuracy", "--out", str(tmp_path / "a.csv")]
-    assert main([*arguments, "--out", str(bad)]) == 1
+    assert main([*arguments, "--out", str(bad)]) == 2
     assert "cannot write" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
     assert main([*arguments, "--out", f"{tmp_path}/./a.csv"]) == 2

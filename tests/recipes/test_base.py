@@ -43,7 +43,7 @@ def test_done_once_and_again_when_settings_or_files_change(tmp_path: Path) -> No
     log.clear()
     (tmp_path / "c" / "out.json").unlink()
     (tmp_path / ".steps" / "b.json").write_text("nonsense")
-    with pytest.warns(UserWarning, match=r"b.json: what is stored there \(step\) is damaged"):
+    with pytest.warns(UserWarning, match=r"b.json: what is stored there is damaged"):
         run_steps(chain(log, settings=1), place)
     assert log == ["b", "c"]
     log.clear()

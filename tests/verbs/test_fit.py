@@ -341,7 +341,7 @@ def test_the_command_line_fits_and_asks(folder: Path, capsys: pytest.CaptureFixt
     by_file = capsys.readouterr().out
     assert main(["estimate", str(reference), str(target), "--method", "doc", "--method", "source"]) == 0
     assert by_file == capsys.readouterr().out
-    assert main(["fit", str(reference), "--out", str(folder / "none" / "m.oodo"), "--method", "doc"]) == 1
+    assert main(["fit", str(reference), "--out", str(folder / "none" / "m.oodo"), "--method", "doc"]) == 2
     assert "cannot write" in capsys.readouterr().err
     with pytest.raises(OodometerError, match="would write over the input"):
         fit(model, out=model)

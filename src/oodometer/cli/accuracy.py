@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -136,11 +135,6 @@ def audit(given: dict[str, Any], to: Written) -> None:
     out = given.get("out")
     if given["suggest"] and out is None:
         raise UsageError("say where to write the suggested rows: --suggest N --out FILE.csv")
-    if to.report is not None:  # before the work, not after it
-        path = Path(to.report)
-        if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-            why = "it is a folder" if path.is_dir() else f"{path.parent} is no folder that may be written"
-            raise UsageError(f"cannot write {to.report}: {why}; choose a file in a folder that exists")
     with output.results(), output.progress_bar("auditing") as progress:
         result = run(**given, expected_widths=to.report is not None, progress=progress)
         result = replace(result, argv=output.command_line())

@@ -275,6 +275,17 @@ def _check(offered: Sequence[Declared], typed: Mapping[str, Any]) -> None:
             writes[f"{name} {path}" if name in writes else name] = path
     if not writes and not named["folder"]:
         return
+    for name, path in writes.items():  # before the work, not after it
+        parent = os.path.dirname(path) or "."
+        why = "it is a folder" if os.path.isdir(path) and name.split()[0] in ("--json", "--report", "--save") else ""
+        if (
+            not os.path.exists(path)
+            and "://" not in path
+            and not (os.path.isdir(parent) and os.access(parent, os.W_OK))
+        ):
+            why = f"{parent} is no folder that may be written"
+        if why:
+            raise UsageError(f"cannot write {path}: {why}; choose a file in a folder that exists")
     from ..store.atomic import refuse_clashes
 
     # the next run would read a file that is written among predictions as one of them

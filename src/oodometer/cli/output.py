@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -46,11 +45,7 @@ def show(result: Any, *, seed: int | None = None, asked: Sequence[str] = ()) -> 
     )
     lines = terminal.view_lines(view, terminal.width(), full=verbose(), colour=terminal.colours(sys.stdout))
     _put("".join(f"{line}\n" for line in lines), sys.stdout)
-    counts: Counter[str] = Counter()
-    for grid in view.grids:
-        counts.update(grid.left_out())
-    counts["note"] += len(view.details) + len(view.warnings) - len(terminal.shown_warnings(view))
-    left_out(counts)
+    left_out(terminal.fitted(view, terminal.width())[1])
 
 
 def left_out(counts: Mapping[str, int]) -> None:

@@ -8,7 +8,9 @@ import shutil
 import sys
 import textwrap
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any, TextIO
 
 from ..errors import visible
@@ -18,6 +20,7 @@ _USUAL = 80  # characters a line, where nothing tells the width of the screen
 _LEAST = 12  # characters that a column of text keeps, however narrow the screen
 _GAP = "  "
 MOST_WARNINGS = 3  # that are shown before somebody asks for all
+_SCREEN, _TIMES, _ROWS = 24, 40, 8  # lines of an answer, of one with times, and rows that a long table keeps
 _COMMAND = re.compile(r"`[^`]{1,40}`")
 _NO_BREAK = "\x00"  # a space that is no place to fold; `visible` lets none pass
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
@@ -43,11 +46,61 @@ def view_lines(view: View, across: int, *, full: bool = False, colour: bool = Fa
 
     ``full`` shows what otherwise waits until somebody asks; ``colour`` marks what is said with colour.
     """
+    shown = view if full else fitted(view, across)[0]
+    lines = _lines(shown, across, colour)
+    lines += [f"Seed of folds, samples and draws: {view.seed}"] if view.seed or (full and view.seed is not None) else []
+    lines += [f"What the words mean: {WORDS_PAGE}"] if full else []
+    return list(map(_coloured, lines)) if colour else lines
+
+
+def fitted(view: View, across: int) -> tuple[View, Counter[str]]:
+    """The view as it fits a screen of 24 lines, or of 40 with points in time, and how many of what are left out of it.
+
+    Details wait, then the last rows of long tables (the first ones of times; none with an alarm, and no rows to label),
+    then notes, the last tables, and more rows.
+    """
+    read = [warning for warning in view.warnings if warning.endswith(READ)]
+    others = [warning for warning in view.warnings if warning not in read]
+    left, notes, wholes = Counter[str](), list(view.notes), list(view.grids)
+    cut = Counter[int]()  # rows of each table
+    most = (_TIMES if view.points else _SCREEN) - 2 - bool(view.seed)  # without the line on what is left out
+    while True:
+        shown = {i: grid for i, whole in enumerate(wholes) if (grid := whole.shown(False)) is not None and grid.rows}
+        bare = [grid for whole in wholes if not whole.rows and whole.notes and (grid := whole.shown(False)) is not None]
+        warnings = (*read, *others[:MOST_WARNINGS])
+        out = replace(view, grids=(*shown.values(), *bare), details=(), notes=tuple(notes), warnings=warnings)
+        over = len(_lines(out, across, colour=False)) - most
+        i = max(shown, key=lambda i: len(shown[i].rows) * (wholes[i].noun != "row"), default=None)
+        if over <= 0 or i is None:
+            break
+        whole, rows, last = wholes[i], len(shown[i].rows), max(shown)
+        least = _ROWS if len(notes) > 1 or (len(shown) > 1 and wholes[last].noun != "row") else _ROWS // 2
+        kept = list(range(len(whole.rows)) if whole.few is None else whole.few)
+        drop = [row for row in (kept if whole.noun in ("chunk", "run") else kept[::-1]) if row not in whole.marked]
+        drop = drop[: min(over, rows - least)] if rows > least and whole.noun != "row" else []
+        if drop:
+            cut[i] += len(drop)
+            wholes[i] = replace(whole, few=[row for row in kept if row not in drop], rest="")
+        elif len(notes) > 1:
+            notes.pop()
+        elif last and wholes[last].noun != "row":
+            wholes[last] = replace(wholes[last], detail=True, few=None, main=None)
+        else:
+            break
+    for i, (before, after) in enumerate(zip(view.grids, wholes, strict=True)):
+        left.update((after if after.detail else before).left_out())
+        if cut[i] and not after.detail:
+            left[after.noun if after.noun not in ("", "table") else after.columns[0]] += cut[i]
+    left["note"] = len(view.notes) - len(notes) + len(view.details) + len(others) - len(others[:MOST_WARNINGS])
+    return out, left
+
+
+def _lines(view: View, across: int, colour: bool) -> list[str]:
     made = ", ".join(filter(None, [view.made, view.note]))
     more = [f"[{', '.join(view.ends)}]" if view.ends else "", f"({made})" if made else ""]
     lines = _sentences([f"{view.title}: {'  '.join(filter(None, [view.number, *more]))}"], across)
-    lines += _sentences([f"  {item}" for item in (*view.sentences, *(view.details if full else ()))], across)
-    for grid in filter(None, (whole.shown(full) for whole in view.grids)):
+    lines += _sentences([f"  {item}" for item in (*view.sentences, *view.details)], across)
+    for grid in view.grids:
         if grid.rows:
             rows = [[visible(cell) for cell in row] for row in grid.rows]
             lines += ["", visible(grid.title)] if grid.title else [""]
@@ -55,22 +108,12 @@ def view_lines(view: View, across: int, *, full: bool = False, colour: bool = Fa
         lines += _sentences(grid.notes, across)
     lines += _sentences(view.notes, across)
     lines += map(visible, view.alarms)  # unfolded: one line each, for a log
-    lines += _sentences([warned(warning) for warning in shown_warnings(view, full)], across)
-    lines += [f"Seed of folds, samples and draws: {view.seed}"] if view.seed or (full and view.seed is not None) else []
-    lines += [f"What the words mean: {WORDS_PAGE}"] if full else []
-    return list(map(_coloured, lines)) if colour else lines
+    return lines + _sentences(list(map(warned, view.warnings)), across)
 
 
 def warned(text: str) -> str:
     """A warning as a line; what was read under names of a user's own is a plain statement."""
     return text if text.endswith(READ) else f"warning: {text}"
-
-
-def shown_warnings(view: View, full: bool = False) -> list[str]:
-    """The warnings that are shown: what was read, and the first others, or all."""
-    read = [warning for warning in view.warnings if warning.endswith(READ)]
-    others = [warning for warning in view.warnings if warning not in read]
-    return [*read, *(others if full else others[:MOST_WARNINGS])]
 
 
 def _sentences(texts: Sequence[str], across: int) -> list[str]:

@@ -97,12 +97,15 @@ def comparison_view(result: Mapping[str, Any]) -> View:
     """What a comparison says, from the mapping that JSON holds: the difference, who may answer, the orders."""
     models, gap = result.get("models") or [], result.get("difference") or {}
     clusters = f" in {gap['clusters']:,} clusters" if gap.get("clusters") else ""
-    pairs, notes, entry = _target_pairs(result), [], interval_of({"kind": "asymptotic", **gap})
+    pairs, entry = _target_pairs(result), interval_of({"kind": "asymptotic", **gap})
+    notes: dict[str, list[str]] = {}  # of each kind of finding; one is said, the others wait
     for finding in result.get("findings") or ():
         if finding.get("name") == "target_order" and pairs:
             continue  # the table of pairs says it
         unsure = finding.get("undecided") or finding.get("share") is None
-        notes.append(finding["sentence"] + ("" if unsure else f" (in {percent(finding['share'], 0)} of replicates)"))
+        text = finding["sentence"] + ("" if unsure else f" (in {percent(finding['share'], 0)} of replicates)")
+        notes.setdefault(str(finding.get("name")), []).append(text)
+    alike = {some[0]: f"; the like of {counted(len(some) - 1, 'model')} more" for some in notes.values() if some[1:]}
     # what the models cost, and the scores that weigh it
     of = "energy" if any(item.get("energy") for item in models) else "parameters"
     costs, skipped = [], []
@@ -136,7 +139,8 @@ def comparison_view(result: Mapping[str, Any]) -> View:
             _cases_grid(models),
             Grid("metrics that were left out", heads, skipped, noun="", detail=True),
         ),
-        notes=tuple(notes),
+        notes=tuple(some[0] + alike.get(some[0], "") for some in notes.values()),
+        details=tuple(text for some in notes.values() for text in some[1:]),
         warnings=tuple(result.get("warnings") or ()),
         seed=result.get("seed"),
     )
@@ -268,7 +272,9 @@ def _domain_grid(result: Mapping[str, Any], domain: str) -> list[Grid]:
     names = [name for name in _COLUMNS if rankings.get(name)]
     if not names:
         return []
-    positions = {str(model["name"]): i for i, model in enumerate(result.get("models") or ())}
+    best_first = [str(row["model"]) for row in sorted(rankings[names[0]], key=lambda row: row["rank"])]
+    named = dict.fromkeys((*best_first, *(str(model["name"]) for model in result.get("models") or ())))
+    positions = {name: i for i, name in enumerate(named)}
     rows = [[name, *[""] * len(names)] for name in positions]
     bold = set()
     for j, name in enumerate(names, 1):

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ..version import __version__
-from .values import Curve, Interval, Record, Skipped, counted, listed, percent, plain, points, rounded_up
+from .values import Curve, Interval, Record, Skipped, counted, percent, plain, points, rounded_up
 from .view import INTERVAL, Grid, Maker, Named, Shown, Table, View, cells_of, ends, interval_of, shows, with_ends
 
 # Metrics that are shown at first, where there are more than so many, and the columns of the table of slices.
@@ -261,7 +261,7 @@ def _sentences(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[st
     if "ece" in numbers:
         lines.append(f"The confidence is off by {points(numbers['ece']['value'])} on average")
     about = {name: number["positive"] for name, number in numbers.items() if number.get("positive") is not None}
-    lines += [f"Positive class: {next(iter(about.values()))} ({listed(list(about))})"] if about else []
+    lines += [f"Positive class: {next(iter(about.values()))}"] if about else []
     for at in result.get("operating_points") or ():
         text = str(at.get("why") or "")
         if interval_of(at.get("coverage")):

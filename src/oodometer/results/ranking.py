@@ -249,7 +249,7 @@ def ranking_view(result: Mapping[str, Any]) -> View:
     for row in rows:
         numbers = row.get("evidence") or {}
         right = f"{numbers.get('right', '')} of {labelled - chosen}"
-        more = [with_ends(numbers["recalibrated"])] if pooled else []
+        more = [with_ends(numbers["recalibrated"], digits=0)] if pooled else []
         cells.append([row["model"], percent(row["p_best"] or 0, 0), right, *cells_of(numbers.get("accuracy")), *more])
     pairs = []
     for pair in result.get("pairs") or ():

@@ -188,9 +188,11 @@ def cells_of(item: Any, *, share: bool = True) -> list[str]:
     return [cell(number, "%" if share else ".4f") for number in list(ends(item).values())[:3]]
 
 
-def with_ends(item: Any) -> str:
-    """A share and both ends of its interval; a dash without it."""
-    value, lower, upper = cells_of(item)
+def with_ends(item: Any, digits: int = 1) -> str:
+    """A share and both ends of its interval, with so many decimals; a dash without it."""
+    value, lower, upper = (
+        cell(x, how) for x, how in zip(ends(item).values(), ("%", *["%" if digits else "%0"] * 2), strict=False)
+    )
     return f"{value} ({lower} to {upper})" if value else "-"
 
 

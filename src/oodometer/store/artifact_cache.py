@@ -90,5 +90,5 @@ def read_artifact(path: Path, kind: str, warn: bool = True) -> Any:
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         pass
     if warn:
-        made_anew(path, f"what is stored there ({kind}) is damaged or of another version")
+        made_anew(path, "what is stored there is damaged or of another version")
     return None

@@ -105,5 +105,6 @@ def check_out(out: str | Path | None) -> None:
     place, endings = Path(out or ".parquet"), (".parquet", ".csv", ".jsonl", ".arrow", ".feather", ".npz")
     if out is not None and place.suffix.lower() not in endings:
         raise UsageError(f"cannot write {out}: end the name in {', '.join(endings)}")
-    if out is not None and not place.parent.is_dir():
-        raise UsageError(f"cannot write {out}: there is no folder {place.parent}; make it first")
+    if out is not None and (place.is_dir() or not place.parent.is_dir()):
+        why = "it is a folder; name a file" if place.is_dir() else f"there is no folder {place.parent}; make it first"
+        raise UsageError(f"cannot write {out}: {why}")
