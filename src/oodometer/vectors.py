@@ -198,14 +198,15 @@ def given_target(data: Any, classes: Sequence[int | str] | None, positive: int |
 
 def given_labels(labels: Any, target: Any, key: str | None) -> tuple[Any, str | None]:
     """Labels in an array, a list or a Series as a table, and the key to join them by: the index of a Series or a frame,
-    where that of the target has one as well and neither only counts rows. Anything else stays as it is.
+    where it names rows of the target's once each and no column `id` does. Anything else stays as it is.
     """
     if is_bare(labels) and _vector(labels) is not None:
         name = named if (named := getattr(labels, "name", None)) in FIELDS else "label"  # or `correct`
         labels = labels.to_frame(name) if hasattr(labels, "reindex") else {name: as_cells(labels)}
-    if key is None and hasattr(labels, "reindex") and hasattr(target, "reindex"):
+    frames = [frame for frame in (labels, target) if hasattr(frame, "reindex")]
+    if key is None and len(frames) == 2 and not all("id" in (columns_of(frame) or ()) for frame in frames):
         own, wanted = labels.index, target.index
-        counts = type(own).__name__ == "RangeIndex" and own.start == 0
+        counts = not own.is_unique or (type(own).__name__ == "RangeIndex" and own.start == 0)
         if not counts and own.nlevels == wanted.nlevels == 1 and not own.equals(wanted) and own.isin(wanted).any():
             theirs, ours = ("index" if index.name is None else str(index.name) for index in (own, wanted))
             return labels, theirs if theirs == ours else f"{ours}={theirs}"

@@ -213,7 +213,8 @@ def audit_view(result: Mapping[str, Any]) -> View:
     elif free is not None and not result.get("refuted") and (chosen.upper < free.lower or chosen.lower > free.upper):
         verdict += ", though the interval from labels, which uses more than this test, lies wholly outside it"
     assumed = f"Assumes: {result['assumes']}" if result.get("assumes") else ""
-    sentences = [*_labels(result, rows), verdict, claim, *_believed(result), assumed]
+    expected = [*_believed(result), assumed] if result["labels"] < rows else _believed(result)[1:]  # nothing is unknown
+    sentences = [*_labels(result, rows), verdict, claim, *expected]
     cells = [
         [end["method"], *cells_of(end), end["kind"], f"{end.get('effective_labels') or 0:.0f}", end["assumes"]]
         for end in result.get("intervals") or ()
@@ -246,7 +247,7 @@ def _labels(result: Mapping[str, Any], rows: int) -> list[str]:
         text = f"{counted(labels, 'label')} of {rows:,} rows, more where the model is unsure, weighed accordingly"
     else:
         text = f"Of {counted(labels, 'randomly drawn row')} of {rows:,} the model got {correct:,} right"
-    return [text, "" if as_many is None else f"As informative as {counted(round(as_many), 'random label')}"]
+    return [text, "" if as_many in (None, labels) else f"As informative as {counted(round(as_many), 'random label')}"]
 
 
 def _believed(result: Mapping[str, Any]) -> list[str]:

@@ -135,7 +135,8 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
     how = {name: getattr(options, name) for name in ("methods", "level", "cluster", "seed")}
     estimation = estimated(EstimateJob(homes, away, **how), execution)
     headline = estimation.headline
-    warnings = [w for w in estimation.warnings if "the target holds labels" not in w and "do not decide" not in w]
+    answered = ("the target holds labels", "do not decide", *(("label some target rows",) if parts else ()))
+    warnings = [w for w in estimation.warnings if not any(words in w for words in answered)]
     warnings += [*opener.notes, *(line for part in parts for line in part.said)]
     about: dict[str, Any] = {"labels": 0, "intervals": ()}
     about |= dict.fromkeys(("estimate", "label_only", "effective_labels", "p_value"))
