@@ -212,9 +212,8 @@ def audit_view(result: Mapping[str, Any]) -> View:
         verdict = "Nothing to refute: without labels every accuracy was possible"
     elif free is not None and not result.get("refuted") and (chosen.upper < free.lower or chosen.lower > free.upper):
         verdict += ", though the interval from labels, which uses more than this test, lies wholly outside it"
-    assumed = f"Assumes: {result['assumes']}" if result.get("assumes") else ""
-    expected = [*_believed(result), assumed] if result["labels"] < rows else _believed(result)[1:]  # nothing is unknown
-    sentences = [*_labels(result, rows), verdict, claim, *expected]
+    assumed = f"Assumes: {result['assumes']}" if result.get("assumes") and result["labels"] < rows else ""
+    sentences = [*_labels(result, rows), verdict, claim, *_believed(result)[result["labels"] == rows :], assumed]
     cells = [
         [end["method"], *cells_of(end), end["kind"], f"{end.get('effective_labels') or 0:.0f}", end["assumes"]]
         for end in result.get("intervals") or ()
