@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 from pathlib import Path
 
@@ -53,3 +54,14 @@ def test_another_number_is_another_line() -> None:
     assert same("2019-04  4,955    85.9 %", "2019-04  4,955    86.0 %")
     assert not same("2019-04  4,955    85.9 %", "2019-04  4,955    87.9 %")
     assert not same("Trust low", "Trust high")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_how_far_off_it_is_on_the_car_loans(page: str) -> None:
+    """The chunks of April to August; they are those of `benchmarks.deployed`."""
+    found = json.loads((readme.RESULTS / "deployed.json").read_text(encoding="utf-8"))
+    pairs = [*zip(found["truth"][1:], found["ours"], strict=True)][-5:]
+    low = 100 * sum(truth["accuracy"] - ours["accuracy"]["value"] for truth, ours in pairs) / len(pairs)
+    words = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}[round(low)]
+    text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    assert f"The estimates are about {words} points too low there" in text
