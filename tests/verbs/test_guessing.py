@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import oodometer
-from oodometer.errors import InputError
+from oodometer.errors import InputError, UnknownColumnError
 from oodometer.verbs.guessing import guess, label_of, opened_raw
 
 ROWS = 600
@@ -211,3 +211,16 @@ def test_the_truth_in_a_file_of_labels_is_the_column_beside_the_key() -> None:
     assert label_of(opened_raw({"id": [1, 2], "repaid": [0, 1]})) == {"repaid": "label"}
     assert label_of(opened_raw({"id": [1, 2], "y_true": [0, 1], "age": [2, 3]})) == {"y_true": "label"}
     assert label_of(opened_raw({"id": [1, 2], "repaid": [0, 1], "age": [2, 3]})) == {}
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d %H:%M", "%Y/%m/%d", "%Y-%m-%dT%H:%M:%SZ", None])
+def test_a_lone_column_of_times_is_the_time_whatever_its_name(form: str | None) -> None:
+    days = pd.date_range("2024-01-01", periods=ROWS, freq="3h")
+    reference = pd.DataFrame({"hour_of": days if form is None else days.strftime(form), "y": Y, "prob_0": 1 - P})
+    reference["prob_1"] = P
+    target = reference.drop(columns="y")
+    found = oodometer.estimate(reference, target, every="month", methods=["source"], backtest=None)
+    assert [str(chunk.name)[:7] for chunk in found.chunks] == ["2024-01", "2024-02", "2024-03"]
+    two = {"other": reference["hour_of"]}
+    with pytest.raises(UnknownColumnError, match="needs the column"):
+        oodometer.estimate(reference.assign(**two), target.assign(**two), every="month", methods=["source"])

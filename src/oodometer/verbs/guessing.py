@@ -7,6 +7,7 @@ or leave two readings, nothing is read.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
+import pyarrow.types as pt
 
 from ..arrays import Array
 from ..audits.joining import looking_like_keys
@@ -27,7 +29,8 @@ from ..store.columns import as_options, bare_name, class_names, usual_field
 from ..store.encoding import raw_numbers
 
 _ROWS = 20_000  # that are looked at
-_LEAST_ROWS = 20
+_LEAST_ROWS, _ROWS_OF_TIMES = 20, 100
+_TIME = re.compile(r"\d{4}[-/]\d\d?[-/]\d\d?([ T]\d\d:\d\d.*)?")
 _MOST_CLASSES, _MOST_NUMBERS = 1_000, 100  # more whole numbers are counts or amounts
 _SURE = 0.95  # area under the curve of a column for the rows that are predicted as a class
 _BEYOND = 3.0  # standard errors by which a label goes with the outputs beyond chance
@@ -84,6 +87,8 @@ class _Column:
             ]
             if 1 < len(known) <= most and (not self.differs or len(cells) < _LEAST_ROWS):
                 self.classes = [str(class_) for class_ in name_order(class_names(known))]
+        some = [text for text in self.texts[:_ROWS_OF_TIMES] if text is not None]
+        self.is_time = pt.is_temporal(cells.type) or (bool(some) and all(map(_TIME.fullmatch, some)))
         with suppress(InputError):
             numbers = raw_numbers(cells, name, source.raw_text, source.decimal_comma)
             self.numbers = numbers if np.isfinite(numbers).mean() > 0.9 else self.numbers
@@ -186,7 +191,7 @@ class _Reader:
                 self._truth_by_values([c for c in free if self.usual[c] is None and c not in self.renamings])
         notes = () if self.has_scores else self._scores()
         self._check()
-        times = [c for c in self.own if self.usual[c] == "time"]
+        times = [c for c in self.own if self.usual[c] == "time"] or [c for c in self.own if self.column[c].is_time]
         keys = [c for c in looking_like_keys(self.source) if c in self.own and c not in self.renamings]
         more = {times[0]: "time"} if len(times) == 1 and "time" not in fields else {}
         if len(keys) == 1 and self.column[keys[0]].differs and not self.source.holds("id"):
@@ -382,12 +387,12 @@ class Guessing:
         more than one reading is left. ``labels``: of a file of labels; ``taken``: columns that were renamed by hand.
         """
         fields = {*source.fields}
+        guessed = Guess({})
         if labels:
             read, notes = label_of(source), list[str]()
         else:
             answered = fields & (_SCORED | {"prediction", "members", "views"})
             wants_truth = self.truth and not is_target and not fields & _TRUTH
-            guessed = Guess({})
             if not answered or (not is_target and (wants_truth or answered == {"prediction"})):
                 others = [] if is_target else [opened_raw(data) for data in self.others]
                 guessed = guess(source, [one for one in others if one is not None], self.truth and not is_target, taken)
@@ -401,9 +406,9 @@ class Guessing:
                 raise error
             if self.decided and any(ours.startswith("prob_") for ours in read.values()):
                 read = {c: ours for c, ours in read.items() if ours != "prediction"}
-        times = [c for c in source.columns if usual_field(c) == "time"]
-        if self.time and "time" not in fields and len(times) == 1:
-            read[times[0]] = "time"
+        if self.time and "time" not in fields:  # of a target whose outputs are known nothing was guessed yet
+            more = guessed.more or guess(source, truth=False).more
+            read |= {c: ours for c, ours in more.items() if ours == "time"}
         lines = [*([Guess(read).line] if read else ()), *notes]
         return read, [f"{source.name.rpartition('/')[2]}: {text}" for text in lines if labels or not is_target]
 
