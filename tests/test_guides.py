@@ -35,6 +35,14 @@ def test_no_guide_sends_its_reader_to_the_decisions(guide: str) -> None:
     assert "decisions.md" not in (DOCS / "guides" / f"{guide}.md").read_text(encoding="utf-8")
 
 
+PAGES = sorted(path for path in DOCS.glob("[gh]*/*.md") if path.stem != "contributing")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_every_page_opens_with_its_question(path: Path) -> None:
+    assert "?" in "".join(path.read_text(encoding="utf-8").splitlines()[1:6])
+
+
 def documented() -> list[tuple[str, str, str]]:
     """Kind, dotted name and members of everything that the API reference shows."""
     text = (DOCS / "api.md").read_text(encoding="utf-8")
