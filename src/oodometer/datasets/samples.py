@@ -78,8 +78,6 @@ def write_sample(name: str, folder: str | Path) -> list[Path]:
     ...     [path.name for path in write_sample("sums", folder)]
     ['samples_three_digits.jsonl', 'samples_two_digits.jsonl']
     """
-    import pyarrow.csv
-
     out = []
     for source in sorted(path for path in (TABLES / name).rglob("*") if path.is_file()):
         path = Path(folder) / source.relative_to(TABLES / name)
@@ -88,5 +86,13 @@ def write_sample(name: str, folder: str | Path) -> list[Path]:
             out.append(write_atomic(path.with_suffix(""), gzip.decompress(source.read_bytes())))
         else:
             table = _table(source.relative_to(TABLES).with_suffix(""), False)
-            out.append(write_atomic(path.with_suffix(".csv"), partial(pyarrow.csv.write_csv, table)))
+            out.append(write_atomic(path.with_suffix(".csv"), partial(_write_csv, table)))
     return out
+
+
+def _write_csv(table: Any, file: Any) -> None:
+    import pyarrow.csv
+
+    file.write(f"{','.join(table.column_names)}\n".encode())
+    plain = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")  # as no cell needs quotes
+    pyarrow.csv.write_csv(table, file, plain)
