@@ -270,6 +270,15 @@ def browser(chromium: str) -> Iterator[Any]:
         yield one
 
 
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """axe-core, which is not ours: `npm pack axe-core`, and its axe.min.js named in OODOMETER_AXE."""
+    path = os.environ.get("OODOMETER_AXE", "")
+    if not Path(path).is_file():
+        pytest.skip("OODOMETER_AXE names no axe.min.js (npm pack axe-core)")
+    return Path(path).read_text(encoding="utf-8")
+
+
 GOOD, BAD = ("good", "great", "fine", "lovely"), ("bad", "awful", "poor", "dull")
 PLAIN = ("film", "story", "actor", "scene", "the", "a", "was", "seen")
 

@@ -60,7 +60,7 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "persistence": 452,
     "rankings": 2_373,
     "recipes": 7_029,
-    "reports": 3_351,
+    "reports": 3_349,
     "results": 3_626,
     "runs": 337,
     "scores": 653,

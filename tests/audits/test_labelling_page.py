@@ -152,6 +152,13 @@ def test_the_whole_way(browser: Any, page: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize(("width", "dark"), [(400, True), (1280, False)])
+def test_nothing_bars_anybody_from_labelling(browser: Any, page: Path, axe: str, width: int, dark: bool) -> None:
+    browser.open(page, width=width, dark=dark)
+    assert browser.violations(axe) == []
+
+
+@pytest.mark.browser
 def test_many_classes_are_searched(browser: Any, tmp_path: Path) -> None:
     names = [f"kind {i:02d}" for i in range(30)]
     p = [[0.1 / 29] * 30 for _ in range(40)]

@@ -137,6 +137,15 @@ class Browser:
                 found.append(str(params["args"]))
         return found
 
+    def violations(self, axe: str) -> list[Any]:
+        """What axe-core (its source) finds wrong with the page, with everything unfolded: rule and elements."""
+        self.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+        self.run(f"{axe};0")
+        wanted = "found.violations.map(one => [one.id, one.nodes.map(node => node.html.slice(0, 120))])"
+        script = f"axe.run(document, {{resultTypes: ['violations']}}).then(found => JSON.stringify({wanted}))"
+        answer = self.ask("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
+        return json.loads(answer["result"]["value"])
+
     def picture(self, path: Path) -> None:
         """The whole page as PNG."""
         size = self.ask("Page.getLayoutMetrics")["cssContentSize"]

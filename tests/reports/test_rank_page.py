@@ -6,6 +6,7 @@ import html
 import itertools
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,27 @@ def test_the_page_says_what_was_found(found: dict[str, Any]) -> None:
     assert "no random sample" in told
     assert set(re.findall(r'id="chart-([\w-]+)"', page)) == {"best-chances", "shots", "style"}
     assert len(page.encode()) < 1_000_000
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("dark", [False, True])
+def test_nothing_bars_anybody_from_the_page(
+    browser: Any, found: dict[str, Any], axe: str, tmp_path: Path, dark: bool
+) -> None:
+    (tmp_path / "rank.html").write_text(render(found), encoding="utf-8")
+    browser.open(tmp_path / "rank.html", width=1280, dark=dark)
+    assert browser.violations(axe) == []
+
+
+def test_what_to_do_next_follows_what_labels_would_tell(found: dict[str, Any]) -> None:
+    assert f"Label the {len(found['suggested'])} rows below and rank again" in text_of(render(found))
+    found["suggested"] = []
+    assert "More labels would not tell the first two apart: take mild" in text_of(render(found))
+    for change, words in (
+        ({"settling": {**(found.get("settling") or {}), "labels": 40, "why": ""}}, "Label about 40 rows more"),
+        ({"stop": {"safe": True}}, "Nothing to label: take mild."),
+    ):
+        assert words in text_of(render(found | change))
 
 
 def test_the_page_of_labels_that_speak_for_none(found: dict[str, Any]) -> None:

@@ -70,19 +70,10 @@ def _range(interval: Mapping[str, Any] | Interval, decimals: int | None = None) 
     """Both ends of an interval in percent, each as a `<data>` element."""
     interval = interval if isinstance(interval, Mapping) else interval.to_dict()
     text = percent_range(interval.get("lower"), interval.get("upper"), decimals or digits(interval))
-    return escape(text) if text == MISSING else _both(interval, *text.split(DASH, 1))
-
-
-def _both(interval: Mapping[str, Any], first: str, last: str, between: str = DASH) -> Markup:
-    return _data(interval["lower"], first) + between + _data(interval["upper"], last)
-
-
-def _number_range(interval: Mapping[str, Any], decimals: int = 4) -> Markup:
-    lower, upper = finite(interval.get("lower")), finite(interval.get("upper"))
-    if lower is None or upper is None:
-        return Markup(MISSING)
-    # Beside a minus a dash would read as one more.
-    return _both(interval, number(lower, decimals), number(upper, decimals), DASH if lower >= 0 else " to ")
+    if text == MISSING:
+        return escape(text)
+    first, last = text.split(DASH, 1)
+    return _data(interval["lower"], first) + DASH + _data(interval["upper"], last)
 
 
 def _ends(interval: Mapping[str, Any], share: bool = False) -> str:
@@ -107,7 +98,6 @@ FILTERS: dict[str, Any] = {
     "pct_of": lambda interval: _data(interval.get("value"), percent(interval.get("value"), digits(interval))),
     "range": _range,
     "num": lambda value, decimals=3: _data(value, number(value, decimals)),
-    "num_range": _number_range,
     "ends": _ends,
     "threshold": lambda value: _data(value, numbers.threshold(value)),
     "given": lambda value: _data(value, numbers.given(value)),

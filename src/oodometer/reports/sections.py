@@ -25,7 +25,7 @@ from ..results.stressing import stress_view
 from ..results.values import counted
 from ..results.view import View, interval_of
 from ..verbs.discriminate.judged import judged_view, trained_view
-from ..verbs.options import AuditOptions
+from ..verbs.options import AuditOptions, EstimateOptions
 from .charts import by_category, curves, models, over_time
 from .charts.base import WORDS, Figure, Result
 from .charts.models import DOMAINS, METRICS, names, part, rankings, score
@@ -121,12 +121,24 @@ def after_compare(result: Result) -> Step:
     return {"text": NEXT["undecided"].format(gap=points(gap.value), many=f"{many:,.0f}", rows=f"{rows:,.0f}")}
 
 
+def after_rank(result: Result) -> Step:
+    """Which model to take, or how many rows to label until the first two are told apart."""
+    settling, best = result.get("settling") or {}, str(result.get("likeliest"))
+    if (result.get("stop") or {}).get("safe") or settling.get("labels") == 0:
+        return {"text": NEXT["decided"].format(model=best)}
+    many, rows = finite(settling.get("labels")), len(result.get("suggested") or [])
+    text = NEXT["drawn_by_rank"].format(rows=rows_text(rows)) if rows else NEXT["rank"].format(model=best)
+    return {"text": text if many is None or rows else NEXT["settle"].format(rows=rows_text(many))}
+
+
 def next_step(command: str, result: Result) -> Step:
     """What to do once this result is read; nothing where the page says so itself."""
-    if made := {"estimate": after_estimate, "audit": after_audit, "compare": after_compare}.get(command):
-        return made(result)
+    after = {"estimate": after_estimate, "audit": after_audit, "compare": after_compare, "rank": after_rank}
+    if command in after:
+        return after[command](result)
     name = str(result.get("name") or (result.get("reference") or {}).get("name") or "REFERENCE")
-    line = shlex.join(["oodometer", "estimate", name, "TARGET"])
+    line = "" if command == "demo" or result.get("files") else again(result, EstimateOptions, "estimate", "TARGET")
+    line = line or shlex.join(["oodometer", "estimate", name, "TARGET"])
     return {"text": NEXT[command], "line": "" if command == "stress" else line} if command in NEXT else {}
 
 

@@ -125,12 +125,6 @@ def _curve_of(model: Result, domain: str) -> dict[str, Any]:
     return dict(part(model, domain).get("curve" if domain == "target" else "accuracy_coverage") or {})
 
 
-def _steady(columns: Result) -> list[float]:
-    """Ends of the band that the axis has to hold: those of the very first rows may reach down to 0."""
-    rows = zip(columns["x"], columns["lower"], columns["upper"], strict=True)
-    return [end for x, *ends in rows if x >= _STEADY for end in ends]
-
-
 def _curve_tip(title: str) -> Spec:
     """Transforms that give a point of a curve what the pointer shows; ``title`` is an expression."""
     space, dash = "\N{NO-BREAK SPACE}", "\N{EN DASH}"
@@ -183,7 +177,9 @@ def accuracy_coverage(result: Result, domain: str) -> Figure | None:
     if not rows:
         return None
     seen = [value for row in rows for value in row["y"]]
-    seen += [value for row in rows if "band" in row for value in _steady(row)]
+    for row in rows:  # the band of the very first rows may reach down to 0
+        bands = zip(row["x"], row["lower"], row["upper"], strict=True) if "band" in row else ()
+        seen += [end for x, *ends in bands if x >= _STEADY for end in ends]
     on_target = domain == "target"
     up = shares(seen, title="estimated accuracy" if on_target else "accuracy of the answers")
     plot, height = Plot(coverage_axis("rows answered, the most confident first"), up), max(380, 16 * len(rows))
