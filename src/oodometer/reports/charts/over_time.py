@@ -57,7 +57,7 @@ def _along(rows: Rows, dated: bool, levels: Sequence[Line], up: Spec | None = No
     values = [row[key] for row in rows for key in ("lower", "upper", "truth")] + [line[1] for line in numbers]
     small, few = up is not None, len(rows) <= _FEW
     span, most = [rows[0]["start"], rows[-1]["end"]], 4 if small else 7
-    look: Spec = {"grid": False, "labelOverlap": "greedy"}
+    look: Spec = {"grid": False, "labelOverlap": "greedy", "labelSeparation": 12}
     if dated:
         days = (span[1] - span[0]) / _DAY
         monthly = all(re.match(r"\d{4}-(\d{2}|Q\d)( |$)", row["tip"][""]) for row in rows)
