@@ -75,7 +75,7 @@ def test_without_references_or_probabilities_reasons_are_given() -> None:
     said = pool_evidence(bare, estimators=["atc"])
     assert set(said.scores) == {"plurality", "pairwise agreement"}
     assert "m0: needs `probabilities`" in said.why_not["nuclear-norm"]
-    assert said.to_dict()["skipped"]["confidence"] == "needs `probabilities` of every model"
+    assert said.why_not["confidence"] == "needs `probabilities` of every model"
 
 
 def test_agreement_by_hand() -> None:

@@ -15,13 +15,10 @@ from .few_shot import (
     PairedTest,
     Rule,
     Suite,
-    accuracy_values,
     baseline_methods,
-    confidence_values,
     draw_rows,
     drawn_scores,
     draws_test,
-    factor_methods,
     few_shot_evaluation,
     fixed,
     guess,
@@ -29,16 +26,14 @@ from .few_shot import (
     random_order,
     scored,
     suite_of,
-    suites_test,
-    true_class_values,
 )  # fmt: skip
 from .pool import PoolEvidence, agreement_values, pool_evidence
 from .posterior import Posterior, labels_to_settle, posterior, posterior_by_pattern, rows_to_label
 
 __all__ = [
-    "FewShot", "Method", "PairedTest", "PoolEvidence", "Posterior", "Rule", "Settling", "Suite", "accuracy_values",
-    "agreement_values", "baseline_methods", "class_posterior", "confidence_values", "draw_rows", "drawn_scores",
-    "draws_test", "factor_methods", "few_shot_evaluation", "fixed", "guess", "guess_accuracy", "labels_to_settle",
+    "FewShot", "Method", "PairedTest", "PoolEvidence", "Posterior", "Rule", "Settling", "Suite",
+    "agreement_values", "baseline_methods", "class_posterior", "draw_rows", "drawn_scores",
+    "draws_test", "few_shot_evaluation", "fixed", "guess", "guess_accuracy", "labels_to_settle",
     "model_accuracies", "pool_evidence", "posterior", "posterior_by_pattern", "random_order", "rows_to_label",
-    "scored", "suite_of", "suites_test", "true_class_values",
+    "scored", "suite_of",
 ]  # fmt: skip

@@ -9,10 +9,9 @@ from typing import Any, Literal, final
 import numpy as np
 
 from ..arrays import Array
-from ..attributions.factors import FactorTable
-from ..errors import InputError, NotApplicable, UsageError
+from ..errors import InputError, UsageError
 from ..predictions import Predictions
-from ..results.values import Record, plain
+from ..results.values import Record
 
 Rule = Callable[[Array], Array]
 """From positions of drawn rows, int64, shape (draw, size), to scores, shape (draw, model); larger = better."""
@@ -168,10 +167,6 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
     )
 
 
-_MOST_EXACT = 16  # suites up to which every flip of signs is tried
-_FLIPS = 20_000
-
-
 @final
 @dataclass(frozen=True)
 class PairedTest(Record):
@@ -179,15 +174,14 @@ class PairedTest(Record):
 
     difference : mean few-shot accuracy of the first minus that of the second.
     p_value : one-sided, of "the first is not better".
-    over : what is drawn again: "draws" of rows, or "suites" of models.
-    test : its name. units : how many draws or suites.
+    over, test, units : what is drawn again, the name of the test, how many draws.
     p_two_sided : of "they are equally good".
     """
 
     difference: float
     p_value: float
     p_two_sided: float
-    over: Literal["draws", "suites"]
+    over: Literal["draws"]
     test: str
     units: int
 
@@ -197,7 +191,7 @@ def draws_test(first: Array, second: Array, *, resamples: int = 10_000, seed: in
 
     p = (1 + #{d* <= 0}) / (1 + resamples), d* the mean difference over pairs and resampled draws. It speaks of this one
     pool and of these models alone: draws overlap, more of them make p as small as one likes, and other models may
-    differ. `suites_test` speaks of other suites.
+    differ.
 
     first, second : Outcomes, shape (pair, draw), as `FewShot.of` gives them.
     resamples, seed : Of the bootstrap.
@@ -222,54 +216,6 @@ def draws_test(first: Array, second: Array, *, resamples: int = 10_000, seed: in
     above = (1 + int((means >= -ROUNDING).sum())) / (1 + len(means))
     both = min(1.0, 2 * min(below, above))
     return PairedTest(float(gap.mean()), below, both, "draws", "paired bootstrap", len(gap))
-
-
-def suites_test(first: Any, second: Any, *, test: Literal["sign-flip", "t"] = "sign-flip", seed: int = 0) -> PairedTest:
-    """A paired test over suites of models (data sets, seeds), which are what is replicated.
-
-    "sign-flip": p is the share of flips of the signs of the differences d whose mean is at least that of d: exact where
-    the differences are symmetric about 0 under the null; every flip up to 16 suites, 20,000 drawn ones beyond. With s
-    suites p is at least 2^-s: five suites are the fewest that can reach 0.05. "t": Student's paired t test, which takes
-    the differences for normal.
-
-    first, second : Few-shot accuracy of both methods on each suite, shape (suite,).
-    test, seed : Which test, and the seed of drawn flips.
-
-    Raises `UsageError` for fewer than two suites, outcomes that are no numbers, and an unknown test.
-
-    >>> round(suites_test([0.9, 0.8, 0.9, 0.95, 0.85], [0.8, 0.7, 0.85, 0.9, 0.8]).p_value, 5)
-    0.03125
-    """
-    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if a.shape != b.shape or a.ndim != 1 or len(a) < 2:
-        raise UsageError(f"expected both methods on the same suites, at least two, got shapes {a.shape} and {b.shape}")
-    _check_finite(a, b)
-    gap = a - b
-    if test == "t":
-        largest = float(np.abs([a, b]).max())
-        from scipy.special import stdtr
-
-        spread = float(gap.std(ddof=1)) / np.sqrt(len(gap))
-        mean = float(gap.mean())
-        if spread <= ROUNDING * largest:  # all suites differ by the same amount, up to rounding
-            mean = 0.0 if abs(mean) <= ROUNDING * largest else mean
-            one_sided = 0.5 if mean == 0 else float(mean < 0)
-            return PairedTest(mean, one_sided, float(mean == 0), "suites", "paired t", len(gap))
-        above = float(stdtr(len(gap) - 1, -mean / spread))
-        return PairedTest(mean, above, 2 * min(above, 1 - above), "suites", "paired t", len(gap))
-    if test != "sign-flip":
-        raise UsageError(f"expected the test 'sign-flip' or 't', got {test!r}")
-    if len(gap) <= _MOST_EXACT:
-        signs = 1 - 2 * ((np.arange(2 ** len(gap))[:, None] >> np.arange(len(gap))) & 1)
-    else:
-        signs = np.random.default_rng([seed, 0x51]).choice([-1, 1], (_FLIPS, len(gap)))
-        signs[0] = 1  # the flip that happened is one of them
-    means = signs @ gap / len(gap)
-    mean, rounding = gap.mean(), ROUNDING * np.abs([a, b]).max()
-    above = float((means >= mean - rounding).mean())
-    apart = float((np.abs(means) >= abs(mean) - rounding).mean())
-    name = "exact sign flips" if len(gap) <= _MOST_EXACT else "sign flips"
-    return PairedTest(float(mean), above, apart, "suites", name, len(gap))
 
 
 def _check_finite(a: Array, b: Array) -> None:
@@ -334,27 +280,6 @@ class FewShot:
         """Name of a pair, the better model first."""
         better, worse = self.pairs[pair]
         return f"{self.models[better]} > {self.models[worse]}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON; the single outcomes are left out."""
-        pairs = [
-            {"better": self.models[a], "worse": self.models[b], "gap": plain(self.truth[a] - self.truth[b])}
-            for a, b in self.pairs
-        ]
-        lines = zip(self.methods, self.few_shot, self.pairwise, self.ties, strict=True)
-        return {
-            "models": [{"model": m, "accuracy": plain(t)} for m, t in zip(self.models, self.truth, strict=True)],
-            "pairs": pairs,
-            "equal_pairs_left_out": self.equal,
-            "methods": [
-                {"method": m, "few_shot_accuracy": plain(a), "pairwise_accuracy": plain(p), "ties": plain(t)}
-                for m, a, p, t in lines
-            ],
-            "rows": self.rows,
-            "draws": self.draws,
-            "size": self.size,
-            "seed": self.seed,
-        }
 
 
 def draw_rows(rows: int, *, draws: int = _DRAWS, size: int = _SIZE, seed: int = 0) -> Array:
@@ -440,52 +365,6 @@ def few_shot_evaluation(
     return FewShot(tuple(methods), names, accuracies, pairs, outcomes, len(every) - len(pairs), population, size, seed)
 
 
-def factor_methods(tables: Mapping[str, FactorTable]) -> dict[str, Array]:
-    """Factor -> minus its values, shape (model, row), nan where its words do not occur; larger = better.
-
-    Factors that no example of any model has are left out. Raises `UsageError` for fewer than two models, and for tables
-    of different factors or examples.
-
-    tables : Model -> its `FactorTable`; the same factors and examples for all.
-
-    >>> a, b = FactorTable(("adj",), np.array([[1.0, np.nan]])), FactorTable(("adj",), np.array([[0.5, np.nan]]))
-    >>> factor_methods({"a": a, "b": b})["adj"].tolist()
-    [[-1.0, nan], [-0.5, nan]]
-    """
-    if len(tables) < 2:
-        raise UsageError(f"expected factors of at least two models, got {len(tables)}")
-    first = next(iter(tables.values()))
-    for model, table in tables.items():
-        if table.names != first.names or table.values.shape != first.values.shape:
-            raise UsageError(f"expected the same factors and examples of all models, got others for {model}")
-    values = -np.stack([table.values for table in tables.values()], axis=1)
-    return {name: of for name, of in zip(first.names, values, strict=True) if not np.isnan(of).all()}
-
-
-def accuracy_values(suite: Suite) -> Array:
-    """ACC: 1 where a model is right, 0 where it is wrong, nan where the truth is unknown; shape (model, row). Source:
-    Singhal et al. (2022), section 3.
-    """
-    return suite.correct
-
-
-def confidence_values(suite: Suite) -> Array:
-    """CONF: max_k p_k, the probability of the predicted class; shape (model, row). Needs no label. Raises
-    `NotApplicable` where a model gives no probabilities. Source: Singhal et al. (2022), section 3.
-    """
-    return np.asarray(_probabilities(suite).max(axis=2))
-
-
-def true_class_values(suite: Suite) -> Array:
-    """CONF-GT: p_y, the probability of the true class; shape (model, row), nan where the truth is unknown. Raises
-    `NotApplicable` where a model gives no probabilities. Source: Singhal et al. (2022), section 3; its Table 1 has 90
-    to 93 % for it and its Table 2 20 to 39 %, as if the latter were turned round: print both directions.
-    """
-    truth = suite.truth
-    own = np.take_along_axis(_probabilities(suite), np.maximum(truth, 0)[None, :, None], axis=2)[:, :, 0]
-    return np.where(truth < 0, np.nan, own)
-
-
 def random_order(models: int, *, seed: int = 0) -> Rule:
     """RANDOM: an order by chance in each draw, right about half of the time.
 
@@ -528,7 +407,14 @@ def guess_accuracy(truths: Sequence[Any]) -> Array:
 
 
 def baseline_methods(suite: Suite, *, seed: int = 0) -> dict[str, Method]:
-    """The paper's baselines by name, with both directions of CONF and CONF-GT; those that lack something are left out.
+    """The paper's baselines by name; those that lack something are left out.
+
+    ACC : 1 where a model is right, 0 where it is wrong, nan where the truth is unknown.
+    CONF : max_k p_k, the probability of the predicted class, with the opposite direction; needs no label.
+    CONF-GT : p_y, the probability of the true class, with the opposite direction. The paper's Table 1 has 90 to 93 %
+        for it and its Table 2 20 to 39 %, as if the latter were turned round: print both.
+
+    Source: Singhal et al. (2022), section 3.
 
     >>> from oodometer.predictions import Predictions
     >>> from .few_shot import suite_of
@@ -537,20 +423,12 @@ def baseline_methods(suite: Suite, *, seed: int = 0) -> dict[str, Method]:
     >>> list(baseline_methods(suite_of({"a": a, "b": b})))
     ['ACC', 'CONF', 'CONF reversed', 'CONF-GT', 'CONF-GT reversed', 'RANDOM']
     """
-    out: dict[str, Method] = {}
-    labelled = len(suite.labelled) > 0
-    if labelled:
-        out["ACC"] = accuracy_values(suite)
+    out: dict[str, Method] = {"ACC": suite.correct} if len(suite.labelled) else {}
     if suite.probabilities is not None:
-        out["CONF"] = confidence_values(suite)
-        out["CONF reversed"] = -confidence_values(suite)
-        if labelled:
-            out["CONF-GT"] = true_class_values(suite)
-            out["CONF-GT reversed"] = -true_class_values(suite)
+        sure = suite.probabilities.max(axis=2)
+        out |= {"CONF": sure, "CONF reversed": -sure}
+        if len(suite.labelled):
+            own = np.take_along_axis(suite.probabilities, np.maximum(suite.truth, 0)[None, :, None], axis=2)[:, :, 0]
+            own = np.where(suite.truth < 0, np.nan, own)
+            out |= {"CONF-GT": own, "CONF-GT reversed": -own}
     return {**out, "RANDOM": random_order(len(suite.models), seed=seed)}
-
-
-def _probabilities(suite: Suite) -> Array:
-    if suite.probabilities is None:
-        raise NotApplicable("needs `probabilities` of every model")
-    return suite.probabilities

@@ -14,7 +14,7 @@ from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from ..predictions import Predictions
 from ..registry import answer, create, names
-from ..results import Interval, plain
+from ..results import Interval
 from .few_shot import suite_of
 from .posterior import checked_classes
 
@@ -39,13 +39,6 @@ class PoolEvidence:
     why_not: Mapping[str, str]
     rows: int
     intervals: Mapping[str, tuple[Interval, ...]] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        scores = {
-            name: dict(zip(self.models, plain(of_models), strict=True)) for name, of_models in self.scores.items()
-        }
-        return {"rows": self.rows, "scores": scores, "skipped": dict(self.why_not)}
 
 
 def agreement_values(predicted: Any) -> tuple[Array, Array]:
