@@ -251,19 +251,26 @@ def test_the_committed_order_is_nowhere_worse_than_counting() -> None:
     kept = json.loads((Path(__file__).parents[2] / "benchmarks" / "results" / "rank_suites.json").read_text())
     for group, cells in kept["orders"].items():
         mean, _, high = cells["rank"]["beside counting"]
-        assert mean > 0, group
         assert high > 0, group
+        assert mean > 0 or cells["suites"] == 2, group
+        if "source" not in group:
+            assert cells["rank"]["regret ratio"] < (0.8 if group != "kind inoc" else 1), group
+    for group, cells in kept["orders of thirty"].items():
+        assert cells["rank"]["beside counting"][2] > 0, group
     mean, low, _ = kept["further"]["all made suites"]["suggested less random"]
     assert low <= 0, mean
 
 
-@pytest.mark.parametrize("group", ["made and published", "all made suites", "kind nat", "kind published"])
+@pytest.mark.parametrize("group", ["made and published", "all made suites", "kind more", "kind nat", "kind published"])
 def test_the_committed_chances_are_true(group: str) -> None:
-    """On the mean of the tenths, and for pairs in each: none is far bolder than true, and none far more cautious."""
+    """P(a beats b) within five points in each tenth of all suites, with and without a reference, of ten and thirty
+    labels; in a group of suites as far as these can tell. P(best) within five points below 40 %; above, few suites are
+    behind a tenth, and it is too high without a reference."""
     kept = json.loads((Path(__file__).parents[2] / "benchmarks" / "results" / "rank_suites.json").read_text())
     for what, tenths in kept["calibration"][group].items():
-        gap, cases = np.array([(one["said"] - one["true"], one["cases"]) for one in tenths]).T
-        assert np.abs(gap) @ cases / cases.sum() < 5, what
-        if "pair" in what:
-            assert gap.max() < 3, what
-            assert gap.min() > -9, what
+        for tenth in tenths:
+            gap, error = abs(tenth["said"] - tenth["true"]), 0 if group == "made and published" else tenth["error"]
+            if "pair" in what or (tenth["from"] < 0.35 and group != "kind published"):
+                assert gap < 5 + 2 * error, (what, tenth)
+            elif "no reference" not in what and group == "made and published":
+                assert gap < (10 if tenth["from"] < 0.85 else 20), (what, tenth)
