@@ -114,11 +114,6 @@ MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
         ["did you mean atc"],
         lambda: estimated(THREE, UNKNOWN, methods=["atc"]),
     ),
-    "one method that is no list": (
-        lambda: estimated(THREE, UNKNOWN, methods="atc"),
-        ["methods", "a list of texts"],
-        lambda: estimated(THREE, UNKNOWN, methods=["atc"]),
-    ),
     "a metric that is mistyped": (
         lambda: estimated(THREE, UNKNOWN, metrics=["precison"]),
         ["did you mean precision?"],

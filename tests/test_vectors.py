@@ -171,7 +171,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str, Callable[[], Any]]] = {
     ),
     "a table for labels": (
         lambda: o.estimate(pd.DataFrame(P), P, P_TARGET),
-        r"got a frame of 3 columns and shape \(200, 3\); a table that holds its labels .* goes alone",
+        r"got a frame of 3 columns and a ndarray of shape \(200, 3\); a table that holds its labels .* goes alone",
         lambda: o.estimate(pd.DataFrame(P, columns=["prob_0", "prob_1", "prob_2"]).assign(label=Y), P_TARGET, **QUICK),
     ),
     "labels twice": (
@@ -216,6 +216,10 @@ def test_a_call_with_too_many_places_says_which_there_are() -> None:
         TypeError, match=r"too many positional .*; call estimate\(reference, target, p_target=None\), its"
     ):
         o.estimate(Y, P, P_TARGET, Y_TARGET)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"keyword argument 'metric'; did you mean metrics=\?"):
+        o.estimate(Y, P, P_TARGET, metric="f1")  # type: ignore[call-arg]
+    one = o.estimate(Y, P, P_TARGET, **QUICK | {"methods": "atc"}, target_accuracies=0.9)
+    assert values(one) == values(o.estimate(Y, P, P_TARGET, **QUICK | {"methods": ["atc"]}))
 
 
 def test_rows_that_belong_elsewhere() -> None:

@@ -43,7 +43,7 @@ from typing import (
     overload,
 )
 
-from .errors import OodometerError, UsageError
+from .errors import OodometerError, UsageError, near_names
 
 P = ParamSpec("P")
 O = TypeVar("O")  # noqa: E741 - the record of options
@@ -224,8 +224,9 @@ def _face(function: Callable[..., Any], record: type[Options], *before: inspect.
             given = signature.bind(*args, **kwargs).arguments
         except TypeError as error:
             places = (p.replace(annotation=p.empty) for p in signature.parameters.values() if p.kind < p.KEYWORD_ONLY)
-            call = f"{function.__name__}({', '.join(map(str, places))})"
-            raise TypeError(f"{error}; call {call}, its options by name") from None
+            near = [n for name in kwargs if name not in signature.parameters for n in near_names(name, hints)]
+            hint = f"did you mean {near[0]}=?" if near else f"call {function.__name__}({', '.join(map(str, places))}), "
+            raise TypeError(f"{error}; {hint}{'' if near else 'its options by name'}") from None
         try:
             return function(*(given.pop(parameter.name, ()) for parameter in before), record(**given))
         except OodometerError as error:
@@ -334,6 +335,9 @@ record = need(
 
 def _list(name: str, value: Any, of: str, each: Callable[[str, Any], Any] = anything) -> list[Any]:
     """The entries of a list, each of which passes a check; a text is none, and a set has no order."""
+    value = (
+        [value] if isinstance(value, (str, numbers.Real)) and each is not anything else value
+    )  # one is a list of one
     no_list = isinstance(value, (str, bytes, Mapping, Set)) or not isinstance(value, Iterable)
     if no_list or getattr(value, "ndim", 1) != 1:
         raise _wrong(name, f"a list of {of}", value)

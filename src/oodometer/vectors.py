@@ -192,8 +192,12 @@ def given_target(data: Any, classes: Sequence[int | str] | None, positive: int |
         return {"probabilities": as_numpy(data)}
     if _are_classes(cells) and cells.dtype.kind != "f":
         return {"prediction": cells, **index}
-    last = classes[1] if len(classes) == 2 and positive is None else positive
-    return {"probabilities" if last is None else f"prob_{last}": cells, **index}
+    if not classes:
+        return {"confidence": cells, **index}
+    if len(classes) != 2:
+        expected = f"probabilities of shape (n, {len(classes)}), a column for each class"
+        raise InputError(expected, got=_shape(data), remedy="give model.predict_proba(X_target)")
+    return {f"prob_{classes[1] if positive is None else positive}": cells, **index}
 
 
 def given_labels(labels: Any, target: Any, key: str | None) -> tuple[Any, str | None]:
@@ -235,4 +239,5 @@ def _shape(value: Any) -> str:
     columns = columns_of(value)
     if columns is not None:
         return f"a frame of {len(columns)} column{'' if len(columns) == 1 else 's'}"
-    return f"shape {as_cells(value).shape}" if is_bare(value) else f"a {type(value).__name__}"
+    shape = f" of shape {as_cells(value).shape}" if is_bare(value) else ""
+    return f"a {type(value).__name__}{shape}"
