@@ -47,7 +47,7 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "discriminators": 1_859,
     "engines": 1_009,
     "estimators": 4_846,
-    "ground": 3_470,
+    "ground": 3_466,
     "headline": 1_407,
     "histories": 836,
     "inference": 1_062,

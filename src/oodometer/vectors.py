@@ -16,7 +16,6 @@ from .fields import FIELDS
 
 _ENDINGS = ("csv", "tsv", "jsonl", "parquet", "arrow", "feather", "npz", "gz", "xz", "bz2", "oodo")
 _FIRST = 100  # entries of a list that say what it holds
-_NAME_THEM = "name all of them in the order of the columns, such as classes=model.classes_"
 
 
 def is_bare(value: Any) -> bool:
@@ -30,12 +29,9 @@ def is_bare(value: Any) -> bool:
         return False
     if not isinstance(value, (list, tuple)):
         return hasattr(value, "__len__") and any(hasattr(value, name) for name in ("__array__", "to_numpy", "detach"))
-    first = value[:_FIRST]
-    return bool(value) and all(map(_is_cell, first)) and not all(isinstance(x, str) and _is_path(x) for x in first)
-
-
-def _is_path(text: str) -> bool:
-    return text.rpartition(".")[2] in _ENDINGS or "*" in text or "://" in text or os.path.exists(text)
+    first, path = value[:_FIRST], re.compile(rf".*\*|\w+://|.*\.({'|'.join(_ENDINGS)})$")
+    are_paths = all(isinstance(cell, str) and (path.match(cell) or os.path.exists(cell)) for cell in first)
+    return bool(value) and all(map(_is_cell, first)) and not are_paths
 
 
 def _is_cell(value: Any) -> bool:
@@ -133,7 +129,8 @@ def given_pair(
         return {"label": label, column: cells, "classes": seen}
     if classes is None and matrix.ndim == 2 and len(seen) != (width := matrix.shape[1]):
         if not set(seen) <= {*range(width)}:  # which of the columns has no label?
-            remedy = _NAME_THEM if len(seen) < width else "give probabilities one column for each class"
+            remedy = "name all of them in the order of the columns, such as classes=model.classes_"
+            remedy = remedy if len(seen) < width else "give probabilities one column for each class"
             raise UsageError(f"expected labels of {width} classes, one for each column of p, got {shown}; {remedy}")
         seen = tuple(range(width))
     _refuse_logits(matrix, f'{{"label": y, "logits": z, "classes": {[*seen]}}}')
@@ -167,11 +164,7 @@ def by_place(options: Any) -> dict[str, Any]:
         got = _shape(options.reference)
         raise UsageError(f"expected labels and their probabilities, {verb}({call}), or {tables}, got {got} alone")
     if getattr(options, "labels", None) is not None:
-        several = isinstance(options.labels, (list, tuple)) and (
-            not is_bare(options.labels) or np.ndim(options.labels[0])
-        )
-        pairs = [given_labels(x, target, options.key) for x in (options.labels if several else [options.labels])]
-        out |= {"labels": [labels for labels, _ in pairs] if several else pairs[0][0], "key": pairs[0][1]}
+        out["labels"], out["key"] = given_labels(options.labels, target, options.key)
     return out
 
 
@@ -204,6 +197,9 @@ def given_labels(labels: Any, target: Any, key: str | None) -> tuple[Any, str | 
     """Labels in an array, a list or a Series as a table, and the key to join them by: the index of a Series or a frame,
     where it names rows of the target's once each and no column `id` does. Anything else stays as it is.
     """
+    if isinstance(labels, (list, tuple)) and labels and not (is_bare(labels) and np.ndim(labels[0]) == 0):  # several
+        pairs = [given_labels(some, target, key) for some in labels]
+        return [some for some, _ in pairs], pairs[0][1]
     if is_bare(labels) and _vector(labels) is not None:
         name = named if (named := getattr(labels, "name", None)) in FIELDS else "label"  # or `correct`
         labels = labels.to_frame(name) if hasattr(labels, "reindex") else {name: as_cells(labels)}
