@@ -56,7 +56,7 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "metrics": 4_618,
     "models": 6_574,
     "outputs": 690,
-    "passes": 2_102,
+    "passes": 2_089,
     "persistence": 452,
     "rankings": 2_239,
     "recipes": 7_029,
@@ -66,7 +66,7 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "scores": 653,
     "shifts": 2_055,
     "simulations": 540,
-    "store": 8_089,
+    "store": 8_007,
     "testing": 873,
     "verbs": 9_649,
 }

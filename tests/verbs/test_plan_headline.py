@@ -19,7 +19,7 @@ from oodometer.diagnoses import Diagnostician
 from oodometer.errors import InputError, UsageError
 from oodometer.estimators import AverageConfidence, SourceAccuracy
 from oodometer.headline.headline import Evidence, make_headline
-from oodometer.passes.plan import EstimationPlan, batch_rows, confidence_counts, merge_states
+from oodometer.passes.plan import EstimationPlan, batch_rows
 from oodometer.passes.reference import read_reference
 from oodometer.passes.slicing import WHOLE, TimeChunks, column_of, parse_chunks
 from oodometer.registry import create
@@ -89,8 +89,8 @@ def test_states_of_parts_merge_to_the_state_of_the_whole(cuts: list[int], seed: 
     whole = made.summarize(record)
     edges = [0, *sorted(cuts), 60]
     states = [made.summarize(record.slice(a, b)) for a, b in pairwise(edges)]
-    same_state(reduce(merge_states, states), whole)
-    same_state(reduce(merge_states, reversed(states)), whole)
+    same_state(reduce(made.merge, states), whole)
+    same_state(reduce(made.merge, reversed(states)), whole)
     assert sum(s["truth"]["rows"] for key, s in whole.items() if key[0] == "by") == 60
 
 
@@ -137,16 +137,17 @@ def test_a_plan_travels_to_another_process() -> None:
 def test_merging_leaves_the_parts_as_they_are() -> None:
     made = plan()
     a, b = made.summarize(target(10)), made.summarize(target(20))
-    total = merge_states(a, b)
+    total = made.merge(a, b)
     assert (a[WHOLE]["ac"]["rows"], b[WHOLE]["ac"]["rows"], total[WHOLE]["ac"]["rows"]) == (10, 20, 30)
 
 
 @pytest.mark.parametrize("confidence", [0.0, 0.049, 0.05, 0.999, 1.0])
 def test_confidence_is_counted_in_sixty_cells(confidence: float) -> None:
     record = Predictions.from_confidence([confidence] * 3)
-    counts = confidence_counts(natural_confidence(record), record)
+    made = EstimationPlan(Choice(None, "", {}), {}, confidence=natural_confidence(record))
+    counts = made.summarize(record)[WHOLE]["confidence"]["counts"]
     assert counts.tolist() == [3 if b == min(int(confidence * 60), 59) else 0 for b in range(60)]
-    assert confidence_counts(natural_confidence(record), Predictions.from_classes([0])).tolist() == [0] * 60
+    assert made.summarize(Predictions.from_classes([0]))[WHOLE]["confidence"]["counts"].tolist() == [0] * 60
 
 
 # ------------------------------------------------------------------------------------------ slices
@@ -176,7 +177,7 @@ def test_slices_by_a_column_of_any_type(kind: str) -> None:
     record = target(3, columns={"c": values})
     assert slice_rows(record, "c") == want
     parts = [plan(by="c").summarize(record.slice(i, i + 1)) for i in range(3)]
-    same_state(reduce(merge_states, parts), plan(by="c").summarize(record))
+    same_state(reduce(plan(by="c").merge, parts), plan(by="c").summarize(record))
 
 
 def test_slices_hold_their_own_rows() -> None:
@@ -272,7 +273,7 @@ def test_labels_follow_the_rows_of_the_target() -> None:
     assert whole[WHOLE]["truth"]["correct"] == (record.verdicts == 1).sum()
     piece = record.without_labels().slice(20, 45)
     made = plan(labels=truth.slice(20, 45), first_row=20)
-    parts = reduce(merge_states, [made.summarize(batch) for batch in piece.batches(10)])
+    parts = reduce(made.merge, [made.summarize(batch) for batch in piece.batches(10)])
     assert parts[WHOLE]["truth"] == {
         "rows": 25,
         "known": 25,
@@ -283,11 +284,9 @@ def test_labels_follow_the_rows_of_the_target() -> None:
 
 def test_too_few_and_too_many_labels() -> None:
     truth = Predictions.from_arrays(label=[0] * 59, classes=range(4))
-    with pytest.raises(
-        InputError, match=r"expected as many labels as target rows \(at least 60\), got 59; give one row"
-    ):
+    with pytest.raises(InputError, match=r"expected as many labels as target rows \(at least 60\), got 59; give one"):
         plan(labels=truth).summarize(target(60))
-    with pytest.raises(InputError, match=r"expected as many labels as target rows \(58\), got 59; give one row"):
+    with pytest.raises(InputError, match=r"expected as many labels as target rows \(58\), got 59; give one"):
         plan(labels=truth).check_labels(58)
     plan(labels=truth).check_labels(59)
     plan().check_labels(58)

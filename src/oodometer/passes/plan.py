@@ -7,6 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -149,23 +150,6 @@ def _check_order(interval: Estimate | Interval, bounds: tuple[float, float]) -> 
 State = dict[Key, dict[str, Any]]
 
 
-def merge_states(a: State, b: State, methods: Mapping[str, Any] | None = None) -> State:
-    """Two states as one, slice by slice and name by name; ``methods`` merge their own, all else is added."""
-    out = dict(a)
-    for key, states in b.items():
-        mine = dict(out.get(key, {}))
-        for name, state in states.items():
-            method = (methods or {}).get(name)
-            if name not in mine:
-                mine[name] = state
-            elif method is None:
-                mine[name] = mine[name] + state
-            else:
-                mine[name] = merged(method.name, method, method.merge, mine[name], state)
-        out[key] = mine
-    return out
-
-
 class Pass(ABC):
     """What is read of every batch: a frozen dataclass, small and picklable."""
 
@@ -190,8 +174,21 @@ class Pass(ABC):
         return total
 
     def merge(self, a: State, b: State) -> State:
-        """Two states as one; `UsageError` where that makes too many slices or chunks."""
-        out = merge_states(a, b, self.makers)
+        """Two states as one, slice by slice and name by name: methods merge their own, all else is added. `UsageError`
+        where that makes too many slices or chunks.
+        """
+        out = dict(a)
+        for key, states in b.items():
+            mine = dict(out.get(key, {}))
+            for name, state in states.items():
+                method = self.makers.get(name)
+                if name not in mine:
+                    mine[name] = state
+                elif method is None:
+                    mine[name] = mine[name] + state
+                else:
+                    mine[name] = merged(method.name, method, method.merge, mine[name], state)
+            out[key] = mine
         self.check_slices([key for key in out if key[0] not in (WHOLE[0], "cluster")])
         return out
 
@@ -306,7 +303,11 @@ class EstimationPlan(Pass):
         if self.curve is not None:
             whole["risk_coverage"] = self.curve.summarize(batch)  # thresholds are for the model's own scale
         if self.confidence is not None:
-            whole["confidence"] = Sums(counts=confidence_counts(self.confidence, calibrated))
+            counts = np.zeros(CONFIDENCE_BINS, dtype=np.int64)
+            with suppress(NotApplicable):
+                cells = bins_of_confidence(self.confidence, calibrated)[1]
+                counts = np.asarray(tally(cells, CONFIDENCE_BINS)[0, :, 0])
+            whole["confidence"] = Sums(counts=counts)
         if self.shift_statistics is not None:
             whole["shift_statistics"] = self.shift_statistics.summarize(calibrated)
         if self.diagnostician is not None:
@@ -380,14 +381,6 @@ def bins_of_confidence(score: Score, record: Predictions) -> tuple[Array, Array]
     return values, equal_bin(values, CONFIDENCE_BINS)
 
 
-def confidence_counts(score: Score, record: Predictions) -> Array:
-    """Rows in each of 60 equal cells of confidence over [0, 1]."""
-    try:
-        return np.asarray(tally(bins_of_confidence(score, record)[1], CONFIDENCE_BINS)[0, :, 0])
-    except NotApplicable:
-        return np.zeros(CONFIDENCE_BINS, dtype=np.int64)
-
-
 def rounding(digits: int, whose: str) -> str:
     """The warning about rounded probabilities."""
     moved = "rows whose sum that moved by more than 0.001 were divided by it"
@@ -444,12 +437,10 @@ def fit_plan(
     names_asked = list(dict.fromkeys([*names_wanted, *(metrics.methods if metrics is not None else ())]))
 
     def fit_curve() -> RiskCoverage | None:
-        try:
-            if target_accuracies is None:
-                return None
-            return RiskCoverage(level=level, target_accuracies=tuple(target_accuracies), seed=seed).fit(record)
-        except NotApplicable:
-            return None  # no confidence, no curve: the report leaves the section out
+        with suppress(NotApplicable):  # no confidence, no curve: the report leaves the section out
+            if target_accuracies is not None:
+                return RiskCoverage(level=level, target_accuracies=tuple(target_accuracies), seed=seed).fit(record)
+        return None
 
     def fit_method(name: str) -> Estimator | Skipped:
         made: Any = find("estimator", name)

@@ -269,21 +269,18 @@ def read_reference(
                 share = replace(share, rows_in_all=state["rows"])
                 state = execution.fold(share, parts, share.merge)
     if state is None:
-        together = InPlace(
-            None if in_memory else rows, lambda record: rows is not None and rows <= most(record, *bounds)
-        )
+        small = None if in_memory else rows
+        together = InPlace(small, lambda record: rows is not None and rows <= most(record, *bounds))
         work = _Share(names, seed, bounds, rows=rows, together=together)
         parts = source.parts(_PART_ROWS)
         here = Execution(progress=execution.progress)
         state = work(parts[0]) if len(parts) == 1 else here.fold(work, parts, work.merge)
         whole = None if state["unlabelled"] else together.whole()
     if not state["rows"]:
-        raise MissingColumnsError(
-            "a labelled reference: `label` with `prediction` or `probabilities`, or `correct`",
-            got=f"{state['unlabelled']} rows of unknown correctness; fields: {', '.join(source.fields) or 'none'}",
-            remedy="give the file with the truth first, REFERENCE then TARGET; rename columns with --map theirs=ours",
-            file=source.name,
-        )
+        expected = "a labelled reference: `label` with `prediction` or `probabilities`, or `correct`"
+        got = f"{state['unlabelled']} rows of unknown correctness; fields: {', '.join(source.fields) or 'none'}"
+        remedy = "give the file with the truth first, REFERENCE then TARGET; rename columns with --map theirs=ours"
+        raise MissingColumnsError(expected, got=got, remedy=remedy, file=source.name)
     if whole is None:
         kept = state["kept"]
         if sum(len(keys) for keys, _ in kept if keys is not None) > state["limit"]:

@@ -80,9 +80,8 @@ class RunFolder(Kept):
             was, now = before["about"], self.about
             other = next(name for name in {**was, **now} if was.get(name) != now.get(name))
             remedy = "give each job a folder of its own with --run-folder"
-            raise UsageError(
-                f"{self.path} is of a run with the {other} {was.get(other)}, not {now.get(other)}; {remedy}"
-            )
+            text = f"{self.path} is of a run with the {other} {was.get(other)}, not {now.get(other)}; {remedy}"
+            raise UsageError(text)
         if (self.path / PARTS).is_symlink():  # what is not used is removed from it
             raise UsageError(f"{self.path / PARTS} is a link, which is not followed; remove it")
         (self.path / PARTS).mkdir(exist_ok=True)

@@ -219,9 +219,8 @@ def refuse_links_of_others(path: str | os.PathLike[str]) -> None:
 
 
 def _is_link(path: str | os.PathLike[str]) -> UsageError:
-    return UsageError(
-        f"cannot write {path}: it is a link to {os.path.realpath(path)}, which is not followed; remove it"
-    )
+    text = f"cannot write {path}: it is a link to {os.path.realpath(path)}, which is not followed; remove it"
+    return UsageError(text)
 
 
 def open_unfollowed(path: str | os.PathLike[str], flags: int) -> int:

@@ -22,8 +22,8 @@ UNKNOWN = frozenset({"", "nan", "null"})
 _WHOLE = re.compile(r"(-?\d+)\.0+")
 
 
-def plain(array: Any) -> Any:
-    """The array behind extension types, run-length encoding and string views."""
+def plain(array: Any, coded: bool = True) -> Any:
+    """The array behind extension types, run-length encoding and string views; where not ``coded``, and dictionaries."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
     if isinstance(array, pa.ExtensionArray):
@@ -34,7 +34,7 @@ def plain(array: Any) -> Any:
         array = pc.run_end_decode(array)
     if str(array.type) in ("string_view", "large_string_view"):
         array = array.cast(pa.large_string())
-    return array
+    return array if coded or not pt.is_dictionary(array.type) else array.dictionary_decode()
 
 
 def first_true(mask: Array) -> int:
@@ -65,8 +65,7 @@ def wrong_type(array: Any, column: str, expected: str, remedy: str) -> InputErro
 
 def number_cells(array: Any, column: str, per_row: int = 1) -> Array:
     """Numbers as float32 or float64."""
-    if pt.is_dictionary(array.type):
-        array = array.dictionary_decode()
+    array = plain(array, coded=False)
     if len(array):
         check_no_null(array, column, "a number", per_row)
     if pt.is_decimal(array.type):
@@ -259,7 +258,7 @@ def field(
             case "ragged":
                 return ragged_lists(array, column)
             case "text":  # strings as objects, null as None
-                array = array.dictionary_decode() if pt.is_dictionary(array.type) else array
+                array = plain(array, coded=False)
                 numeric = pt.is_integer(array.type) or pt.is_floating(array.type) or pt.is_boolean(array.type)
                 return object_cells(array.cast(pa.string()) if numeric else array)
         return array
@@ -320,9 +319,7 @@ _EXPECTED, _REMEDY = "an id (a string or an integer)", "write one id a row"
 
 def key_cells(array: Any, column: str) -> Any:
     """A column of strings, integers, whole floats (as pandas keeps integers beside nulls) or times, as strings."""
-    array = plain(array)
-    if pt.is_dictionary(array.type):
-        array = array.dictionary_decode()
+    array = plain(array, coded=False)
     if pt.is_nested(array.type) or pt.is_boolean(array.type) or pt.is_binary(array.type):
         raise wrong_type(array, column, _EXPECTED, _REMEDY)
     if pt.is_floating(array.type):

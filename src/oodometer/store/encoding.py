@@ -69,9 +69,7 @@ def distinct_cells(array: Any, column: str) -> tuple[Array, list[Any]]:
 
 def raw_numbers(array: Any, column: str, text: bool, comma: bool = False) -> Array:
     """Numbers as float64, NaN where the cell is empty; ``text``: cells are written ones, with a decimal ``comma``."""
-    array = plain(array)
-    if pt.is_dictionary(array.type):
-        array = array.dictionary_decode()
+    array = plain(array, coded=False)
     if pt.is_null(array.type):
         return np.full(len(array), np.nan)
     kind, texts = array.type, pt.is_string(array.type) or pt.is_large_string(array.type)
@@ -105,9 +103,7 @@ def text_figures(array: Any, column: str, text: bool) -> tuple[Array, Array]:
     """
     import pyarrow.compute as pc
 
-    array = plain(array)
-    if pt.is_dictionary(array.type):
-        array = array.dictionary_decode()
+    array = plain(array, coded=False)
     if pt.is_null(array.type):
         return np.zeros((len(array), len(TEXT_FIGURES))), np.zeros(len(array), dtype=bool)
     if not (pt.is_string(array.type) or pt.is_large_string(array.type)):

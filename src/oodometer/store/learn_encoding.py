@@ -103,11 +103,8 @@ def _sampled(sources: Sequence[Source], names: list[str]) -> tuple[Any, bool, bo
             for batch in batches[1:]:
                 columns[name] = _behind(columns[name], plain(batch.column(name)), name, first.path)
     rows = min(len(column) for column in columns.values())
-    return (
-        pa.table({name: column.slice(0, rows) for name, column in columns.items()}),
-        first.raw_text,
-        first.decimal_comma,
-    )
+    table = pa.table({name: column.slice(0, rows) for name, column in columns.items()})
+    return table, first.raw_text, first.decimal_comma
 
 
 def _behind(first: Any, other: Any, name: str, file: str | None) -> Any:

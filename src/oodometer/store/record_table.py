@@ -107,11 +107,7 @@ def _ragged(name: str, value: Ragged, text: bool) -> Column:
 
 def _as_json(column: Column) -> Column:
     name, _, cells = column
-    return (
-        name,
-        pa.string(),
-        lambda a, b: pa.array([json.dumps(cell) for cell in cells(a, b).to_pylist()], pa.string()),
-    )
+    return name, pa.string(), lambda a, b: pa.array([*map(json.dumps, cells(a, b).to_pylist())], pa.string())
 
 
 def _coder(field: str, classes: ClassNames | None) -> tuple[Any, Callable[[Array], Any]]:

@@ -289,9 +289,9 @@ class Plan:
                 columns = self.encoding.slices(arrays[feed.field])
                 continue
             if feed.kind in ("time", "any"):
-                cell, by = decode.plain(batch.column(column := feed.columns[0])), self.times
-                timed = feed.kind == "time"
-                arrays[feed.field] = time_cells(cell, column, by) if timed else any_cells(cell, column, by.zone)
+                cells, name = batch.column(feed.columns[0]), feed.columns[0]
+                timed, by = feed.kind == "time", self.times
+                arrays[feed.field] = time_cells(cells, name, by) if timed else any_cells(cells, name, by.zone)
                 continue
             if self.positions and FIELDS[feed.field].cell == "class":
                 values: Any = decode.positions(batch, feed, reader.text)
@@ -305,7 +305,7 @@ class Plan:
                     values = np.take(values, self.orders[axis], axis=at)
             arrays[feed.field] = values
         for name, column in self.layout.extra.items():
-            columns[name] = any_cells(decode.plain(batch.column(column)), column, self.times.zone)
+            columns[name] = any_cells(batch.column(column), column, self.times.zone)
         return {**arrays, "columns": columns}
 
 

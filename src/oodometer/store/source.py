@@ -163,12 +163,11 @@ class ReaderSource(Source):
 
     def _time_format(self, column: str) -> TimeFormat:
         """How the times of a column are written in all files: as much is read of it as tells that."""
-        from .cells import plain
         from .times import settled
 
         kinds: dict[str, Kind] = {column: "time"}
         batches = (batch for piece in self.pieces for batch, _ in replace(piece, where=()).tables(kinds, _HEAD_ROWS))
-        return settled(self._times, (plain(batch.column(column)) for batch in batches))
+        return settled(self._times, (batch.column(column) for batch in batches))
 
     @property
     def own_columns(self) -> tuple[str, ...]:

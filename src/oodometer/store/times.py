@@ -17,7 +17,7 @@ import pyarrow.types as pt
 from ..arrays import Array
 from ..errors import InputError
 from ..zones import clock, instants
-from .cells import first_true, numbers_of, object_cells, wrong_type
+from .cells import first_true, numbers_of, object_cells, plain, wrong_type
 from .columns import IN_UTC, ORDERS, TimeFormat
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -109,8 +109,7 @@ def _is_text(array: Any) -> bool:
 
 def _text(array: Any) -> Any:
     """The cells of a column: numbers as texts, texts without blanks around them, all else as it is."""
-    if pt.is_dictionary(array.type):
-        array = array.dictionary_decode()
+    array = plain(array, coded=False)
     if pt.is_floating(array.type) or pt.is_decimal(array.type):
         import pyarrow.compute as pc
 
@@ -227,8 +226,7 @@ def any_cells(array: Any, column: str, zone: str = "") -> Array:
     """Cells of a column of any type: numbers, objects, or times as a clock shows them, that of ``zone`` where they have
     one.
     """
-    if pt.is_dictionary(array.type):
-        array = array.dictionary_decode()
+    array = plain(array, coded=False)
     if pt.is_timestamp(array.type) or pt.is_date(array.type):
         return clock(time_cells(array, column), zone if getattr(array.type, "tz", None) is not None else "")
     simple = pt.is_integer(array.type) or pt.is_boolean(array.type) or pt.is_floating(array.type)

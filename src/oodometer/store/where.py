@@ -103,11 +103,9 @@ def _parsed(text: str) -> list[Condition]:
     at = 0
 
     def refused(meant: str) -> UsageError:
-        here = (
-            f"{tokens[at].group().strip()!r} at character {tokens[at].start(tokens[at].lastgroup or 0) + 1}"
-            if (at < len(tokens))
-            else "the end"
-        )
+        here = "the end"
+        if at < len(tokens):
+            here = f"{tokens[at].group().strip()!r} at character {tokens[at].start(tokens[at].lastgroup or 0) + 1}"
         return UsageError(f"expected a condition {_EXAMPLES}, got {text!r}: {here} is not understood; {meant}")
 
     def word(*words: str) -> bool:
@@ -184,9 +182,8 @@ def bound(where: Iterable[Condition], layout: Layout, file: str | None) -> tuple
         refuse_columns(condition, layout.where, prefix)
         kind: Kind = feeds[theirs].kind if theirs in feeds else "any"
         if kind not in Condition.allowed:
-            raise UsageError(
-                f"{prefix}the column {condition.column} holds lists, which {condition.text!r} cannot be asked of"
-            )
+            text = f"{prefix}the column {condition.column} holds lists, which {condition.text!r} cannot be asked of"
+            raise UsageError(text)
         out.append(replace(condition, column=theirs, kind="any" if kind == "raw" else kind))
     return tuple(out)
 
@@ -212,9 +209,8 @@ def no_such_column(condition: Condition, columns: Sequence[str], place: str) -> 
 
 def none_left(where: Iterable[Condition], file: str | None, among: str = "") -> InputError:
     """The error where no row is left."""
-    return InputError(
-        f"rows where {said(where)}", got=f"none{among}", file=file, remedy="check the conditions of --where"
-    )
+    remedy = "check the conditions of --where"
+    return InputError(f"rows where {said(where)}", got=f"none{among}", file=file, remedy=remedy)
 
 
 def names_in(where: Iterable[Condition], mapping: Mapping[str, str] | None) -> list[Condition]:

@@ -55,14 +55,10 @@ class Metric:
         another = f"name another: `--metric {shlex.quote(others[0])}`" if others else ""
         if None not in verdicts:
             if self.least is not None and low < high and not low < self.least <= high:
-                raise InputError(
-                    f"a threshold within the scale, {low:g} to {high:g}",
-                    got=f"{self.least:g}",
-                    file=file,
-                    column=self.name,
-                    remedy=f"it would call all rows {'right' if self.least <= low else 'wrong'}; take for example "
-                    f"{_option(self.name, values)}",
-                )
+                expected, verdict = f"a threshold within the scale, {low:g} to {high:g}", ("wrong", "right")
+                remedy = f"it would call all rows {verdict[self.least <= low]}; take for example "
+                remedy += str(_option(self.name, values))
+                raise InputError(expected, got=f"{self.least:g}", file=file, column=self.name, remedy=remedy)
             return [bool(verdict) for verdict in verdicts]
         at = verdicts.index(None)
         got = repr(values[at])[:60]
@@ -161,14 +157,9 @@ def choose_metric(
             raise InputError("a number behind >=", got=wanted, remedy="write for example --metric 'f1>=0.5'") from None
     first = next((name for name in usual if name in columns), None)
     if first is None and len(columns) != 1:
-        raise InputError(
-            "one metric",
-            got=several,
-            file=file,
-            remedy=f"name the one that says what is right: {_options(columns)}"
-            if columns
-            else "run the task with a metric, or score the log first",
-        )
+        remedy = "run the task with a metric, or score the log first"
+        remedy = f"name the one that says what is right: {_options(columns)}" if columns else remedy
+        raise InputError("one metric", got=several, file=file, remedy=remedy)
     return Metric(first or next(iter(columns)))
 
 
@@ -227,9 +218,8 @@ def _lines(file: str) -> Iterator[bytes]:
 
 def _object(value: Any, file: str, row: int) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise InputError(
-            "a JSON object", got=type(value).__name__, file=file, row=row, remedy="check what wrote the log"
-        )
+        remedy = "check what wrote the log"
+        raise InputError("a JSON object", got=type(value).__name__, file=file, row=row, remedy=remedy)
     return value
 
 
@@ -262,7 +252,3 @@ class Answers:
     label_decides: bool = False
     skipped: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-
-    def add(self, name: str, value: Any) -> None:
-        """Add the value of one row to a column."""
-        self.columns.setdefault(name, []).append(value)

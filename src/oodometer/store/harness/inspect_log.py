@@ -49,14 +49,8 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
         out.warnings.append(f"{file}: the run ended with status {status}; the log may lack samples")
     reducers = [reducer for reducer in _mapping(about.get("config")).get("epochs_reducer") or () if reducer != "mean"]
     if repeated and reducers:
-        out.warnings.append(
-            f"{file}: the log's own figures are {', '.join(map(str, reducers))} of epochs, not their mean"
-        )
-    _fill(scored, options, out, repeated)
-    return out
-
-
-def _fill(scored: Sequence[_Sample], options: LogOptions, out: Answers, repeated: bool) -> None:
+        named = ", ".join(map(str, reducers))
+        out.warnings.append(f"{file}: the log's own figures are {named} of epochs, not their mean")
     scores: dict[str, list[Any]] = {}
     for sample in scored:
         for name, value in sample.scores.items():
@@ -84,9 +78,8 @@ def _fill(scored: Sequence[_Sample], options: LogOptions, out: Answers, repeated
         if all(right is not None for _, _, right in whole):
             out.columns["label"] = [right for _, _, right in whole]
     if all(sample.tokens is not None for sample in scored):
-        out.columns["token_logprobs"] = [
-            [min(token["logprob"], 0.0) for token in sample.tokens or ()] for sample in scored
-        ]
+        all_tokens = [sample.tokens or () for sample in scored]
+        out.columns["token_logprobs"] = [[min(token["logprob"], 0.0) for token in own] for own in all_tokens]
         if len(whole) < len(letters):
             probable = [_answer_probability(sample.tokens or (), sample.answers.get(scorer)) for sample in scored]
             out.columns["confidence"] = probable
@@ -96,6 +89,7 @@ def _fill(scored: Sequence[_Sample], options: LogOptions, out: Answers, repeated
             f"{out.file}: {len(without)} samples have no log-probabilities (the first: {without[0].id}); "
             "those of the others are left out"
         )
+    return out
 
 
 class _Sample:
@@ -117,9 +111,9 @@ class _Sample:
         for name, entry in given.items():
             score = _mapping(entry)
             value = score.get("value")
-            parts = (
-                {f"{name}/{key}": part for key, part in value.items()} if isinstance(value, Mapping) else {name: value}
-            )
+            parts = {name: value}
+            if isinstance(value, Mapping):
+                parts = {f"{name}/{key}": part for key, part in value.items()}
             values |= {key: part for key, part in parts.items() if part is not None and part == part}
             if isinstance(score.get("answer"), str):
                 answers[name] = score["answer"]
@@ -134,16 +128,12 @@ class _Sample:
         self.target = sample.get("target")
         given = sample.get("input")
         if isinstance(given, list):
-            messages = [
-                (_mapping(message).get("role"), _content(_mapping(message).get("content"), attached))
-                for message in given
-            ]
+            messages = [(m.get("role"), _content(m.get("content"), attached)) for m in map(_mapping, given)]
             text = messages[0][1] if len(messages) == 1 else "\n\n".join(f"{role}: {words}" for role, words in messages)
         else:
             text = _content(given, attached)
-        self.input = "\n".join(
-            [text, *(f"{chr(ord('A') + i)}) {choice_text}" for i, choice_text in enumerate(self.choices))]
-        )
+        lettered = (f"{chr(ord('A') + i)}) {words}" for i, words in enumerate(self.choices))
+        self.input = "\n".join([text, *lettered])
         tokens = _logprobs(choice.get("logprobs"), file, row) if self.scores else None
         self.tokens = tokens or (None if self.output.strip() else tokens)  # none of an answer that is empty
 
@@ -228,9 +218,8 @@ def _logprobs(given: Any, file: str, row: int) -> list[Mapping[str, Any]] | None
         value = token.get("logprob")
         if not isinstance(value, (int, float)) or value - value != 0 or value > 1e-3:
             remedy = "find out why the model gave it, or remove the sample"
-            raise InputError(
-                "a log-probability, at most 0", got=repr(value), file=file, row=row, column="logprobs", remedy=remedy
-            )
+            expected = "a log-probability, at most 0"
+            raise InputError(expected, got=repr(value), file=file, row=row, column="logprobs", remedy=remedy)
     return tokens
 
 

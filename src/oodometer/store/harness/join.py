@@ -143,19 +143,17 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
             for name in ("candidate_scores", "output"):
                 if (name in answers.columns) != (name in first.columns):
                     having, lacking = (answers, first) if name in answers.columns else (first, answers)
-                    remedy = "write a file for each kind of task"
-                    raise InputError(
-                        f"`{name}` in each log, as in {having.file}", got="none", file=lacking.file, remedy=remedy
+                    expected, remedy = (
+                        f"`{name}` in each log, as in {having.file}",
+                        "write a file for each kind of task",
                     )
+                    raise InputError(expected, got="none", file=lacking.file, remedy=remedy)
     except InputError as error:
         if len(files) == 1:
             raise
-        raise InputError(
-            "logs that go into one file",
-            got=f"{len(files)} logs; {error}",
-            remedy=f"read each by itself: `{read_command(files[0][0])}`, and so "
-            + ", ".join(shlex.quote(file) for file, _ in files[1:]),
-        ) from None
+        others = ", ".join(shlex.quote(file) for file, _ in files[1:])
+        remedy = f"read each by itself: `{read_command(files[0][0])}`, and so {others}"
+        raise InputError("logs that go into one file", got=f"{len(files)} logs; {error}", remedy=remedy) from None
     several = len(read) > 1
     # columns that all logs have; where label == prediction says what is right, `correct` is not repeated
     names = [name for name in read[0].columns if all(name in answers.columns for answers in read)]
@@ -167,11 +165,8 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
     for name in names:
         values = [value for answers in read for value in answers.columns[name]]
         columns[name] = _objects(values) if isinstance(values[0], str) else values
-    extra = (
-        {"metric": [answers.metric for answers in read for _ in answers.ids]}
-        if any(answers.metric for answers in read)
-        else {}
-    )
+    metrics = [answers.metric for answers in read for _ in answers.ids]
+    extra: dict[str, Any] = {"metric": metrics} if any(metrics) else {}
     if "epoch" in columns:
         extra["epoch"] = columns.pop("epoch")
     # A plain list of rows as an array of objects: numbers of different tasks may be ids of one another.
@@ -187,16 +182,10 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
         record = Predictions.from_arrays(**columns, columns={"id": _objects(ids), **extra}, source=read[0].file)
     except InputError as error:
         raise error.at(file=", ".join(answers.file for answers in read[:3])) from None
-    return LogRecord(
-        record=record,
-        tasks=tuple(answers.task for answers in read),
-        model=read[0].model,
-        metrics=tuple(dict.fromkeys(answers.metric for answers in read if answers.metric)),
-        skipped=tuple(
-            (f"{answers.task}/{name}" if several else name, why) for answers in read for name, why in answers.skipped
-        ),
-        warnings=tuple(warnings),
-    )
+    left_out = [(answers.task, *pair) for answers in read for pair in answers.skipped]
+    skipped = tuple((f"{task}/{name}" if several else name, why) for task, name, why in left_out)
+    tasks, named = tuple(answers.task for answers in read), tuple(dict.fromkeys(filter(None, metrics)))
+    return LogRecord(record, tasks, read[0].model, named, skipped, tuple(warnings))
 
 
 def _objects(values: Sequence[Any]) -> Any:

@@ -47,9 +47,8 @@ def read_samples(file: str, options: LogOptions) -> Answers:
         answers = _responses(sample, file, row)
         row_kind = _kind(answers, file, row)
         if kind is not None and row_kind != kind:
-            raise InputError(
-                f"{kind} in each row", got=row_kind, file=file, row=row, remedy="a samples file holds one task"
-            )
+            remedy = "a samples file holds one task"
+            raise InputError(f"{kind} in each row", got=row_kind, file=file, row=row, remedy=remedy)
         kind = row_kind
         filter = sample.get("filter")
         at = seen.setdefault((str(filter), str(sample.get("doc_id", row - 1))), [])
@@ -95,14 +94,9 @@ def read_samples(file: str, options: LogOptions) -> Answers:
         if golds is None and verdicts is not None and all(len(one) == 2 for one in scores):
             golds = [{_best(s) if right else 1 - _best(s)} for s, right in zip(scores, verdicts, strict=True)]
         if golds is None and metric is None:
-            raise InputError(
-                "the right option, or a metric",
-                got=repr(rows.choices[0].target)[:40],
-                file=out.file,
-                row=rows.choices[0].row,
-                column="target",
-                remedy="a log without both does not say what is right",
-            )
+            got, row = repr(rows.choices[0].target)[:40], rows.choices[0].row
+            expected, remedy = "the right option, or a metric", "a log without both does not say what is right"
+            raise InputError(expected, got=got, file=out.file, row=row, column="target", remedy=remedy)
         unchecked = metric is not None and not by_score  # the target may be one of several right options
         if golds is not None and not unchecked and all(len(one) == 1 for one in golds):
             out.columns["label"] = [next(iter(one)) for one in golds]
@@ -153,9 +147,8 @@ def _keep(
     rows.numbers.append(row)
     rows.ids.append(str(sample.get("doc_id", row - 1)))
     if options.keep_input:
-        rows.prompts.append(
-            "\n".join(dict.fromkeys(_text(request[0]) for request in requests if request and request[0]))
-        )
+        prompts = dict.fromkeys(_text(request[0]) for request in requests if request and request[0])
+        rows.prompts.append("\n".join(prompts))
     if len(answers) > 1:
         scores = [_log_likelihood(answer[0], file, row) for answer in answers]
         pairs = [(_text(request[0]), _text(request[1])) for request in requests if len(request) > 1]
@@ -180,9 +173,8 @@ def _log_likelihood(value: Any, file: str, row: int) -> float:
         number = float("nan")
     if not number < float("inf"):  # minus infinity is the logarithm of a probability of 0
         remedy = "find out why the model gave it, or remove the row"
-        raise InputError(
-            "a log-likelihood", got=repr(value)[:40], file=file, row=row, column="filtered_resps", remedy=remedy
-        )
+        expected = "a log-likelihood"
+        raise InputError(expected, got=repr(value)[:40], file=file, row=row, column="filtered_resps", remedy=remedy)
     return number
 
 
@@ -204,13 +196,11 @@ def _of_filter(by_filter: Mapping[str, _Rows], wanted: str | None, file: str) ->
         return wanted, by_filter[wanted]
     several = "; ".join(f"{name}: {described(rows.metrics)}" for name, rows in by_filter.items())
     unnamed = ", which this release of the harness did not name (here they are counted)" if "1" in by_filter else ""
-    raise InputError(
-        "one filter" if wanted is None else "a filter of this log",
-        got=several if wanted is None else f"{wanted!r}; there are {several}",
-        file=file,
-        remedy=f"the answers went through {len(by_filter)} filters{unnamed}: name one, "
-        + " or ".join(f"`--filter {shlex.quote(name)}`" for name in by_filter),
-    )
+    remedy = " or ".join(f"`--filter {shlex.quote(name)}`" for name in by_filter)
+    remedy = f"the answers went through {len(by_filter)} filters{unnamed}: name one, {remedy}"
+    if wanted is None:
+        raise InputError("one filter", got=several, file=file, remedy=remedy)
+    raise InputError("a filter of this log", got=f"{wanted!r}; there are {several}", file=file, remedy=remedy)
 
 
 # Metrics that ask whether the best option is the right one; they differ in what makes an option the best.
@@ -259,36 +249,26 @@ def _fitting(
     wrong: tuple[int, set[int], int] | None = None
     picks = [(scores, [_best(row) for row in scores], False) for scores in ways]
     if all(map(_split, choices)):
-        picks.append((ways[0], [_best(_mixed_up(choice, metric.name)) for choice in choices], True))
+        # how earlier releases picked an option, where each was asked about with and without the prompt
+        halves = [(_finite(choice.scores[::2]), _finite(choice.scores[1::2])) for choice in choices]
+        mixed_up = [[a - b * (metric.name != "acc") for a, b in zip(*both, strict=True)] for both in halves]
+        picks.append((ways[0], [*map(_best, mixed_up)], True))
     for scores, best, mixed in picks:
         for golds in readings:
             agrees = [(b in g) == v for b, g, v in zip(best, golds, verdicts, strict=True)]
             if all(agrees):
-                others = [
-                    reading for reading in readings if reading != golds
-                ]  # options such as "2" may be named or counted
-                only = mixed or not any(
-                    all((b in g) == v for b, g, v in zip(best, reading, verdicts, strict=True)) for reading in others
-                )
-                return scores, golds if only else None, best if mixed else None
+                others = [reading for reading in readings if reading != golds]  # "2" may be named or counted
+                fits = (all((b in g) == v for b, g, v in zip(best, own, verdicts, strict=True)) for own in others)
+                return scores, golds if mixed or not any(fits) else None, best if mixed else None
             at = agrees.index(False)
             wrong = wrong or (at, golds[at], best[at])
     assert wrong is not None
     at, gold, top = wrong
-    raise InputError(
-        f"{metric.name} to say whether the best option is the target",
-        got=f"{metric.name} {int(verdicts[at])}, the best option {top}, the target {', '.join(map(str, sorted(gold)))}",
-        file=file,
-        row=choices[at].row,
-        remedy="this task defines the metric in its own way; to take its verdicts as they are, "
-        f"`--metric '{metric.name}>=1'`",
-    )
-
-
-def _mixed_up(choice: _Choice, metric: str) -> list[float]:
-    """Scores by which earlier releases picked an option, where each was asked about with and without the prompt."""
-    plain, alone = _finite(choice.scores[::2]), _finite(choice.scores[1::2])
-    return plain if metric == "acc" else [a - b for a, b in zip(plain, alone, strict=True)]
+    expected = f"{metric.name} to say whether the best option is the target"
+    got = f"{metric.name} {int(verdicts[at])}, the best option {top}, the target {', '.join(map(str, sorted(gold)))}"
+    remedy = "this task defines the metric in its own way; to take its verdicts as they are, "
+    remedy += f"`--metric '{metric.name}>=1'`"
+    raise InputError(expected, got=got, file=file, row=choices[at].row, remedy=remedy)
 
 
 def _scores(choices: Sequence[_Choice], metric: str, file: str) -> list[list[list[float]]]:
@@ -297,18 +277,16 @@ def _scores(choices: Sequence[_Choice], metric: str, file: str) -> list[list[lis
     if metric == "acc_mutual_info":
         if not all(split):
             _refuse_lengths(choices[split.index(0)], file, "pairs with and without the prompt")
-        halves = [
-            (_finite(choice.scores[:k]), _finite(choice.scores[k:])) for choice, k in zip(choices, split, strict=True)
-        ]
+        of_options = zip(choices, split, strict=True)
+        halves = [(_finite(choice.scores[:k]), _finite(choice.scores[k:])) for choice, k in of_options]
         return [[[a - b for a, b in zip(*both, strict=True)] for both in halves]]
     plain = [choice.scores[: k or None] for choice, k in zip(choices, split, strict=True)]
     if metric not in ("acc_norm", "acc_bytes"):
         return [plain]
     ways = []
     for stripped in (True, False):  # the blank before an option is not counted, where the harness put it there
-        lengths = [
-            _lengths(choice, len(s), stripped, metric == "acc_bytes") for choice, s in zip(choices, plain, strict=True)
-        ]
+        pairs = zip(choices, plain, strict=True)
+        lengths = [_lengths(choice, len(s), stripped, metric == "acc_bytes") for choice, s in pairs]
         if all(lengths):
             ways.append([[s / n for s, n in zip(*row, strict=True)] for row in zip(plain, lengths, strict=True)])
         elif not stripped and not ways:
@@ -370,9 +348,8 @@ def _whole(target: Any) -> int | None:
 def _by_text(choice: _Choice, count: int) -> set[int] | None:
     options = choice.options[:count]
     wanted = [str(target).strip() for target in _targets(choice.target)]
-    return (
-        {options.index(target) for target in wanted} if wanted and all(target in options for target in wanted) else None
-    )
+    places = [options.index(target) for target in wanted if target in options]
+    return set(places) if wanted and len(places) == len(wanted) else None
 
 
 def _by_letter(choice: _Choice, count: int) -> set[int] | None:
@@ -390,6 +367,5 @@ def _refuse_outside(choices: Sequence[_Choice], count: Sequence[int], file: str)
         if _by_position(choice, k) is None and _by_text(choice, k) is None:
             expected = f"a position below {k}, the number of options"
             remedy = "the harness counts such a row as wrong whatever the model says: remove it"
-            raise InputError(
-                expected, got=str(choice.target), file=file, row=choice.row, column="target", remedy=remedy
-            )
+            got = str(choice.target)
+            raise InputError(expected, got=got, file=file, row=choice.row, column="target", remedy=remedy)
