@@ -100,6 +100,14 @@ def test_rows_of_ones_own_choice_take_the_place_of_the_ten() -> None:
     assert "--labels" not in filled(["audit", "--sample", "car-loan", "--suggest", "10", "--out", "rows.csv"])[0]
 
 
+def test_a_fitted_file_stands_in_the_place_of_the_reference() -> None:
+    words, stands = filled(["estimate", "model.oodo", "--sample", "car-loan", "--every", "month"])
+    assert words[:2] == ["estimate", "model.oodo"]
+    assert words[2].endswith("target.parquet")
+    assert words[3:] == ["--every", "month"]
+    assert stands.startswith("sample car-loan: target.csv (")
+
+
 @pytest.mark.parametrize(("sample", "command"), [("sums", "read"), ("digits", "fit"), ("digits", "evaluate")])
 def test_commands_that_demo_lists_work(
     sample: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -62,10 +62,18 @@ def filled(words: Sequence[str]) -> tuple[list[str], str]:
     stands = COMMANDS[name][command]
     if any(word.startswith(("--labels", "--suggest")) for word in rest):  # rows of one's own choice
         stands = stands.replace(" --labels ten.csv", "")
+    fitted = [word for word in rest if word.endswith(".oodo") and command != "fit"][:1]  # in the reference's place
+    stands = stands.partition(" ")[2] if fitted else stands
+    rest = [word for word in rest if word not in fitted]
     paths = []
     for word in shlex.split(stands):
         model, link, file = word.rpartition("=")
         stem, _, ending = file.rpartition(".")
         stored = {"csv": f"{stem}.parquet", "jsonl": f"{file}.gz"}.get(ending)
         paths.append(f"{model}{link}{_TABLES / name / stored}" if stored else word)
-    return [command, *paths, *rest], f"sample {name}: {stands} (oodometer demo --sample {name} writes the files)"
+    return [
+        command,
+        *fitted,
+        *paths,
+        *rest,
+    ], f"sample {name}: {stands} (oodometer demo --sample {name} writes the files)"
