@@ -75,6 +75,11 @@ def test_without_texts_the_columns_are_open_and_without_classes_one_judges(tmp_p
     assert [data["columns"][i] for i in data["open"]] == ["age"]
     assert [data["columns"][i] for i in data["folded"]] == ["time"]
     assert (data["answer"], data["classes"], data["words"]) == ("correct", ["true", "false"], ["right", "wrong"])
+    asked = {"question": ["a long question that stands large on the page?"] * 2, "answer": ["Paris", "Rome"]}
+    audit(outputs, {"confidence": [0.9, 0.5], **asked}, suggest=2, methods=["ac"], out=out)
+    found = re.search(r'id="data">(.*?)</script>', out.read_text(encoding="utf-8"))
+    data = json.loads(found[1])
+    assert [data["columns"][i] for i in data["open"]] == ["answer"], "who judges has to see it"
 
 
 def test_it_asks_in_the_words_of_the_user(tmp_path: Path) -> None:
