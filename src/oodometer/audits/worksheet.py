@@ -143,15 +143,10 @@ def labelling_page(sheet: Worksheet, title: str, question: str, file: str = "lab
 
     texts = [i for i, name in enumerate(names) if is_large(name)]
     others = [i for i in range(len(names)) if i not in texts]
-    # whoever judges an answer has to see it, wherever it stands
-    folded = (
-        others
-        if texts and sheet.classes is not None
-        else [i for i in others if sheet.picked.field_of(names[i]) in _FOLDED]
-    )
+    judging = sheet.classes is None  # who does has to see the answer, wherever it stands
+    folded = others if texts and not judging else [i for i in others if sheet.picked.field_of(names[i]) in _FOLDED]
     ids = [] if sheet.key is None else [str(v) for v in sheet.picked.table.column(sheet.key).to_pylist()]
     draws = {name: [repr(value) for value in cells.tolist()] for name, cells in sheet.draws.items()}
-    judging = sheet.classes is None
     rows = []
     for i in range(len(sheet.drawn.row)):
         drawn = [cells[i] for cells in draws.values()]
