@@ -22,9 +22,11 @@ from oodometer.datasets import files as texts
 from oodometer.datasets.base import split_by_group
 from oodometer.datasets.files import read_lines, read_member
 from oodometer.datasets.logical_forms import DOMAINS, few_of_each, tags_of, without_variables
-from oodometer.datasets.tagging import UNIVERSAL, from_brown, from_penn
+from oodometer.datasets.tagging import from_brown, from_penn
 from oodometer.datasets.trees import Tree, linearise, numbered, parse, signature, with_signatures
 from oodometer.errors import InputError, MissingExtraError, UsageError, WorkError
+
+UNIVERSAL = {"NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", "X", "."}
 
 
 @pytest.fixture
@@ -186,7 +188,7 @@ def test_wsj_brown_and_masc(here: Path) -> None:
 def test_universal_tags() -> None:
     assert {
         from_penn(tag) for tag in ("NN", "VBZ", "JJR", "WRB", "WP$", "EX", "IN", "CD", "CC", "RP", "FW", "``")
-    } == set(UNIVERSAL)
+    } == UNIVERSAL
     by_hand = {"NP$-TL": "NOUN", "HVD*": "VERB", "ABN": "DET", "AP": "ADJ", "QL": "ADV", "CS": "ADP", "DT+BEZ": "DET",
                "*": "ADV", "NIL": "X", "(-HL": ".", "---HL": ".", "FW-NN-TL": "X", "WP$": "PRON"}  # fmt: skip
     assert {tag: from_brown(tag) for tag in by_hand} == by_hand
@@ -479,6 +481,6 @@ def test_the_real_data(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(len(sequences.wsj_trees(split)) for split in ("train", "dev", "test")) == 3_914
     assert len(sequences.gum_trees(words=False).counts) == 23
     assert len(sequences.wsj_tags("brown").counts) == 15
-    assert {tag for output in sequences.wsj_tags("train").targets for tag in output.split()} == set(UNIVERSAL)
+    assert {tag for output in sequences.wsj_tags("train").targets for tag in output.split()} == UNIVERSAL
     assert sum(len(sequences.little_prince(split)) for split in ("train", "dev", "test")) == 1_562
     assert len(sequences.ud_tags("ewt", ("test",))) == 2_077

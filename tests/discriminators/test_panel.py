@@ -79,13 +79,9 @@ def test_a_record_gets_votes(tmp_path: Path) -> None:
         assert again.votes.tolist() == VOTES
 
 
-def test_votes_take_the_place_of_others_or_go_behind_them() -> None:
+def test_votes_take_the_place_of_others() -> None:
     record = Predictions.from_arrays(input=INPUTS, output=OUTPUTS, votes=[[0, 0, 0, 1]])
-    replaced, added = Panel([SHORT]).vote(record), Panel([SHORT]).vote(record, add=True)
-    assert added.votes is not None
-    assert replaced.votes.tolist() == VOTES[:1]
-    assert added.votes.tolist() == [[0, 0, 0, 1], VOTES[0]]
-    assert added.names["judge"] == ("judge_0", "rule_0")
+    assert Panel([SHORT]).vote(record).votes.tolist() == VOTES[:1]
 
 
 def test_records_without_texts(tmp_path: Path) -> None:

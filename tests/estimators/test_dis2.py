@@ -16,7 +16,13 @@ from oodometer import Predictions
 from oodometer.arrays import Array, softmax
 from oodometer.errors import NotApplicable, UsageError
 from oodometer.estimators import DisagreementDiscrepancy
-from oodometer.estimators.dis2 import critic_loss, fit_critics, slack
+from oodometer.estimators.dis2 import _losses, _Rows, fit_critics, slack
+
+
+def critic_loss(weights: Array, x: Array, y: Array, on_target: Array, trade: float) -> tuple[float, Array]:
+    rows = _Rows.of(x, y, on_target)
+    values, slope, _ = _losses((rows.x @ weights)[:, None, :], rows, trade)
+    return float(values[0]), rows.x.T @ slope[:, 0]
 
 
 def problem(rows: int = 12, columns: int = 3, classes: int = 4) -> tuple[Array, Array, Array, Array]:

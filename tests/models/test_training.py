@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oodometer.errors import InputError, UsageError
-from oodometer.models.artifacts import fingerprint
 from oodometer.models.torch.batches import length_batches, token_batches
 from oodometer.models.torch.training import Hooks, LengthBatches, TrainingConfig, load_weights, train, weights
 
@@ -121,15 +120,10 @@ def test_a_state_that_is_not_wanted_is_left_alone(torch: Any, tmp_path: Path) ->
     assert seen[0][0] == 1
 
 
-def test_the_name_of_a_plan_without_a_budget_is_what_it_was(torch: Any) -> None:
-    """So states of trainings that began before there were budgets are still theirs."""
+def test_plans_have_names_of_their_own_whatever_the_checkpoints() -> None:
     plan = TrainingConfig()
-    old = {
-        "epochs": 3, "batch_size": 64, "learning_rate": 1e-3, "weight_decay": 0.0, "warmup": 0.0, "clip": 1.0,
-        "seed": 0, "checkpoint_seconds": 0, "name": "n",
-    }  # fmt: skip
-    assert plan.fingerprint("n") == fingerprint(old)
-    assert TrainingConfig(batch_tokens=9).fingerprint("n") != plan.fingerprint("n")
+    assert TrainingConfig(batch_tokens=9).fingerprint("n") != plan.fingerprint("n") != plan.fingerprint("m")
+    assert TrainingConfig(checkpoint_seconds=1).fingerprint("n") == plan.fingerprint("n")
     with pytest.raises(UsageError, match="at least 1 token a batch, got 0"):
         TrainingConfig(batch_tokens=0)
 

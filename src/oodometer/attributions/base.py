@@ -22,9 +22,8 @@ from ..shifts.text.words import words_of
 class Words:
     """A text, or a pair of them, as words and punctuation marks.
 
-    text : a string, or a pair of strings.
-    feature : position among ``words`` of the word that a data set marks as the one that decides; None where it marks
-        none.
+    text : a string, or a pair of strings. feature : position among ``words`` of the word that a data set marks as the
+        one that decides; None for none.
 
     A combining mark belongs to the word before it; a run of letters of a script without spaces between words, such as
     Chinese or Thai, is one word. Raises `UsageError` for a feature that is no position of a word.
@@ -162,24 +161,13 @@ class Attribution(ABC):
         """Options by name: they name what a folder of attributions holds."""
         return {name: value for name, value in sorted(vars(self).items()) if not name.startswith("_")}
 
-    def groups(self, texts: Sequence[Text | Words]) -> list[list[Words]]:
-        """The texts in order, cut into groups that may be explained apart: each gives what it gives beside the others.
-
-        Here one group of all, since a model's batches, and with them the rounding of sums, depend on what is beside.
-        """
-        return [as_words(texts)]
-
     def groups_for(self, model: Model, texts: Sequence[Text | Words]) -> list[list[int]]:
         """Positions of the texts, cut into groups that may be explained apart for this very model.
 
-        Each text is in one group, in whatever order suits the model. Here those of `groups`.
+        Each text is in one group, in whatever order suits the model. Here all are in one: a model's batches, and with
+        them the rounding of sums, depend on what is beside.
         """
-        groups: list[list[int]] = []
-        start = 0
-        for group in self.groups(texts):
-            groups.append(list(range(start, start + len(group))))
-            start += len(group)
-        return groups
+        return [list(range(len(as_words(texts))))]
 
     @abstractmethod
     def explain(
@@ -229,8 +217,7 @@ def normalized(attributions: WordAttributions, how: str = "none") -> WordAttribu
 @final
 class Asker:
     """Asks a model about texts, each different one once; single texts and pairs go into calls of their own, since a
-    tokenizer takes a single text beside pairs for a pair with an empty part. ``truncated`` counts the texts that the
-    model cut.
+    tokenizer takes a single text beside pairs for a pair with an empty part. ``truncated`` counts texts that were cut.
     """
 
     def __init__(self, model: Model) -> None:

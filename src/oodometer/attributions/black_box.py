@@ -103,9 +103,7 @@ AT_ONCE = 4096
 
 
 class BlackBox(Attribution):
-    """A method that asks the model about subsets of the words; a subclass is a dataclass that says which, and what
-    follows.
-    """
+    """A method that asks the model about subsets of the words; a subclass says which, and what follows."""
 
     samples: int
     absent: str
@@ -137,7 +135,7 @@ class BlackBox(Attribution):
         absence, ask = Absence.of(self.absent, model), Asker(model)
         results: list[WordAttributions] = []
         done, total = 0, sum(self._number(example.features) for example in examples)
-        for group in self.groups(examples):
+        for group in ([examples[at] for at in some] for some in self.groups_for(model, examples)):
             # draws depend on the seed and on the text, not on where it stands or beside what
             marks = [int(checksum(*example.texts), 16) for example in group]
             rngs = [np.random.default_rng([self.seed, mark]) for mark in marks]
@@ -170,16 +168,16 @@ class BlackBox(Attribution):
     def _fitted(self, present: Array, weights: Array, answers: Array) -> tuple[Array, float, float]:
         """Of the probabilities of one class, shape (subset,): values of the features, probability without any, R²."""
 
-    def groups(self, texts: Sequence[Text | Words]) -> list[list[Words]]:
-        """Examples in order, as many together as have at most `at_once` subsets, and one at least."""
-        out: list[list[Words]] = []
+    def groups_for(self, model: Model, texts: Sequence[Text | Words]) -> list[list[int]]:
+        """Texts in order, as many together as have at most `at_once` subsets, and one at least."""
+        out: list[list[int]] = []
         size = 0
-        for word in as_words(texts):
-            rows = self._number(word.features)
+        for at, example in enumerate(as_words(texts)):
+            rows = self._number(example.features)
             if not out or size + rows > self.at_once:
                 out.append([])
                 size = 0
-            out[-1].append(word)
+            out[-1].append(at)
             size += rows
         return out
 

@@ -338,9 +338,8 @@ def explain_in(
 
     The files are the same on every engine, and those of one thread in this process. Raises `UsageError` where the
     folder holds something else, and for an engine and a model that has no path, `InputError` for what the method
-    refuses and for values that are not finite, `WorkError` where the folder cannot be written, where a worker does
-    not write to it, and where one died; parts that are done stay. A part that is damaged, or of another job, is made
-    anew, with a warning.
+    refuses and for values that are not finite, `WorkError` where the folder cannot be written, where a worker does not
+    write to it, and where one died; parts that are done stay. A part that is damaged or another job's is made anew.
 
     >>> import tempfile
     >>> from oodometer.attributions import Lime

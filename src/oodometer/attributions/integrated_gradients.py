@@ -34,8 +34,7 @@ from .black_box import whole_number
 @dataclass(frozen=True, eq=False)
 class Pieces:
     """What an encoder reads of one example: ``ids``, and ``shares`` (piece, feature) of each piece that belong to each
-    feature; special tokens between the parts belong to the separator, those at both ends to nothing. ``cut``: it was
-    too long.
+    feature; special tokens between the parts belong to the separator, those at both ends to none. ``cut``: too long.
     """
 
     ids: Array

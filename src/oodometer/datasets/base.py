@@ -204,9 +204,7 @@ class Dataset:
 
 
 def stratified(strata: Array, rows: int | None, seed: int) -> Array:
-    """Positions of ``rows`` samples (None: all), as many of each stratum, integers from 0, as can be, drawn and ordered
-    by the seed.
-    """
+    """Positions of ``rows`` samples (None: all) drawn by the seed, as evenly over the strata (0, 1, ...) as can be."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(strata))
     if rows is None or rows >= len(strata):

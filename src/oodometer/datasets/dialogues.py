@@ -159,9 +159,7 @@ def replies(
 
 @final
 class Replies:
-    """Replies to draw candidates from, each text once; each context gets so many ``candidates``, the true one among
-    them.
-    """
+    """Replies to draw from, each text once; a context gets ``candidates`` of them, the true one among them."""
 
     def __init__(self, texts: Iterable[str], candidates: int, seed: int, source: str = "") -> None:
         if candidates != int(candidates) or candidates < 2:

@@ -23,9 +23,7 @@ _COLUMNS = (("img", "image"), ("label", "labels"))
 
 
 def _found(path: str | os.PathLike[str] | None, inner: str, *names: str) -> Path | None:
-    """The first file of these names in ``path`` (or that file itself), else in the folder of data, its ``images``, and
-    ``inner`` in both.
-    """
+    """The first file of these names in ``path`` (or that file), or in the folder of data, its ``images``, ``inner``."""
     folder = data_folder() if path is None else None
     folders = [] if folder is None else [top / last for top in (folder, folder / "images") for last in ("", inner)]
     for top in folders if path is None else [Path(path)]:

@@ -102,8 +102,7 @@ def no_images(got: str) -> InputError:
 
 def decode_image(image: Any) -> Array:
     """A file, its bytes, a PIL image, an array, or a cell of a Hugging Face data set as uint8 (height, width, 3). A
-    photograph is turned upright as its EXIF says, 16 bits lose their lower 8. `ValueError` with a short reason where it
-    is no image.
+    photograph is turned upright as its EXIF says, 16 bits lose their lower 8. `ValueError` says why it is no image.
     """
     if isinstance(image, dict):
         image = image.get("bytes") or image.get("path")

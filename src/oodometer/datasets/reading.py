@@ -39,9 +39,7 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Consecutive examples from the ``first_row`` of the source on, from 0; further columns; what could not be read,
-    and why.
-    """
+    """Consecutive examples from ``first_row`` (from 0) on; further columns; what could not be read, and why."""
 
     data: Dataset
     first_row: int

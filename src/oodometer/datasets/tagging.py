@@ -11,8 +11,6 @@ from typing import Any
 from .base import Dataset, Row, split_by_group
 from .files import check_name, damaged, data_file, data_folder, hub_rows, read_objects
 
-UNIVERSAL = ("NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", "X", ".")
-
 _PENN = {
     "NOUN": "NN NNS NNP NNPS",
     "VERB": "VB VBD VBG VBN VBP VBZ MD BES HVS",
@@ -93,8 +91,7 @@ def wsj_tags(split: str, seed: int = 0) -> Dataset:
     Training sentences are 70 % of the documents of the WSJ sample of the Penn Treebank, and CoNLL-2000's training set
     (other sections of the WSJ; its tags were made by a tagger, not by hand). ``dev`` and ``test`` are 10 % and 20 % of
     the sample's documents, tagged by hand. ``brown`` has the Brown corpus by genre, its tags mapped as Penn would have
-    them; ``masc`` has MASC, written and spoken. Read from ``pos_wsj_brown_etc.jsonl.xz``. Raises `UsageError` for
-    another split.
+    them; ``masc`` has MASC, written and spoken. Read from ``pos_wsj_brown_etc.jsonl.xz``. `UsageError` for others.
     """
     check_name(split, ("train", "dev", "test", "brown", "masc"))
     path = data_file(CORPORA, "the Brown corpus and the WSJ sample with tags")

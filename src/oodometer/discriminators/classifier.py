@@ -22,9 +22,7 @@ from .pair_encoder import pair_encoder
 
 
 class EncoderDiscriminator(TrainedDiscriminator):
-    """A discriminator whose network is a classifier of pairs; ``made`` are arguments of `pair_encoder`, ``model`` takes
-    its place.
-    """
+    """A discriminator whose network classifies pairs; ``made``: arguments of `pair_encoder`, or else a ``model``."""
 
     def __init__(
         self,
@@ -139,8 +137,7 @@ def token_f1(outputs: Sequence[str], golds: Sequence[str]) -> Array:
     """F1 = 2 c / (|output| + |gold|), c = tokens that both have, counted as often as they occur in both.
 
     Tokens stand between white space, case counts; order does not. Two empty texts have F1 = 1. float32, shape
-    (sample,). Raises `InputError` where the lengths differ. Source: Rajpurkar et al. (2016), without their
-    normalisation of English.
+    (sample,). Raises `InputError` where the lengths differ. Source: Rajpurkar et al. (2016), English as it is.
 
     >>> token_f1(["a b c", "a a", ""], ["c b a", "a b", "a"]).round(2).tolist()
     [1.0, 0.5, 0.0]

@@ -122,12 +122,8 @@ class Panel:
         """The verdicts, P(Correct) >= 0.5, bool, shape (judge, sample); empty outputs are Incorrect."""
         return np.asarray(self.probabilities(inputs, outputs, progress=progress) >= 0.5)
 
-    def vote(self, record: Predictions, *, add: bool = False, progress: Progress | None = None) -> Predictions:
-        """The record with ``votes``; it needs ``input`` and ``output``.
-
-        ``add`` puts the votes behind those that the record has already (a judge's verdicts, say); else they take their
-        place. Raises `InputError` where a column or a cell is missing.
-        """
+    def vote(self, record: Predictions, *, progress: Progress | None = None) -> Predictions:
+        """The record with these ``votes``; `InputError` where ``input``, ``output`` or a cell of them is missing."""
         for name in ("input", "output"):
             if getattr(record, name) is None:
                 remedy = "name it with --map theirs=ours or add it"
@@ -138,11 +134,7 @@ class Panel:
             votes = self.votes(record.input.tolist(), record.output.tolist(), progress=progress).astype(np.int8)
         except InputError as error:
             raise error.at(file=record.source, row_offset=record.first_row) from None
-        names = self.names
-        if add and record.votes is not None:
-            own = record.names.get("judge", tuple(f"judge_{i}" for i in range(len(record.votes))))
-            votes, names = np.concatenate([record.votes, votes]), (*own, *names)
-        return replace(record, votes=votes, names={**record.names, "judge": names}, _cache={})
+        return replace(record, votes=votes, names={**record.names, "judge": self.names}, _cache={})
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write the members to ``member-0``, ``member-1``, ... of a folder; `UsageError` where one is a rule."""

@@ -34,7 +34,7 @@ class PretrainedDiscriminator(Discriminator):
     oodometer.errors.UsageError: expected a template with {input} and {output}, got 'no holes'
     """
 
-    kind = "pretrained"
+    kind, arguments = "pretrained", ("source", "correct", "template", "max_length", "batch_size")
 
     def __init__(
         self,
@@ -53,11 +53,6 @@ class PretrainedDiscriminator(Discriminator):
         self.batch_size, self.device = batch_size, device
         self.model: Encoder | None = None
         self._columns: list[int] = []  # of the labels that mean Correct
-
-    def options(self) -> dict[str, Any]:
-        """Arguments of the constructor."""
-        names = ("source", "correct", "template", "max_length", "batch_size")
-        return {name: getattr(self, name) for name in names}
 
     def _ask(self, inputs: list[str], outputs: list[str], progress: Progress | None) -> Array:
         from scipy.special import expit
@@ -129,15 +124,11 @@ class RuleDiscriminator(Discriminator):
     [True, False]
     """
 
-    kind = "rule"
+    kind, arguments = "rule", ("name",)
 
     def __init__(self, function: Callable[[str, str], Any], *, name: str | None = None) -> None:
         self.function = function
         self.name = name or str(getattr(function, "__name__", "rule"))
-
-    def options(self) -> dict[str, Any]:
-        """The name of the rule."""
-        return {"name": self.name}
 
     def _ask(self, inputs: list[str], outputs: list[str], progress: Progress | None) -> Array:
         out = np.empty(len(inputs), dtype=np.float32)

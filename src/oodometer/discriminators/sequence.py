@@ -29,8 +29,7 @@ CPU_TOKENS = 2_048  # of a batch on a CPU: 1.7 times as fast as 16,384, whose va
 class GenerativeDiscriminator(TrainedDiscriminator):
     """An encoder-decoder: m = log p("Correct") - log p("Incorrect") given the pair, then `base.probability`.
 
-    Nothing is generated: the encoder reads the pair once, and both answers are scored against it. Give ``source`` or
-    ``config``, not both.
+    Nothing is generated: both answers to the pair are scored. Give ``source`` or ``config``, not both.
 
     source : hub name or path of an encoder-decoder, such as ``google-t5/t5-base``.
     config : sizes of a T5 from scratch, as for `EncoderDecoder`; {} takes the small ones.
@@ -40,8 +39,7 @@ class GenerativeDiscriminator(TrainedDiscriminator):
     share : the share of correct outputs that P holds for; 0.5 favours neither verdict, None is the training's.
     training, device : how and where to train; members of an ensemble differ by ``training.seed``.
 
-    With ``dev`` the weights of the smallest dev loss are kept and one temperature is fitted. Source: Yao and Koller
-    (2024).
+    With ``dev`` the weights of the smallest dev loss stay and a temperature is fitted. Source: Yao and Koller (2024).
 
     >>> GenerativeDiscriminator(config={}).options()["max_length"]
     512

@@ -58,9 +58,7 @@ class Engine:
 
 @dataclass(frozen=True)
 class Pool:
-    """Workers that take one part after another. submit : of a part, gives the future of an answer. most : parts that
-    may be under way. state : of an answer.
-    """
+    """Workers that take parts: ``submit`` gives a part's future, ``most`` may be under way, ``state`` reads answers."""
 
     submit: Callable[[Any], Future[Any]]
     most: int
@@ -207,11 +205,10 @@ def run_tasks(
     What must travel are paths, seeds, settings; a function with a true attribute ``gpu`` takes a GPU where there is
     one. ``needs``: index of an item -> indices of those that must be done before it; of those that are ready the first
     is begun first. ``on_result(item, result)``, then ``on_done(item)``, are called here in the order of the items (with
-    ``needs`` as they come), so that a result that was kept is not lost where a later task fails.
-    Each task has one thread for linear algebra and for the package's own passes, on every engine, so that sums are
-    rounded alike. What a task warns of is told here, once. Raises `UsageError` where the function or an item cannot be
-    sent, whatever error a task ended with, and `WorkError` for a worker that died; tasks that were under way are waited
-    for.
+    ``needs`` as they come), so that a result that was kept is not lost where a later task fails. Each task has one
+    thread for linear algebra and for the package's own passes, on every engine, so that sums are rounded alike. What a
+    task warns of is told here, once. Raises `UsageError` where the function or an item cannot be sent, whatever error a
+    task ended with, and `WorkError` for a worker that died; tasks under way are waited for.
     """
     given, here = list(items), isinstance(engine, LocalEngine)
     if not given:

@@ -31,10 +31,9 @@ class RayEngine(ClusterEngine):
         Of a cluster: ``HOST:PORT``, ``ray://HOST:PORT`` or ``auto``. None takes the session that this process is in,
         or starts a cluster on this machine and ends it with this object.
 
-    Parts name files by their paths, so every machine must see the files there. A part whose worker dies is done
-    again, three times at most. `UsageError` for fewer than one worker, an address that does not answer and workers
-    with another version of this package; `WorkError` for a part that is lost for good; `MissingExtraError` without
-    Ray.
+    Parts name files by their paths, so every machine must see the files there. A part whose worker dies is done again,
+    three times at most. `UsageError` for fewer than one worker, an address that does not answer and workers with
+    another version of this package; `WorkError` for a part that is lost for good; Ray is an extra.
 
     >>> RayEngine(workers=2, address="10.0.0.1:6379").address
     '10.0.0.1:6379'

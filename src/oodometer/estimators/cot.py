@@ -195,8 +195,7 @@ class COT(TransportEstimator):
 
     The prior q of the target is estimated from the cells (`label-shift`). The published method takes the source's: a
     shift of the class prior then counts as cost, one for one, and the answer is wrong by as much. At most 20,000 target
-    rows are kept (fewer with many classes), a seeded sample. The probabilities should be calibrated by temperature
-    first.
+    rows are kept (fewer with many classes), a seeded sample. Probabilities should be calibrated first.
 
     prior : ``"mle"`` (default), ``"sld"``, ``"bbse"``, or ``"source"`` (published; only without label shift).
 
@@ -236,8 +235,7 @@ class COTT(TransportEstimator):
     """accuracy = share of the target whose own transport cost is low: mean_T[1 - cost >= t].
 
     Each sample is carried to one class as in `COT`; its score is the probability of that class, 1 - cost. t is fitted
-    on the reference, carried to its own class shares, so that mean_S[score >= t] = acc_S (ties and references without
-    errors as in `threshold`).
+    on the reference, carried to its own class shares, so that mean_S[score >= t] = acc_S (ties as in `threshold`).
 
     prior : as in `COT`.
 

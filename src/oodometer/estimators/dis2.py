@@ -30,15 +30,6 @@ _SHARP_ROWS = 2_000  # of either sample, before the best critic sees them all
 _SHARP_STEPS, _SHARP_DECAY = 40, 1e-4
 
 
-def critic_loss(weights: Array, x: Array, y: Array, on_target: Array, trade: float) -> tuple[float, Array]:
-    """mean_S -log softmax_h(z) / log K + trade * mean_T log2(1 + exp(z_h - mean_{k != h} z_k)), z = x @ weights; its
-    slope.
-    """
-    rows = _Rows.of(x, y, on_target)
-    values, slope, _ = _losses((rows.x @ weights)[:, None, :], rows, trade)
-    return float(values[0]), rows.x.T @ slope[:, 0]
-
-
 def fit_critics(x: Array, y: Array, on_target: Array, classes: int, seed: int = 0) -> Iterator[Array]:
     """Weights (column, class) of critics with a large discrepancy on these rows, the best of each path to a minimum."""
     rows = _Rows.of(x, y, on_target)
@@ -113,7 +104,9 @@ class _Rows:
 
 
 def _losses(z: Array, rows: _Rows, trade: float) -> tuple[Array, Array, Array]:
-    """`critic_loss` of several critics, its slope at logits z (sample, critic, class), and their discrepancies."""
+    """mean_S -log softmax_h(z) / log K + trade * mean_T log2(1 + exp(z_h - mean_{k != h} z_k)) of logits z (sample,
+    critic, class), its slope at them, and the critics' discrepancies.
+    """
     from scipy.special import expit
 
     cut, classes = rows.here, z.shape[2]

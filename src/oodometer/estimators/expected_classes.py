@@ -27,9 +27,7 @@ _VALUES, _LEAST_ROWS = 100_000, 1000  # looked at
 
 
 class ClassOrder(NamedTuple):
-    """``moved``: AUC of each class less that by calibrated probabilities; ``together``: how the classes' AUC vary as
-    one.
-    """
+    """``moved``: each class's AUC less that by calibrated probabilities; ``together``: how far they vary as one."""
 
     moved: Array
     together: float
@@ -105,9 +103,7 @@ def mirrored(top: Array) -> Array:
 
 
 class ClassRates(NamedTuple):
-    """How often class k is true on the reference where it was predicted (``top``) and elsewhere; coarse ones for
-    spread.
-    """
+    """How often class k is true where it is predicted (``top``) and elsewhere; coarse ones for spread."""
 
     top: BlockRates
     off_diagonal: BlockRates
@@ -195,9 +191,7 @@ def expected_positives(counts: ConfusionCounts, rates: ClassRates) -> tuple[Arra
 def expected_metrics(
     counts: ConfusionCounts, rates: ClassRates, names: tuple[int | str, ...], *, level: float, kind: Kind, seed: int
 ) -> dict[str, Any]:
-    """Macro and per-class metrics with intervals by a seeded parametric bootstrap over cells, and the expected
-    confusion.
-    """
+    """Macro and per-class metrics, intervals by a seeded parametric bootstrap over cells, the expected confusion."""
     hits, elsewhere = expected_positives(counts, rates)
     point = class_metrics(counts.top, hits, counts.off_diagonal, elsewhere)
     order = rates.order or ClassOrder(np.zeros(len(names)), 1.0)
@@ -350,9 +344,7 @@ class ExpectedClasses(NamedTuple):
 
 
 class Expectation(NamedTuple):
-    """What a method expects of a target, and replicates ``drawn`` of it (first axis); ``wider`` scales spreads by
-    metric.
-    """
+    """What a method expects of a target, and replicates ``drawn`` of it (first axis); ``wider`` scales spreads."""
 
     expected: ExpectedClasses
     drawn: ExpectedClasses
@@ -379,9 +371,7 @@ def _expected(counts: ConfusionCounts, found: Array, elsewhere: Array, mass: Arr
         np.maximum(confusion, 0.0, out=confusion)
     elif mass is not None:
         sides = (side.reshape(-1, hits.shape[-1]) for side in (margins.predicted, hits, elsewhere.sum(axis=-1)))
-        drawn = [
-            expected_confusion(all_of, right, mass, missed).T for all_of, right, missed in zip(*sides, strict=True)
-        ]
+        drawn = [expected_confusion(own, right, mass, missed).T for own, right, missed in zip(*sides, strict=True)]
         confusion = np.stack(drawn).reshape(*hits.shape, hits.shape[-1])
     return ExpectedClasses(margins, positives, negatives, confusion)
 
@@ -426,9 +416,7 @@ def drawn_truth(counts: Sums, many: int, rng: np.random.Generator) -> ExpectedCl
 
 
 class LabelledRows(NamedTuple):
-    """Rows of a reference: predicted and true class, bins of probabilities (sample, class), and the rows each stands
-    for.
-    """
+    """Rows of a reference: predicted and true class, bins of probabilities (sample, class), and each row's weight."""
 
     predicted: Array
     label: Array
@@ -451,9 +439,7 @@ class LabelledRows(NamedTuple):
 
 
 def labelled_rows(own: Predictions, seed: int = 0) -> LabelledRows:
-    """At most 20,000 labelled rows, a seeded sample by pairs of true and predicted class; `NotApplicable` without
-    classes.
-    """
+    """At most 20,000 labelled rows, sampled by pairs of true and predicted class; `NotApplicable` without classes."""
     most = max(min(_MOST_ROWS, _MOST_VALUES // max(own.num_classes, 1)), 1_000)
     if len(own) <= most or own.label is None or not own.num_classes or (own.label < 0).any():
         return _rows_of(own, own.predicted, own.label, own.probabilities)
@@ -609,9 +595,7 @@ def _redrawn_table(
 
 @dataclass(frozen=True)
 class ClassMetric:
-    """A metric ``base`` of classes, as it was asked for: of the class ``at`` a position, of the positive one, or
-    averaged.
-    """
+    """A metric ``base`` of classes: of the class ``at`` a position, of the positive one, or averaged."""
 
     name: str
     base: str

@@ -187,8 +187,7 @@ class SLD(Estimator):
     q is the maximum-likelihood class prior (EM of Saerens, Latinne, Decaestecker) if the probabilities are the
     reference's posteriors; nothing here calibrates them. At most 20,000 target rows are kept, a seeded sample.
     Variance: bootstrap of target rows and reference classes, the gap between confidence and correctness on the
-    reference with its variance, plus v(1-v)/n_T. `NotApplicable` without probabilities or true classes. Source:
-    Saerens et al. (2002).
+    reference with its variance, plus v(1-v)/n_T. Needs probabilities and true classes. Source: Saerens et al. (2002).
 
     >>> p = [[0.9, 0.1]] * 50 + [[0.1, 0.9]] * 50
     >>> reference = Predictions.from_probabilities(p, label=[0] * 45 + [1] * 50 + [0] * 5)

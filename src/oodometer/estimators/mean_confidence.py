@@ -47,9 +47,7 @@ def confidence_bins(record: Predictions, score: Score, width: int = LOG_ODDS_BIN
 
 
 def counts_by_class_and_bin(record: Predictions, score: Score, classes: int) -> Array:
-    """Samples by predicted class and log-odds bin of confidence, int64, (class, bin), worked out once; not to be
-    written on.
-    """
+    """Samples by predicted class and log-odds bin of confidence, int64, (class, bin); read-only, made once."""
 
     def make() -> Array:
         width = bins_for(classes)

@@ -381,17 +381,13 @@ class ShiftTest:
 
     @property
     def is_misfit(self) -> bool:
-        """Whether the hypothesis is refuted: p below 0.05, and twice the null median or five deviations above the null
-        mean.
-        """
+        """Whether the hypothesis is refuted: p < 0.05, and twice the null median or five deviations above its mean."""
         beyond = (self.statistic - float(self.null.mean())) / max(float(self.null.std()), 1e-9)
         return (self.ratio > _BAD_RATIO or beyond > _BAD_DEVIATION) and self.p_value < _LEVEL
 
     @property
     def tail_p_value(self) -> float:
-        """p-value from the gamma distribution with the null's moments, where draws are too few (Wilson and Hilferty
-        1931).
-        """
+        """p-value of the gamma distribution with the null's moments, where draws are few (Wilson and Hilferty 1931)."""
         mean, variance = float(self.null.mean()), float(self.null.var(ddof=1))
         if mean <= 0 or variance <= 0:
             return float(self.statistic <= mean)
@@ -441,9 +437,7 @@ def g_statistic(counts: Array, expected: Array) -> Array:
 def label_shift_test(
     label_counts: LabelCounts, counts: Array, *, seed: int = 0, draws: int | None = None
 ) -> LabelShiftFit:
-    """Can a change of the class prior alone explain the target's cell counts? G against a null that redraws both
-    samples.
-    """
+    """Can another class prior alone explain the target's cell counts? G against a null that redraws both samples."""
     rng = np.random.default_rng([seed, 41])
     if draws is None:
         draws = 100 if len(label_counts) * label_counts.classes <= _DENSE else 30
@@ -495,9 +489,7 @@ def redraw_reference(label_counts: LabelCounts, draws: int, rng: np.random.Gener
 
 
 def no_shift_test(reference: Array, target: Array, *, seed: int = 0, draws: int = 100) -> ShiftTest:
-    """Do reference and target (counts (cell,)) fall into the cells alike? G test of homogeneity, null from pooled
-    shares.
-    """
+    """Do reference and target (counts (cell,)) fall into the cells alike? G test, null from pooled shares."""
     rng = np.random.default_rng([seed, 43])
 
     def statistic(a: Array, b: Array) -> Array:
@@ -521,8 +513,7 @@ class ShiftStatistics:
     their sums: ``moved`` = sqrt((G_0 - df)+ / h), G_0 the G statistic of homogeneity, h = n m / (n + m);
     ``unexplained`` = sqrt((G_1 - df (1 + m/n))+ / m), G_1 that of the best class prior (`fit_prior`), whose null mean
     is inflated by the reference's own error; ``label_shift`` = sum_y q_y P_S(correct | y). Both distances are free of
-    the sample sizes. Records without true classes have ``moved`` alone or nothing. Source: the likelihood-ratio tests
-    are those of this file.
+    the sample sizes. Records without true classes have ``moved`` alone or nothing. Source: the tests of this file.
 
     >>> p = Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100)
     >>> statistics = ShiftStatistics().fit(p)

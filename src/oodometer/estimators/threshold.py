@@ -207,8 +207,7 @@ class AverageThresholdedConfidence(Thresholded):
 class AverageThresholdedEntropy(Thresholded):
     """ATC with the negative entropy sum_k p_k log p_k (<= 0) as score; see `AverageThresholdedConfidence`.
 
-    Needs `probabilities` or `candidate_scores`; `NotApplicable` without. Source: Garg et al. (2022), where it is the
-    better of the two.
+    Needs `probabilities` or `candidate_scores`; `NotApplicable` without. Source: Garg et al. (2022).
 
     >>> reference = Predictions.from_probabilities([[0.9, 0.1], [0.6, 0.4]], label=[0, 1])
     >>> AverageThresholdedEntropy().fit(reference).estimate(reference).value

@@ -45,9 +45,7 @@ def population_error(
     debiased: bool = False,
     **extras: object,
 ) -> Measure:
-    """A calibration error with an interval for that of the population: by ``replicates``, 0 where the ``null`` reaches
-    it.
-    """
+    """A calibration error with an interval for the population's: ``replicates``, 0 where the ``null`` reaches it."""
     lower, upper = from_bootstrap(value, replicates, *rows, level)
     if not debiased:
         lower = max(0.0, lower - max(float(replicates.mean()) - observed, 0.0))
@@ -55,11 +53,9 @@ def population_error(
     # a norm of gap and noise is at most the norm of the gap and that of the noise
     lower = min(lower, max(0.0, observed - float(quantiles(null, [1 - tail])[0])))
     p = (1 + int((null >= observed * (1 - 1e-9)).sum())) / (1 + len(null))
-    if p > tail:
-        lower = 0.0
-    return measure(
-        value, (lower, upper), level, "asymptotic", **extras, interval_of="the population's error", p_calibrated=p
-    )
+    ends = 0.0 if p > tail else lower, upper
+    extras |= {"interval_of": "the population's error", "p_calibrated": p}
+    return measure(value, ends, level, "asymptotic", **extras)
 
 
 BINS = 15
@@ -67,9 +63,7 @@ _FINE = 3840  # 15 * 256: narrow enough for the smooth metric, and every default
 
 
 def bin_number(confidence: Array, bins: int) -> Array:
-    """Bin of each confidence, intp: bin i covers (i / bins, (i + 1) / bins] in the dtype of the input, 0 is in the
-    first.
-    """
+    """Bin of each confidence, intp: bin i covers (i / bins, (i + 1) / bins] in the input's dtype, the first 0 too."""
     scaled = confidence * confidence.dtype.type(bins)
     out: Array = np.ceil(scaled, out=scaled).astype(np.intp)
     out -= 1

@@ -370,7 +370,7 @@ class MacroF1(ClassMean):
 
 
 @register("metric")
-class BalancedAccuracy(ClassMean):
+class BalancedAccuracy(MacroRecall):
     """Mean recall over the classes that occur as truth; of two classes (sensitivity + specificity) / 2.
 
     The same number as `macro_recall`, with its interval. Source: Brodersen et al. (2010).
@@ -382,8 +382,6 @@ class BalancedAccuracy(ClassMean):
     name = "balanced_accuracy"
     quiet = True
     citation = "brodersen2010"
-    weights = (1.0, 1.0, 0.0)
-    of_truths = True
 
 
 @register("metric")

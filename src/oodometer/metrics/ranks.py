@@ -348,9 +348,7 @@ def ordered_by(metrics: Sequence[Metric[Any, Any]], score: str | None) -> list[M
 
 
 class RankMetric(Metric[Ranks, R]):
-    """A metric over `Ranks`; all share one state, sorted once. ``score`` names what orders rows, by default the
-    confidence.
-    """
+    """A metric over `Ranks`, a state shared and sorted once. ``score`` orders the rows, by default the confidence."""
 
     needs = CONFIDENCE
     score: str | None = None

@@ -28,9 +28,7 @@ def generator(seed: int, name: str) -> np.random.Generator:
 
 
 def poisson_counts(counts: Array, replicates: int, rng: np.random.Generator) -> Array:
-    """Bootstrap counts of cells, float64, (replicate, *cells): a cell of c equal rows gets Poisson(c); empty ones stay
-    empty.
-    """
+    """Bootstrap counts of cells, float64, (replicate, *cells): Poisson(c) for a cell of c rows, 0 for empty ones."""
     flat = np.asarray(counts, dtype=np.float64).ravel()
     used = np.flatnonzero(flat > 0)
     out = np.zeros((replicates, flat.size))
@@ -130,11 +128,9 @@ class RankBins:
             line = (self.answered + apart).ravel()
             at = np.searchsorted(line, (ranks + apart).ravel()).reshape(replicates, -1)
             at -= (np.arange(replicates) * cells)[:, None]
-        sides = (self.answered, self.wrong)
+        sides, first = (self.answered, self.wrong), np.maximum(at - 1, 0)
         end, wrong_end = (np.take_along_axis(x, at, axis=1) for x in sides)
-        before, wrong_before = (
-            np.where(at > 0, np.take_along_axis(x, np.maximum(at - 1, 0), axis=1), 0.0) for x in sides
-        )
+        before, wrong_before = (np.where(at > 0, np.take_along_axis(x, first, axis=1), 0.0) for x in sides)
         part = (ranks - before) / (end - before)
         wrong = wrong_before + (wrong_end - wrong_before) * part
         high = self.high[at]

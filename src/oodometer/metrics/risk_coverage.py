@@ -477,9 +477,7 @@ def jointly_resampled(
     seed: int,
     clusters: Array | None = None,
 ) -> list[resample.RankBins]:
-    """Bootstrap replicates of several models judged on the same rows (or ``clusters``), which each replicate draws for
-    all.
-    """
+    """Bootstrap replicates of several models on the same rows; a replicate draws the same (or ``clusters``) for all."""
     n = len(confidences[0])
     rng = resample.generator(seed, "joint")
     dealt = np.arange(n) if clusters is None else np.unique(clusters, return_inverse=True)[1]

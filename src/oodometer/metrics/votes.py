@@ -142,9 +142,7 @@ def _within(value: float, ends: tuple[float, float], level: float, kind: Kind) -
 
 
 def discrimination(accepted: Array, of_verdict: Array, level: float) -> list[dict[str, Any]]:
-    """``accepted``, recall and precision of Correct and Incorrect, exact intervals, for each line (line, verdict) of
-    counts.
-    """
+    """Exact ``accepted``, recall and precision of Correct and Incorrect for each line of counts (line, verdict)."""
     wrong, right = accepted[:, 0], accepted[:, 1]
     rejected = of_verdict - accepted
     every, all_right, all_wrong = (np.full(len(accepted), n) for n in (of_verdict.sum(), of_verdict[1], of_verdict[0]))

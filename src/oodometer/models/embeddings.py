@@ -7,7 +7,7 @@ import json
 import os
 import zipfile
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast, final
 
@@ -58,8 +58,7 @@ class WordVectors:
 
 def read_vectors(source: str | os.PathLike[str], *, only: Collection[str] | None = None) -> WordVectors:
     """Read the vectors of the words in ``only`` (by default all) from a file, or from ``hub:owner/name/file``: of
-    word2vec (``.bin`` is binary) or GloVe, also as ``.gz`` and ``.zip``. A word without a vector takes that of its
-    capitalised form.
+    word2vec (``.bin`` is binary) or GloVe, also as ``.gz`` and ``.zip``. A word without takes its capitalised form's.
     """
     name = str(source)
     path = _from_hub(name.removeprefix("hub:")) if name.startswith("hub:") else Path(source)
@@ -152,46 +151,35 @@ def _from_hub(name: str) -> Path:
 _WORD2VEC_FILE = "checkpoint.safetensors"
 
 
-@dataclass(frozen=True)
-class Word2VecOptions:
-    """How vectors are trained by `train_word2vec`; words that occur fewer than ``least_count`` times are left out."""
-
-    dimensions: int = 100
-    window: int = 5
-    negative: int = 5
-    epochs: int = 5
-    least_count: int = 5
-    vocab_size: int | None = 30_000
-    seed: int = 0
-    threads: int = 1
+_LEAST_COUNT, _MOST_WORDS = 5, 30_000  # words that occur less often are left out
 
 
 def train_word2vec(
     texts: Sequence[Sequence[str]],
     *,
-    options: Word2VecOptions | None = None,
+    dimensions: int = 100,
+    window: int = 5,
+    epochs: int = 5,
+    seed: int = 0,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
-    **more: Any,
 ) -> WordVectors:
-    """Train vectors on texts that are split into words: log s(v_c . u_w) + sum over ``negative`` random words n of log
-    s(-v_n . u_w) over neighbours c of w within ``window``, maximised. With one thread the same seed gives the same
-    vectors, also from ``checkpoint``, which is written after each pass. Source: Mikolov et al. (2013).
+    """Train vectors on texts that are split into words: log s(v_c . u_w) + sum over 5 random words n of log s(-v_n .
+    u_w) over neighbours c of w within ``window``, maximised. The same seed gives the same vectors, also from
+    ``checkpoint``, which is written after each pass. Source: Mikolov et al. (2013).
     """
     try:
         from gensim.models import Word2Vec
     except ImportError as error:
         raise MissingExtraError("training word2vec", "gensim", extra="text") from error
-    how = replace(options or Word2VecOptions(), **more)
-    settings: dict[str, Any] = {"vector_size": how.dimensions, "window": how.window, "negative": how.negative, "sg": 1}
-    settings |= {"min_count": how.least_count, "max_final_vocab": how.vocab_size, "sample": 1e-4}
-    settings |= {"seed": how.seed + 1, "workers": how.threads}
+    settings: dict[str, Any] = {"vector_size": dimensions, "window": window, "negative": 5, "sg": 1, "sample": 1e-4}
+    settings |= {"min_count": _LEAST_COUNT, "max_final_vocab": _MOST_WORDS, "seed": seed + 1, "workers": 1}
     model: Any = Word2Vec(**settings)
     folder = None if checkpoint is None else Path(checkpoint)
     try:
         model.build_vocab(texts)
         content = "" if folder is None else "\n".join(" ".join(text) for text in texts)
-        name = fingerprint({**settings, "epochs": how.epochs}, np.frombuffer(content.encode(), dtype=np.uint8))
+        name = fingerprint({**settings, "epochs": epochs}, np.frombuffer(content.encode(), dtype=np.uint8))
         done, state = 0, None if folder is None else kept_tensors(folder / _WORD2VEC_FILE, name)
         if state is not None:  # the state of this very training
             tensors, about = state
@@ -200,14 +188,13 @@ def train_word2vec(
             model.random.set_state(("MT19937", tensors["random"].numpy().astype(np.uint32), int(about["place"])))
             done = int(about["epochs"])
         # The rate falls evenly over all passes, so the passes that are left begin where the others ended.
-        rate = model.alpha - (model.alpha - model.min_alpha) * done / how.epochs
-        if done < how.epochs:
-            watch = _Watch(folder, name, done, how.epochs, progress)
-            model.train(
-                texts, total_examples=model.corpus_count, epochs=how.epochs - done, start_alpha=rate, callbacks=[watch]
-            )
+        rate = model.alpha - (model.alpha - model.min_alpha) * done / epochs
+        if done < epochs:
+            left: dict[str, Any] = {"epochs": epochs - done, "start_alpha": rate}
+            left["callbacks"] = [_Watch(folder, name, done, epochs, progress)]
+            model.train(texts, total_examples=model.corpus_count, **left)
     except RuntimeError as error:
-        expected = f"words that occur {how.least_count} times"
+        expected = f"words that occur {_LEAST_COUNT} times"
         raise InputError(expected, got="none", remedy="give more texts", column="text") from error
     return WordVectors(tuple(model.wv.index_to_key), np.asarray(model.wv.vectors, dtype=np.float32))
 
@@ -242,9 +229,7 @@ BATCH = 32_768  # pairs a step
 
 
 def cooccurrences(sequences: Ragged, words: int, window: int) -> tuple[Array, Array, Array]:
-    """X_ij = sum of 1/distance over where words i and j stand within ``window``; as (i, j, X), i <= j; numbers below 2
-    left out.
-    """
+    """X_ij = sum of 1/distance of words i and j within ``window``, as (i, j, X), i <= j; numbers below 2 left out."""
     from scipy.sparse import coo_array, csr_array
 
     text = np.repeat(np.arange(len(sequences.offsets) - 1), np.diff(sequences.offsets))
@@ -259,46 +244,31 @@ def cooccurrences(sequences: Ragged, words: int, window: int) -> tuple[Array, Ar
     return pairs.row.astype(np.int64), pairs.col.astype(np.int64), pairs.data
 
 
-@dataclass(frozen=True)
-class GloveOptions:
-    """How vectors are trained by `train_glove`; words that occur fewer than ``least_count`` times are left out."""
-
-    dimensions: int = 100
-    window: int = 8
-    epochs: int = 6
-    learning_rate: float = 0.04
-    least_count: int = 5
-    vocab_size: int = 30_000
-    x_max: float = 10.0
-    alpha: float = 0.75
-    seed: int = 0
-
-
 def train_glove(
     texts: Sequence[Sequence[str]],
     *,
-    options: GloveOptions | None = None,
+    dimensions: int = 100,
+    window: int = 8,
+    epochs: int = 6,
+    least_count: int = _LEAST_COUNT,
+    seed: int = 0,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
-    **more: Any,
 ) -> WordVectors:
     """Train vectors on texts that are split into words: u + v of the smallest sum over pairs of f(X_ij) (u_i . v_j +
-    b_i + c_j - log X_ij)^2, f(X) = min(1, (X/x_max)^alpha), X the pairs within ``window`` by 1/distance. Unlike the
-    paper, for some million words, ``x_max`` is 10 and Adam takes the place of AdaGrad. The folder ``checkpoint`` is
-    written after each pass. Source: Pennington et al. (2014).
+    b_i + c_j - log X_ij)^2, f(X) = min(1, (X/10)^0.75), X the pairs within ``window`` by 1/distance. Unlike the paper,
+    for some million words, f is 1 from 10 on and Adam takes the place of AdaGrad. The folder ``checkpoint`` is written
+    after each pass. Source: Pennington et al. (2014).
     """
-    how = replace(options or GloveOptions(), **more)
-    vocabulary = Vocabulary.learn(texts, most=how.vocab_size, least_count=how.least_count)
-    i, j, x = cooccurrences(vocabulary.encode(texts), len(vocabulary), how.window)
-    if not len(x):
-        expected = f"words that occur {how.least_count} times near each other"
+    vocabulary = Vocabulary.learn(texts, most=_MOST_WORDS, least_count=least_count)
+    pairs = cooccurrences(vocabulary.encode(texts), len(vocabulary), window)
+    if not len(pairs[2]):
+        expected = f"words that occur {least_count} times near each other"
         raise InputError(expected, got="none", remedy="give more texts", column="text")
-    training = TrainingConfig(
-        epochs=how.epochs, batch_size=BATCH, learning_rate=how.learning_rate, clip=None, seed=how.seed, epsilon=1e-12
-    )
-    sizes: dict[str, Any] = {"dimensions": how.dimensions, "x_max": how.x_max, "alpha": how.alpha}
+    how: dict[str, Any] = {"epochs": epochs, "batch_size": BATCH, "learning_rate": 0.04, "seed": seed}
+    training = TrainingConfig(**how, clip=None, epsilon=1e-12)
     kept: dict[str, Any] = {"checkpoint": checkpoint, "progress": progress}
-    factors = fit_factors((i, j, x), len(vocabulary), training=training, **sizes, **kept)
+    factors = fit_factors(pairs, len(vocabulary), dimensions=dimensions, training=training, **kept)
     matrix = (factors[0] + factors[1])[2:, :-1]
     return WordVectors(vocabulary.words, np.ascontiguousarray(matrix, dtype=np.float32))
 
@@ -309,8 +279,6 @@ def fit_factors(
     *,
     dimensions: int,
     training: TrainingConfig,
-    x_max: float = 10.0,
-    alpha: float = 0.75,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> tuple[Array, Array]:
@@ -322,7 +290,7 @@ def fit_factors(
     u, v = (torch.nn.Parameter((torch.rand(shape, generator=rng) - 0.5) / dimensions) for _ in range(2))
     row, column = torch.from_numpy(i), torch.from_numpy(j)
     logs = torch.from_numpy(np.log(x)).float()
-    weights = torch.from_numpy(np.minimum(1.0, (x / x_max) ** alpha)).float()
+    weights = torch.from_numpy(np.minimum(1.0, (x / 10.0) ** 0.75)).float()
 
     def loss(batch: Array) -> Any:
         swap = torch.from_numpy(batch >= len(x))
@@ -332,7 +300,7 @@ def fit_factors(
         error = (centre[:, :-1] * near[:, :-1]).sum(1) + centre[:, -1] + near[:, -1] - logs[at]
         return (weights[at] * error.square()).sum()
 
-    settings = {"kind": "glove", "words": words, "dimensions": dimensions, "x_max": x_max, "alpha": alpha}
+    settings = {"kind": "glove", "words": words, "dimensions": dimensions}
     net, batches = torch.nn.ParameterDict({"u": u, "v": v}), _Shuffled(len(x), training.batch_size, rng)
     name, folder = fingerprint(settings, i, j, x), None if checkpoint is None else Path(checkpoint)
     train(net, loss, batches, training, name=name, checkpoint=folder, hooks=Hooks(progress, keep_epochs=True))

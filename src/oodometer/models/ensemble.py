@@ -37,8 +37,7 @@ class Ensemble(Classifier):
     names : a name for each.
     average : whether the mean is judged; the answers then have the variance over the models, too.
 
-    Raises `UsageError` for no model, `InputError` where the classes of two differ. Source: Lakshminarayanan et al.
-    (2017) for the mean.
+    `UsageError` for no model, `InputError` where classes differ. Source: Lakshminarayanan et al. (2017) for the mean.
     """
 
     kind = "ensemble"

@@ -30,11 +30,10 @@ ROWS, TABLE_ROWS = 256, 65_536  # inputs that are asked at once; rows of a table
 
 
 class OutsideClassifier(Classifier):
-    """A model that exists already, asked batch by batch; ``gives`` "logits" or "probabilities", ``classes`` None counts
-    from 0.
-    """
+    """A model made elsewhere, asked batch by batch; it ``gives`` "logits" or "probabilities" of its ``classes``."""
 
     kind: ClassVar[str] = "outside"
+    arguments = ("name", "gives", "classes")
     reads: tuple[Modality, ...] = ("text", "pair", "image", "table")
 
     def __init__(self, *, gives: Gives, classes: Sequence[int | str] | None, name: str) -> None:
@@ -47,10 +46,6 @@ class OutsideClassifier(Classifier):
     @abstractmethod
     def _outputs(self, inputs: Any) -> Any:
         """What the model says of some inputs: an array of shape (sample, class)."""
-
-    def options(self) -> dict[str, Any]:
-        """What it is called, and what it gives."""
-        return {"name": self.name, "gives": self.gives, "classes": list(self.classes)}
 
     def ask(self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None) -> Answers:
         """What the model says; views are moved images or texts with words left out."""
@@ -147,9 +142,7 @@ class OutsideClassifier(Classifier):
 
 @final
 class FunctionClassifier(OutsideClassifier):
-    """A function from a batch (a list of texts or pairs, uint8 images, a mapping of the columns of a table) to an array
-    (sample, class).
-    """
+    """A function from a batch (a list of texts or pairs, uint8 images, named columns) to an array (sample, class)."""
 
     kind = "function"
 
@@ -279,8 +272,7 @@ BATCH = 32
 class OnnxClassifier(OutsideClassifier):
     """A classifier in an ONNX file, over tokens (``input_ids``, by the tokenizer in its folder), images (four axes, by
     the processor there, else floats in [0, 1] resized to the sides that the file states) or a table, told by its
-    inputs. An output ``probabilities`` gives those, else ``logits`` or the first one; names stand in ``config.json``
-    (``id2label``).
+    inputs. An output ``probabilities`` gives those, else ``logits`` or the first one; ``config.json`` has names.
     """
 
     kind = "onnx"

@@ -21,9 +21,7 @@ _PART = re.compile(r"<pair>|n't\b|'(?:s|re|ve|ll|d|m)\b|[^\W\d_]+?(?=n't\b)|[^\W
 
 
 def words(text: Text) -> list[str]:
-    """Lower-case words, numbers, ! and ?; clitics stand alone as in the Penn Treebank, mark-up goes: "does n't" and
-    "doesn't" give the same words.
-    """
+    """Lower-case words, numbers, ! and ?, without mark-up; clitics apart: "does n't" and "doesn't" are the same."""
     parts = (text,) if isinstance(text, str) else text
     return _PART.findall(f" {PAIR} ".join(_TAG.sub(" ", part.lower()) for part in parts))
 
@@ -131,9 +129,8 @@ def learn_words(texts: Iterable[str]) -> Any:
 
     inner = Tokenizer(models.WordLevel(unk_token=UNKNOWN))
     inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    trainer = trainers.WordLevelTrainer(
-        vocab_size=2**31, min_frequency=1, special_tokens=list(SPECIAL), show_progress=False
-    )
+    how: dict[str, Any] = {"vocab_size": 2**31, "min_frequency": 1, "special_tokens": list(SPECIAL)}
+    trainer = trainers.WordLevelTrainer(**how, show_progress=False)
     # A special token in a text is no word, and white space is what Python takes for it.
     plain = (" ".join(word for word in text.split() if word not in SPECIAL) for text in texts)
     inner.train_from_iterator(plain, trainer)

@@ -132,8 +132,7 @@ class MonteCarloDropout(OfOneModel):
     passes : N; two or more have a variance above 0.
     seed : of the masks: the same seed, inputs and batches give the same answers.
 
-    Raises `UsageError` for fewer than two passes, and when a model without dropout is asked. Source: Gal and Ghahramani
-    (2016).
+    Raises `UsageError` for fewer than two passes, and for a model without dropout. Source: Gal and Ghahramani (2016).
 
     >>> MonteCarloDropout(None)
     Traceback (most recent call last):

@@ -157,18 +157,18 @@ class Recipe(ABC):
         """What was found, as written by the last steps."""
         return dict(workspace.read_json("result.json"))
 
+    def studied(self, scale: str) -> tuple[str, ...]:
+        """Names of the tasks that a result of a scale tells of, in their order."""
+        return self.tasks(scale)
+
     def is_finished(self, result: Mapping[str, Any]) -> bool:
-        """Whether a result has numbers that can be published."""
-        return True
+        """Whether a result has numbers that can be published: of some task, where it has tasks, or some replicate."""
+        return bool(result.get("tasks", True) or result.get("replicates"))
 
     @staticmethod
     def claims(result: Mapping[str, Any]) -> list[dict[str, Any]]:
         """What the paper says, and what became of it in this result; none where nothing is checked."""
         return []
-
-    def joined(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
-        """What is published where an ``old`` result is: the new one, its claims checked again."""
-        return {**new, "claims": self.claims(new)}
 
     @staticmethod
     @abstractmethod

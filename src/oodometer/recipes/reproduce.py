@@ -53,9 +53,8 @@ def find_recipe(paper: str) -> Recipe:
     """The recipe of a paper; `UsageError` lists the known ones."""
     if paper not in RECIPES:
         near = difflib.get_close_matches(paper, RECIPES, n=1)
-        raise UsageError(
-            f"unknown paper {paper!r}; {'did you mean ' + near[0] if near else 'known: ' + ', '.join(RECIPES)}"
-        )
+        hint = f"did you mean {near[0]}" if near else f"known: {', '.join(RECIPES)}"
+        raise UsageError(f"unknown paper {paper!r}; {hint}")
     module = importlib.import_module(f"{__package__}.{RECIPES[paper]}")
     found: Recipe = module.RECIPE
     return found

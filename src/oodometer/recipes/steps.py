@@ -93,9 +93,8 @@ def run_steps(
 
         workspace.folder.mkdir(parents=True, exist_ok=True)  # a worker that does not see it is on another disk
         task = Task(workers.origin, workspace.folder.absolute(), marks, workers.threads)
-        needs = {
-            index: [indices[name] for name in step.needs if name in indices] for index, step in enumerate(side_by_side)
-        }
+        awaited = ([indices[name] for name in step.needs if name in indices] for step in side_by_side)
+        needs = dict(enumerate(awaited))
         try:
             with workers.origin.known(steps):
                 run_tasks(workers.engine, task, list(indices), needs=needs, on_result=arrived)
@@ -208,9 +207,7 @@ class Workers:
 
 
 def usual_workers() -> int:
-    """One for each core, at most 8; on a GPU at most 4. Unlike threads, processes do not wait for each other on busy
-    cores.
-    """
+    """One for each core, at most 8, on a GPU 4: unlike threads, processes do not wait for each other on busy cores."""
     from ..models.torch.library import choose_device
 
     return min(cores(), 4 if choose_device(None) == "cuda" else _MOST)

@@ -18,8 +18,7 @@ class InsufficientContext(TextShift):
 
     The severity is the ratio, from 0 up to less than 1, such as 1/6. With ``turns`` only contexts of at least so many
     turns are used, and of them the last so many, so that every severity has the same contexts, as in the paper (6). A
-    context of which no turn would be deleted is dropped, unless the ratio is 0. Source: Lee et al. (2021), whose
-    "sentences" are turns.
+    context of which no turn would be deleted is dropped, unless the ratio is 0. Source: Lee et al. (2021).
 
     >>> InsufficientContext(turns=3).apply(["a", "b", "c", "d"], "1/3").turns
     ('c', 'd')

@@ -54,9 +54,7 @@ def positions(wanted: Sequence[Any], classes: Sequence[Any]) -> list[int]:
 
 
 def pixels(data: Dataset) -> Array:
-    """The images of a data set, uint8, shape (sample, height, width, channel); grey ones without a channel axis get
-    one.
-    """
+    """The images of a data set, uint8, shape (sample, height, width, channel); grey ones get a channel axis."""
     images = data.inputs
     if not isinstance(images, np.ndarray) or images.dtype != np.uint8 or images.ndim not in (3, 4):
         array = isinstance(images, np.ndarray)
@@ -209,8 +207,7 @@ def measurement_noise(
     """Images x' = clip(G_blur * x + noise z, 0, 1) in [0, 1], z standard normal for each pixel and channel.
 
     G_blur is a Gaussian filter with that standard deviation in pixels, cut at four of them; edges are repeated. The
-    result is rounded to uint8 and has the shape of the input, (sample, height, width) or (sample, height, width,
-    channel).
+    result is rounded to uint8 in the shape of the input, (sample, height, width) or with channels.
 
     data : A set of uint8 images of one size; it is not changed.
     blur, noise : Standard deviations of the filter, in pixels, and of the noise, where white is 1.

@@ -39,9 +39,7 @@ class Simulation(ABC):
 
 
 def draw_by_weight(pool: Predictions, log_weight: Array, rng: np.random.Generator) -> Predictions | None:
-    """A third of the pool, rows of larger weight first, by the keys of Efraimidis and Spirakis (2006): log weight +
-    Gumbel.
-    """
+    """A third of the pool, larger weights first, by Efraimidis and Spirakis (2006): log weight + Gumbel."""
     count = max(int(len(pool) * _SHARE), min(len(pool) // 2, _ENOUGH_ROWS))
     if count < LEAST_ROWS:
         return None

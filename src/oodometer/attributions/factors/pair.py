@@ -15,9 +15,7 @@ from .base import Factor, pair_values
 
 
 class Alignment(NamedTuple):
-    """Positions among all words of an example: ``shared`` pairs in the same order, words of both parts in another
-    order.
-    """
+    """Positions among all words: ``shared`` pairs in the same order, words of both parts in another order."""
 
     shared: tuple[tuple[int, int], ...]
     swapped_a: tuple[int, ...]

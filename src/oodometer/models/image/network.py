@@ -146,9 +146,7 @@ _LEVELS = np.arange(256)
 
 
 def brightness(images: Array, factor: Array) -> Array:
-    """Every value times the factor of its image. All operations take uint8 images (sample, height, width, 3) and one
-    strength an image.
-    """
+    """Every value times a factor. Operations take uint8 images (sample, height, width, 3), a strength for each."""
     return _looked_up(images, _blended(np.zeros(1, dtype=np.int64), _LEVELS, factor[:, None])[:, None])
 
 
@@ -206,9 +204,7 @@ def color(images: Array, factor: Array) -> Array:
 
 
 def sharpness(images: Array, factor: Array) -> Array:
-    """Away from a smoothed form of the image (a pixel weighs 5 of 13 with its eight neighbours, edges stay) by a
-    factor.
-    """
+    """Away from a smoothed form of the image (a pixel weighs 5, its neighbours 1 each, edges stay) by a factor."""
     wide = images.astype(np.int64)
     smooth = wide.copy()
     rows = wide[:, :-2] + wide[:, 1:-1] + wide[:, 2:]
@@ -290,10 +286,9 @@ def randaugment(
     """Each image after ``operations`` of the 14 operations of RandAugment, drawn uniformly, with replacement.
 
     Each has a magnitude of its own, m = clip(magnitude + spread z, 0, 10) with z standard normal; 0 changes nothing but
-    in autocontrast and equalize, which have no strength. Rotation by 3 m degrees, shear by 0.03 m, translation
-    by 0.045 m of a side, to either side, the nearest pixel taken and grey laid bare; colour, contrast, brightness and
-    sharpness by a factor 1 + 0.09 m or 1 - 0.09 m; posterize to 8 - 0.4 m bits and solarize from 25.6 (10 - m) on, both
-    rounded.
+    in autocontrast and equalize, which have no strength. Rotation by 3 m degrees, shear by 0.03 m, translation by 0.045
+    m of a side, to either side, the nearest pixel taken and grey laid bare; colour, contrast, brightness and sharpness
+    by a factor 1 + 0.09 m or 1 - 0.09 m; posterize to 8 - 0.4 m bits and solarize from 25.6 (10 - m), rounded.
 
     images : uint8, shape (sample, height, width, 3), or a list of arrays (height, width, 3) of several sizes.
     seed : (seed, view, position of the first image): image i draws by (seed, view, position + i), so that it does not
@@ -452,8 +447,7 @@ class ResNet(ImageClassifier):
     dropout : share of the states before the linear layer that training leaves out; Monte Carlo dropout needs some.
     training, device : how and where to train; by default SGD with Nesterov momentum and a cosine schedule.
 
-    Source: He et al. (2016), the networks for CIFAR-10; with four stages that of its ImageNet networks, with a stem for
-    small images.
+    Source: He et al. (2016), the networks for CIFAR-10; with four stages those for ImageNet, but for the stem.
 
     >>> from oodometer.models import ResNet
     >>> ResNet(depth=9)
@@ -462,6 +456,7 @@ class ResNet(ImageClassifier):
     """
 
     kind = "resnet"
+    arguments = ("depth", "width", "stages", "stem_stride", "image_size", "augment", "dropout")
 
     def __init__(
         self,
@@ -498,13 +493,6 @@ class ResNet(ImageClassifier):
         self.augment, self.dropout = augment, dropout
         self._mean: Array = np.zeros(3, dtype=np.float32)
         self._spread: Array = np.ones(3, dtype=np.float32)
-
-    def options(self) -> dict[str, Any]:
-        """Arguments of the constructor."""
-        names = ("depth", "width", "image_size", "augment", "dropout")
-        later = {"stages": 3, "stem_stride": 1}  # left out as usual: a training that was kept before is still this one
-        own = {name: getattr(self, name) for name in names}
-        return own | {name: had for name, usual in later.items() if (had := getattr(self, name)) != usual}
 
     def _learn(self, inputs: Any) -> None:
         flat = in_one_size(inputs, self._sides).reshape(len(inputs), -1)

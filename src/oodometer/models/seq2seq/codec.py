@@ -188,11 +188,10 @@ class Codec:
     def learnt(self, texts: Sequence[str]) -> Ragged:
         """Ids of outputs to be learnt; of one that is too long, the beginning, without an end token."""
         rows = self._rows(texts)
-        long = sum(len(row) > self.max_output_length for row in rows)
-        self._warn(
-            "outputs", long, len(texts), self.max_output_length, "can be learnt in part only", "max_output_length"
-        )
-        return ragged([row[: self.max_output_length] for row in rows])
+        most = self.max_output_length
+        long = sum(len(row) > most for row in rows)
+        self._warn("outputs", long, len(texts), most, "can be learnt in part only", "max_output_length")
+        return ragged([row[:most] for row in rows])
 
     def written(self, texts: Sequence[str]) -> Ragged:
         """Ids of outputs as they are; `InputError` for one that the model has no places for."""
@@ -229,10 +228,8 @@ class Codec:
             return
         self._warned.add(what)
         remedy = f"raise {option}" if most != self.positions else "the model has places for no more"
-        share = f"{percent(count / rows)}"
-        warnings.warn(
-            f"{count} of {rows} {what} ({share}) are longer than {most} tokens and {effect}; {remedy}", stacklevel=4
-        )
+        some = f"{count} of {rows} {what} ({percent(count / rows)})"
+        warnings.warn(f"{some} are longer than {most} tokens and {effect}; {remedy}", stacklevel=4)
 
 
 _QUIET: dict[str, Any] = {"return_attention_mask": False, "verbose": False}

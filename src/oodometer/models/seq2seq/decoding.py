@@ -54,9 +54,7 @@ MOST_LOGITS = 2**25  # numbers in the logits of one pass: 128 MB
 
 
 def token_scores(net: Any, labels: Any, **encoder: Any) -> Any:
-    """log p(y_t | y_<t, x) of labels (row, position), 0 where ignored, float32; ``encoder`` is what the net reads of
-    inputs.
-    """
+    """log p(y_t | y_<t, x) of labels (row, position), 0 where ignored, float32; ``encoder``: what is read of inputs."""
     torch = load_torch()
     shifted = getattr(net, "prepare_decoder_input_ids_from_labels", None)
     # With the decoder's own inputs given, the module does not compute a loss that nobody reads.
@@ -222,11 +220,10 @@ def decode(
     device: str,
     progress: Progress | None = None,
 ) -> tuple[Ragged, Ragged, Array]:
-    """The ``beams`` best outputs of each input by total log-probability, without a reward for length.
-    Inputs are first decoded to ``usual_output`` tokens; the few that are not done then are decoded anew, together.
-    ``batch_tokens`` bounds rows x beams x (padded input + tokens that may be written).
-    Returns ids and log-probabilities, one row for each sample and beam, and totals (sample, beam), -inf where one is
-    missing.
+    """The ``beams`` best outputs of each input by total log-probability, without a reward for length. Inputs are first
+    decoded to ``usual_output`` tokens; the few that are not done then are decoded anew, together. ``batch_tokens``
+    bounds rows x beams x (padded input + tokens that may be written). Returns ids and log-probabilities, a row for each
+    sample and beam, and totals (sample, beam), -inf where one lacks.
     """
     torch = load_torch()
     net.eval()
@@ -240,10 +237,8 @@ def decode(
         with Asking(token_batches(sizes, waiting, max(1, batch_tokens // beams)), len(inputs)) as asking:
             for batch in asking:
                 ids, real = padded(inputs, batch, codec.padding)
-                mask = torch.from_numpy(real).to(device).long()
-                states = net.get_encoder()(
-                    input_ids=torch.from_numpy(ids).to(device), attention_mask=mask, return_dict=True
-                )
+                given, mask = torch.from_numpy(ids).to(device), torch.from_numpy(real).to(device).long()
+                states = net.get_encoder()(input_ids=given, attention_mask=mask, return_dict=True)
                 answers = search(net, states, mask, beams=beams, cap=cap)
                 finished = answers[4].cpu().numpy() | (cap == codec.max_output_length)
                 written, values, own, total = (part.cpu().numpy()[finished] for part in answers[:4])

@@ -268,9 +268,8 @@ def same_length(inputs: Sequence[str], outputs: Sequence[str]) -> None:
 def must_be_numbers(logprobs: Array) -> None:
     """`WorkError` where log-probabilities are none."""
     if not np.isfinite(logprobs).all():
-        raise WorkError(
-            "the sequence model gives no numbers: its training diverged; train it with a lower learning rate"
-        )
+        why = "its training diverged; train it with a lower learning rate"
+        raise WorkError(f"the sequence model gives no numbers: {why}")
 
 
 USUAL = 64  # tokens within which outputs are taken to end where no training has said more
@@ -448,10 +447,8 @@ class EncoderDecoder(Artifact):
 
     def _scored(self, read: Ragged, written: Ragged, progress: Progress | None) -> Ragged:
         codec, device = self.ready()
-        most = self.batch_tokens
-        return score(
-            self.net, read, written, padding=codec.padding, batch_tokens=most, device=device, progress=progress
-        )
+        how: dict[str, Any] = {"padding": codec.padding, "batch_tokens": self.batch_tokens, "device": device}
+        return score(self.net, read, written, **how, progress=progress)
 
     def _new_codec(self, tokenizer: Any, stand_ins: StandIns) -> Codec:
         room = {"max_length": self.max_length, "max_output_length": self.max_output_length}
@@ -533,10 +530,8 @@ class EncoderDecoder(Artifact):
             further["id"] = objects([str(row_id) for row_id in ids])
         if gold is not None:
             known = [row for row, cell in enumerate(gold) if cell is not None]
-            correct = np.full(len(inputs), None, dtype=object)
-            correct[known] = exact_match(
-                [answers.best[row] for row in known], [str(gold[row]) for row in known], clean=clean
-            )
+            correct, given = np.full(len(inputs), None, dtype=object), [str(gold[row]) for row in known]
+            correct[known] = exact_match([answers.best[row] for row in known], given, clean=clean)
             fields["correct"], further["gold"] = correct, objects(list(gold))
         return Predictions.from_arrays(columns=further, **fields)
 

@@ -223,8 +223,7 @@ class TokenEncoder(TransformerClassifier):
     """Of two classes, the second is "every token of the second text of a pair is right".
 
     P = prod_t sigmoid(a_t) over the tokens t of the second text and the separator behind it, a_t the log odds of a
-    linear head that token t is right; the logits are (0, log(P / (1 - P))). The separator stands for an end that comes
-    too early.
+    linear head that token t is right; the logits are (0, log(P / (1 - P))). The separator is an end too early.
 
     The loss is the cross-entropy, and ten times the mean over tokens of the cross-entropy of a_t, wherever it is known
     which tokens are wrong: all tokens of a right text are right; of a wrong one those that differ from a right text of
@@ -269,9 +268,8 @@ class TokenEncoder(TransformerClassifier):
         wrong, _ = padded(Ragged(self._known, encoded.offsets), batch, -1, least=self.least_width)
         faults = torch.from_numpy(wrong).to(device)
         labelled = own & (faults >= 0)
-        each = torch.nn.functional.binary_cross_entropy_with_logits(
-            odds, (faults == 0).to(odds.dtype), reduction="none"
-        )
+        right = (faults == 0).to(odds.dtype)
+        each = torch.nn.functional.binary_cross_entropy_with_logits(odds, right, reduction="none")
         return whole + _TOKEN_WEIGHT * (each * labelled).sum() / labelled.sum().clamp(min=1)
 
     def _prepare(self, encoded: Ragged, truth: Array) -> None:

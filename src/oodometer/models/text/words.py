@@ -183,8 +183,7 @@ class Convolution(WordsNetwork):
 class EmbeddingSum(WordsNetwork):
     """Logits z = W (sum over words w of v_w) + b, shape (sample, class); ``pooling="mean"`` divides by the length.
 
-    Source: Mishra et al. (2022) name the model; the vectors are those of Mikolov et al. (2013) or Pennington et al.
-    (2014).
+    Source: Mishra et al. (2022); the vectors are those of Mikolov et al. (2013) or Pennington et al. (2014).
 
     >>> from oodometer.models import EmbeddingSum
     >>> EmbeddingSum(pooling="median")

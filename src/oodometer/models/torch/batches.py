@@ -27,9 +27,8 @@ def ragged(rows: Sequence[Sequence[int]]) -> Ragged:
 
 def length_batches(lengths: Array, size: int, seed: int, epoch: int, *, tokens: int | None = None) -> list[Array]:
     """Positions of all sequences once, in batches of at most ``size``, or with ``tokens`` of at most so many padded
-    tokens; same seed and epoch, same batches.
-    Sequences are shuffled, sorted by length (the sum over parts) within pools of 50 batches, cut, and the batches
-    shuffled.
+    tokens; same seed and epoch, same batches. Sequences are shuffled, sorted by length (the sum over parts) within
+    pools of 50 batches, cut, and batches shuffled.
     """
     rng = np.random.default_rng([seed, epoch])
     order = rng.permutation(len(lengths))
@@ -68,9 +67,7 @@ def sorted_batches(lengths: Array, size: int) -> list[Array]:
 
 
 def padded(sequences: Ragged, index: Array, fill: int, *, least: int = 1) -> tuple[Array, Array]:
-    """The sequences at ``index`` as a matrix (sample, position), at least ``least`` wide, padded with ``fill``, and the
-    mask of what is real.
-    """
+    """The sequences at ``index`` as a matrix (sample, position) padded with ``fill``, and the mask of what is real."""
     starts = sequences.offsets[:-1][index]
     lengths = sequences.offsets[1:][index] - starts
     at = np.arange(max(least, int(lengths.max(initial=0))))

@@ -46,9 +46,7 @@ class TorchClassifier(Classifier):
 
     @abstractmethod
     def _encode(self, inputs: Any) -> Any:
-        """Inputs as numbers: ``lengths``, int64, what each sample costs, and ``arrays``, which name the data in a
-        fingerprint.
-        """
+        """Inputs as numbers; ``lengths``, int64, say what each sample costs."""
 
     @abstractmethod
     def _build(self) -> Any:

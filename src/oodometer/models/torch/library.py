@@ -132,8 +132,7 @@ _NO_CONVERSION = "DISABLE_SAFETENSORS_CONVERSION"  # transformers would ask a se
 
 def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", **options: Any) -> Any:
     """``transformers.<loader>.from_pretrained(source)`` of a folder, of ``owner/name`` on the hub whose owner is no
-    folder here, or of ``hub:name``. Code that a model brings along is never run, weights are read from safetensors
-    alone.
+    folder here, or of ``hub:name``. Code that a model brings along is never run, weights come from safetensors alone.
     """
     local, name = Path(source).expanduser(), source.removeprefix(_EXPLICIT)
     is_here = name == source and local.is_dir()

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, final
 
@@ -178,7 +178,6 @@ def look_steps(total: int) -> frozenset[int]:
 OPTIMIZERS = ("adamw", "fused_adamw", "sgd")
 SCHEDULES = ("linear", "cosine", "constant")
 PRECISIONS = ("float32", "bfloat16", "float16")
-ADDED = frozenset({"batch_tokens", "optimizer", "momentum", "schedule", "precision", "epsilon"})
 
 
 @dataclass(frozen=True)
@@ -236,11 +235,7 @@ class TrainingConfig:
 
     def fingerprint(self, name: str) -> str:
         """Name of a training with this config, for the data and settings called ``name``."""
-        own = {**asdict(self), "checkpoint_seconds": 0}
-        for option in fields(self):  # added later, left out at their defaults: older states are still this training's
-            if option.name in ADDED and own[option.name] == option.default:
-                del own[option.name]
-        return fingerprint({"name": name, **own})
+        return fingerprint({"name": name, **asdict(self), "checkpoint_seconds": 0})
 
     def rate(self, step: int, total: int) -> float:
         """Learning rate at a step: up over the warm-up, then by the schedule."""
@@ -253,22 +248,17 @@ class TrainingConfig:
 
     def optimizer_of(self, parameters: list[Any]) -> Any:
         """The optimizer of torch."""
-        library = load_torch().optim
+        library, how = load_torch().optim, {"lr": self.learning_rate, "weight_decay": self.weight_decay}
         if self.optimizer == "sgd":
-            rate, decay, push = self.learning_rate, self.weight_decay, self.momentum
-            return library.SGD(parameters, lr=rate, momentum=push, nesterov=push > 0, weight_decay=decay)
+            return library.SGD(parameters, **how, momentum=self.momentum, nesterov=self.momentum > 0)
         # The kernel is not asked for by default: it rounds otherwise, and finished trainings are to stay what they are.
         kernel = {"fused": True} if self.optimizer == "fused_adamw" else {}
-        return library.AdamW(
-            parameters, lr=self.learning_rate, weight_decay=self.weight_decay, eps=self.epsilon, **kernel
-        )
+        return library.AdamW(parameters, **how, eps=self.epsilon, **kernel)
 
 
 @dataclass(frozen=True)
 class LengthBatches:
-    """Batches by `length_batches`; ``lengths`` (sample,), or (sample, part) of parts that are each padded by
-    themselves.
-    """
+    """Batches by `length_batches`; ``lengths`` (sample,), or (sample, part) of parts that are padded by themselves."""
 
     lengths: Array
     config: TrainingConfig
@@ -310,10 +300,9 @@ def train(
     checkpoint: Path | None = None,
     hooks: Hooks | None = None,
 ) -> None:
-    """Minimise the mean of ``loss(positions)`` over batches; the network is left in evaluation mode.
-    ``batches`` gives those ``of_epoch(epoch)``, the same whenever asked, and ``steps(epochs)``: `LengthBatches`.
-    ``name`` is the `fingerprint` of settings and data, ``checkpoint`` the folder of the state, which an interruption
-    writes.
+    """Minimise the mean of ``loss(positions)`` over batches; the network is left in evaluation mode. ``batches`` gives
+    those ``of_epoch(epoch)``, the same whenever asked, and ``steps(epochs)``: `LengthBatches`. ``name`` is the
+    `fingerprint` of settings and data, ``checkpoint`` the folder of an interrupted state.
     """
     torch, hooks = load_torch(), hooks or Hooks()
     trained = [parameter for parameter in net.parameters() if parameter.requires_grad]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, final
 
@@ -132,9 +132,7 @@ class CorrectnessDiscriminators(Recipe):
         return tuple(run.name for task in self.lineup(scale) for run in (task, *replicates_of(task)))
 
     def steps(self, scale: str, only: Sequence[str]) -> list[Step]:
-        """Every task (with ``only`` those named, trainings from other seeds too), then the tables over all that are
-        finished.
-        """
+        """Every task (with ``only`` those named, other seeds too), then the tables over all that are finished."""
         torch()  # a missing extra is said before anything is read
         lineup = self.lineup(scale)
         others = [run for task in lineup for run in replicates_of(task)]
@@ -160,14 +158,9 @@ class CorrectnessDiscriminators(Recipe):
             ),
         ]
 
-    def is_finished(self, result: Mapping[str, Any]) -> bool:
-        """Whether there is a finished task, or a training of one from another seed."""
-        return bool(result["tasks"] or result.get("replicates"))
-
-    def joined(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
-        """The new result with the tasks that it lacks."""
-        names = tuple(task.name for task in self.lineup(new["scale"]))
-        return super().joined(old, work.joined_replicates(old, new, names))
+    def studied(self, scale: str) -> tuple[str, ...]:
+        """Names of the tasks, without their trainings from other seeds."""
+        return tuple(task.name for task in self.lineup(scale))
 
 
 RECIPE = CorrectnessDiscriminators()

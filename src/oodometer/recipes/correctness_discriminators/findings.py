@@ -43,8 +43,7 @@ def trainings(result: Mapping[str, Any], task: str) -> list[Mapping[str, Any]]:
 
 def pooled(several: Sequence[Any]) -> Any:
     """One of several structures of the same form: numbers with an interval become their mean with standard error
-    sqrt(mean(s_i^2) + d^2 / m), of m trainings with errors s_i and spread d; true and false what most say; all else is
-    of the first.
+    sqrt(mean(s_i^2) + d^2 / m), of m trainings with errors s_i and spread d; truth values by majority; else the first.
     """
     first = several[0]
     if len(several) == 1:
@@ -82,9 +81,7 @@ _BESIDE = {"half": "at_half", "mixed": "mixed"}  # where what differs from the t
 
 
 def sets_of(result: Mapping[str, Any], domain: str | None = None, at: str = "thresholds") -> list[dict[str, Any]]:
-    """The test sets of finished tasks (means over trainings), with rows by method and the oracle's width, for one
-    procedure ``at``.
-    """
+    """The test sets of finished tasks for a procedure ``at``: means over trainings, rows by method, oracle's width."""
     out = []
     for key, task in result["tasks"].items():
         runs = trainings(result, key)
@@ -143,9 +140,8 @@ def _of_sets(sets: Sets, away: Sets, *, single: bool) -> Iterator[Row]:
         recalls = [study["by_method"][method].get(measure) for study in sets]
         near.append(sum(recall is not None and recall["value"] >= NEAR_ALL for recall in recalls))
         parts.append(at_least(needed, [Look() if recall is None else above(recall, NEAR_ALL) for recall in recalls]))
-    yield Row(
-        "recalls", "normal, on the rows, for both recalls", [all_of(parts)], {"near": near, "of": of}, (of, needed)
-    )
+    fields = {"near": near, "of": of}
+    yield Row("recalls", "normal, on the rows, for both recalls", [all_of(parts)], fields, (of, needed))
     yield _inside("inside", sets, "any distribution")
     yield _inside("inside_out", away, "another distribution")
     yield _tight(away)
@@ -257,10 +253,8 @@ def _self_training(result: Mapping[str, Any]) -> Iterator[Row]:
         else:
             before, after = ([first[side]["value"] for first in firsts] for side in ("old", "new"))
             looks = [larger(after, before)]
-        fields = {"title": task["title"], "of": len(runs), "seen": seen}
-        yield Row(
-            f"self_training_{task['task']}", "Welch's t test over trainings", looks, fields, words="self_training"
-        )
+        fields, test = {"title": task["title"], "of": len(runs), "seen": seen}, "Welch's t test over trainings"
+        yield Row(f"self_training_{task['task']}", test, looks, fields, words="self_training")
 
 
 def _metric(result: Mapping[str, Any]) -> Iterator[Row]:
@@ -339,12 +333,12 @@ class ChoiceResult(NamedTuple):
     @classmethod
     def of(cls, name: str, rows: Sets) -> ChoiceResult:
         """Of the data sets and trainings that it was made on."""
-        near = [row["inside"] for row in rows if row["near"]]
-        some = ([row["upper"] - row["lower"] for row in rows], [row["error"] for row in rows])
-        means = [
-            sum(values) / max(1, len(values)) for values in (*some, [row["error"] for row in rows if not row["near"]])
-        ]
-        return cls(name, sum(row["inside"] for row in rows), len(rows), sum(near), len(near), *means)
+        near, away = ([row for row in rows if row["near"] == is_near] for is_near in (True, False))
+        widths = [row["upper"] - row["lower"] for row in rows]
+        errors = ([row["error"] for row in some] for some in (rows, away))
+        means = [sum(values) / max(1, len(values)) for values in (widths, *errors)]
+        inside, inside_near = (sum(row["inside"] for row in some) for some in (rows, near))
+        return cls(name, inside, len(rows), inside_near, len(near), *means)
 
 
 def choice_results(result: Mapping[str, Any]) -> list[ChoiceResult]:
@@ -455,9 +449,8 @@ def markdown(result: Mapping[str, Any]) -> str:
     out += [PAGE.table("seeds", _by_seed(result)), PAGE.table("later", _later(result))]
     out.append(PAGE.table("votes", ((study, bound) for study in sets for bound in study["bounds"])))
     draws = max(row["draws"] for study in sets for row in study["subsets"])
-    out.append(
-        PAGE.table("samples", ((study, row) for study in sets for row in _thinned(study["subsets"])), draws=draws)
-    )
+    samples = ((study, row) for study in sets for row in _thinned(study["subsets"]))
+    out.append(PAGE.table("samples", samples, draws=draws))
     # Truth and bounds by type, for the sets whose types are generalisations or genres
     for one in sets_of(result, "out"):
         if len(one["types"]) > 1:
@@ -466,10 +459,12 @@ def markdown(result: Mapping[str, Any]) -> str:
             out.append(PAGE.table("types", types, **fields))
     for name, task in tasks.items():
         if study := task.get("self_training"):
-            runs = [
-                (run.get("seed", 0), run["self_training"]) for run in trainings(result, name) if "self_training" in run
+            runs = [run for run in trainings(result, name) if "self_training" in run]
+            rows = [
+                (task["sets"][study["name"]], run.get("seed", 0), study)
+                for run in runs
+                for study in run["self_training"]["sets"]
             ]
-            rows = [(task["sets"][study["name"]], seed, study) for seed, run in runs for study in run["sets"]]
             ladder = PAGE.table("ladder", study["ladder"])
             out.append(PAGE.table("self_training", rows, **{**study, "title": task["title"], "ladder": ladder}))
     for task in tasks.values():
@@ -560,10 +555,9 @@ def _by_seed(result: Mapping[str, Any]) -> Iterator[list[str]]:
             sets = [run["sets"][key] for run in runs if key in run["sets"]]
             row = [first["title"], "; ".join(PAGE.fill("{gold[value]:.1f%}", study) for study in sets)]
             for some in (sets, [study["mixed"] for study in sets if "mixed" in study]):
-                marks = ["" if study["inside"] else " (**no**)" for study in some]
-                ends = [
-                    {m["method"]: m for m in study["methods"]} | {"no": m} for study, m in zip(some, marks, strict=True)
-                ]
+                ends = [{row["method"]: row for row in study["methods"]} for study in some]
+                for end, study in zip(ends, some, strict=True):
+                    end["no"] = "" if study["inside"] else " (**no**)"
                 row += ["; ".join(PAGE.fill(cell, end) for end in ends) or "-" for cell in (bounds, error)]
             yield row
 

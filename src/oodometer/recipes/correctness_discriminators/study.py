@@ -30,7 +30,7 @@ from ...verbs.discriminate.vote_study import VoteStudy, vote_study
 from ...verbs.discriminate.worth import PROBABILITY, judge_names, with_probabilities
 from ...version import __version__
 from ..base import Progress, Workspace
-from ..kit.publish import finished, joined, of_tasks
+from ..kit.publish import finished, of_tasks
 from ..kit.sources import passing
 from ..kit.tables import rounded
 from .findings import BASELINES
@@ -130,9 +130,7 @@ PARTS = ("train", "dev")
 
 
 def train_half(data: TaskData, workspace: Workspace, progress: Progress, *, fold: int) -> None:
-    """Train a parser on all of the training set but a fold: ``halves/fold-<fold>``; a sentence that stands twice is in
-    one fold.
-    """
+    """Train a parser without one fold of the training set: ``halves/fold-<fold>``; equal sentences share a fold."""
     rows = np.flatnonzero(_folds(data, data.train.inputs) != fold)
     judge = judging.LikelihoodDiscriminator(new_parser(data, data.config.seed + SEEDS + fold))
     pairs = [data.train.inputs[row] for row in rows], [data.train.targets[row] for row in rows], [True] * len(rows)
@@ -172,9 +170,8 @@ def make_judge(config: RunConfig, seed: int, start: Path | None = None) -> judgi
         del options["config"]
         options["source"] = str(start.resolve())
     options["training"] = TrainingConfig(**{**config.judge_plan, "seed": seed})
-    return (
-        judging.GenerativeDiscriminator if options.pop("kind") == "generative" else judging.ClassifierDiscriminator
-    )(**options)
+    generative = options.pop("kind") == "generative"
+    return (judging.GenerativeDiscriminator if generative else judging.ClassifierDiscriminator)(**options)
 
 
 def train_parser(data: TaskData, workspace: Workspace, progress: Progress) -> None:
@@ -201,9 +198,8 @@ def collect_mistakes(data: TaskData, workspace: Workspace, progress: Progress) -
             def tell(a: int, b: int, done: int = done) -> None:
                 progress(done * b + a, len(PARTS) * b)
 
-            collected = judging.collect(
-                folders, part.inputs, part.targets, options=how, checkpoint=checkpoint, progress=tell
-            )
+            pairs = part.inputs, part.targets
+            collected = judging.collect(folders, *pairs, options=how, checkpoint=checkpoint, progress=tell)
             write_predictions(collected.record(), workspace / f"examples/{name}.parquet")
             statistics[name] = collected.statistics()
         workspace.write_json("examples/statistics.json", statistics)
@@ -242,21 +238,16 @@ def train_judge(data: TaskData, workspace: Workspace, progress: Progress, *, pla
         judge.fit(*seen, right, dev=known, checkpoint=checkpoint, progress=progress)
         judge.save(workspace / f"judges/judge-{place}")
         # Pairs that it learnt from: right, wrong, and of the wrong ones those on unseen sentences
-        counts = {"correct": sum(right), "incorrect": len(pairs) - sum(right)}
-        counts["unseen"] = int(pairs.counts.get("mixed", 0))
-        workspace.write_json(
-            f"judges/judge-{place}.json", {"kind": judge.kind, "parameters": judge.parameters, **counts}
-        )
+        about = {"kind": judge.kind, "parameters": judge.parameters}
+        about |= {"correct": sum(right), "incorrect": len(pairs) - sum(right)}
+        workspace.write_json(f"judges/judge-{place}.json", about | {"unseen": int(pairs.counts.get("mixed", 0))})
 
 
 def ask(data: TaskData, name: str, workspace: Workspace, progress: Progress) -> None:
-    """Parse a set, let the panel vote, write the predictions file; what the parsers of halves say stands beside the
-    votes.
-    """
+    """Parse a set, let the panel vote, write the predictions file, the parsers of halves beside the votes."""
     config, parser, rows = data.config, EncoderDecoder.load(workspace / "parser"), data.set(name)
-    judges = judging.Panel(
-        [judging.load_discriminator(workspace / f"judges/judge-{place}") for place in range(config.judges)]
-    )
+    folders = [workspace / f"judges/judge-{place}" for place in range(config.judges)]
+    judges = judging.Panel(list(map(judging.load_discriminator, folders)))
     others = _halves(data, workspace)
     parts = 3 if others else 2
     how: dict[str, Any] = {"beams": config.beams, "clean": data.clean, "columns": {"type": list(rows.types)}}
@@ -325,9 +316,7 @@ class JudgeThresholds:
         return replace(record, votes=(p >= self.thresholds.values[: len(p), None]).astype(np.int8), _cache={})
 
     def mixed(self, record: Predictions) -> Predictions | None:
-        """The record with votes of judges, parsers of halves and confidence, each from its own threshold; None without
-        such parsers.
-        """
+        """The record with votes of judges, parsers of halves and confidence, by thresholds; None without parsers."""
         if not len(said_of_parsers(record)):
             return None
         p = _of_all(record)
@@ -381,9 +370,7 @@ _SHORT = ("rows", "judges", "gold", "methods", "inside", "width", "bounds", "sub
 def study_task(
     data: TaskData, workspace: Workspace, steps: Sequence[str], more: Sequence[str], progress: Progress
 ) -> None:
-    """Judge the votes on every test set: ``result.json``, without any text of the data, with the procedures of the
-    paper beside.
-    """
+    """Judge the votes on every test set, the procedures of the paper beside: ``result.json``, without any text."""
     task, folder = data.task, workspace.folder
     reference, sets = read_judged(folder, "dev"), {}
     points = JudgeThresholds(reference, LEVEL)
@@ -442,9 +429,8 @@ def _beside(study: VoteStudy, agree: int) -> dict[str, Any]:
     """What another procedure adds: its own rows, the bounds of its own k, the smallest and the largest samples."""
     short = _short(study)
     methods = [row for row in short["methods"] if row["method"] not in BASELINES]
-    some = [
-        {**subset, "bounds": _agreeing(subset, agree)} for subset in (short["subsets"][0], *short["subsets"][1:][-1:])
-    ]
+    smallest, *others = short["subsets"]
+    some = [{**subset, "bounds": _agreeing(subset, agree)} for subset in (smallest, *others[-1:])]
     beside = {name: short[name] for name in ("judges", "inside", "width")}
     return {**beside, "methods": methods, "bounds": _agreeing(short, agree), "subsets": some}
 
@@ -475,21 +461,12 @@ def combine(workspace: Workspace, scale: str, tasks: Sequence[str], replicates: 
     return {**result, "replicates": others, "missing": missing}
 
 
-def joined_replicates(old: Mapping[str, Any] | None, new: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """The new result with the tasks and the other seeds of an old one of the same form that it lacks."""
-    out = joined(old, new, names)
-    before = old.get("replicates", {}) if old is not None and old["form"] == new["form"] else {}
-    both = {name: {**before.get(name, {}), **new.get("replicates", {}).get(name, {})} for name in out["tasks"]}
-    return {**out, "replicates": {name: runs for name, runs in both.items() if runs}}
-
-
 METRICS = {"token_f1": judging.token_f1}
 
 
 def learn_metric(data: TaskData, workspace: Workspace, progress: Progress) -> None:
     """Train one discriminator of a metric and compare its mean on every test set with the truth: ``metric.json``. Of
-    gold outputs only so many are taken that their share is the parser's accuracy on the development set, or the mean is
-    too high.
+    gold outputs only a share equal to the parser's accuracy on the development set is taken: else the mean is too high.
     """
     verdicts, config, name = read_judged(workspace.folder, "dev").verdicts, data.config, data.task.metric
     accuracy = float((verdicts[verdicts >= 0] > 0).mean())

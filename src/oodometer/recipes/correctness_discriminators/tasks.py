@@ -107,9 +107,7 @@ def _task(
 
 
 def tasks_of(scale: str) -> tuple[Task, ...]:
-    """The tasks of a scale in the paper's order. Small: data at hand, models from scratch. Paper: T5-base, data by path
-    or hub.
-    """
+    """The tasks of a scale in the paper's order; small: models from scratch on data at hand; paper: T5-base."""
     if scale not in _SIZES:
         raise UsageError(f"unknown scale {scale!r}; expected small or paper")
     task, cogs, pos = partial(_task, scale=scale), sequences.cogs, sequences.pos_cogs

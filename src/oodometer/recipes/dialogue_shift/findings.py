@@ -93,9 +93,7 @@ class _Tests:
         return self._above(f"{group}_steps", list(steps.values()), -1.0, "steps", shift=_SHIFTS[group], steps=text)
 
     def between_methods(self) -> Iterator[Row]:
-        """The ensemble is best in accuracy and Brier (3), temperature and dropout in ECE (4, 5); known words, short
-        contexts (6, 7).
-        """
+        """Which method is best in accuracy and Brier (3), in ECE (4, 5); known words and short contexts (6, 7)."""
         for metric, sign, others in (
             ("accuracy", 1.0, ("vanilla", "dropout")),
             ("brier", -1.0, ("vanilla", "temperature", "dropout")),
@@ -200,19 +198,16 @@ def markdown(result: Cell) -> str:
     """All tables of a result, one after the other."""
     counts, printed, every = result["counts"], PAGE.paper, result["rows"]
     paper, ours = printed["counts"], counts["shifts"]
-    ratios = [
-        (ratio, *({k: by.get(ratio) for k, by in some.items()} for some in (ours, paper))) for ratio in ours["uw"]
-    ]
+    both = (ours, paper)
+    ratios = [(ratio, *({k: by.get(ratio) for k, by in some.items()} for some in both)) for ratio in ours["uw"]]
     fifths = [(fifth, count, paper["importance"].get(fifth)) for fifth, count in ours["importance"].items()]
     turns = ", ".join(f"{many} of {n}" for n, many in counts["turns"].items())
     more = {**counts, "turns": turns, "most": max(map(int, counts["turns"]))}
     out = [_run(result), PAGE.table("shifted", ratios, **counts), PAGE.table("importance", fifths, **more)]
     for group, title in PAGE.words["titles"].items():
         rows = [row for row in every if row["group"] == group]
-        theirs = [
-            printed["rows"].get(r["condition"], {}).get(r["method"]) if r["method"] in METHODS else None for r in rows
-        ]
-        out.append(PAGE.table("group", zip(rows, theirs, strict=True), title=title))
+        pairs = [(row, printed["rows"].get(row["condition"], {}).get(row["method"])) for row in rows]
+        out.append(PAGE.table("group", pairs, title=title))
     common = result["common"]
     out.append(PAGE.table("common", common["conditions"].items(), rows=common["rows"]))
     # With and without the conversations that also stand in training

@@ -155,9 +155,7 @@ class RunData:
         return find_text_shift(_SHIFTS[group], dialogues=True)(**options)
 
     def shifted(self, condition: Condition, importance: Importance | None = None) -> dict[str, Any]:
-        """Rows that could be shifted, with contexts and counts of words, for JSON; draws depend on the row, so they are
-        nested.
-        """
+        """Rows that could be shifted, contexts and counts of words, for JSON; draws depend on the row, so they nest."""
         inputs, rows, group = self.base(condition).inputs, self.asked(condition), condition.group
         shift = None
         if group != "source":  # the look-ups of a plain shift are kept
@@ -394,11 +392,9 @@ class Study:
         self.temperatures = [fit_temperature(member["dev"]["logits"], member["dev"]["target"]) for member in members]
         self._dropout: dict[str, Array] = {}
         folders = [f"answers/dropout-{i}" for i in range(config.dropout_members)]
-        for condition in self.conditions if folders else ():
-            if config.dropout_conditions is None or condition.name in config.dropout_conditions:
-                self._dropout[condition.name] = np.stack(
-                    [load_answers(workspace, f, condition.name)["mean"] for f in folders]
-                )
+        for name in (condition.name for condition in self.conditions if folders):
+            if config.dropout_conditions is None or name in config.dropout_conditions:
+                self._dropout[name] = np.stack([load_answers(workspace, folder, name)["mean"] for folder in folders])
         everyone = [name for names in self._conversation.values() for name in names]
         self.bootstrap = Bootstrap(everyone, REPLICATES, config.seed)
 
@@ -475,10 +471,8 @@ class Study:
             for before, after in pairwise(conditions):
                 yield f"step/{after.name}/accuracy", self._change(after, before, "accuracy", ids)
             if group == "uw":
-                yield (
-                    "change/uw/ece/temperature",
-                    self._change(conditions[-1], conditions[0], "ece", ids, "temperature"),
-                )
+                change = self._change(conditions[-1], conditions[0], "ece", ids, "temperature")
+                yield "change/uw/ece/temperature", change
 
     def _between_methods(self) -> Iterator[tuple[str, list[Term]]]:
         """One method less another on the same condition: both of the same models, or against the whole ensemble."""
@@ -499,9 +493,7 @@ class Study:
                     yield f"{first}-{second}/{condition.name}/{metric}", [(1.0, left, metric), (-1.0, right, metric)]
 
     def _controls(self) -> Iterator[tuple[str, list[Term]]]:
-        """Known words less unknown ones; the fall over deleted turns less that over short contexts; the middle fifth
-        less the least.
-        """
+        """Known words less unknown ones; deleted turns less short contexts; the middle fifth less the least."""
         others = {condition.label: condition for condition in self.group("kw")}
         for unknown in self.group("uw"):
             known = others.get(unknown.label)

@@ -44,9 +44,7 @@ _HANS = {"SUB": "subsequence", "CON": "constituent"}
 @final
 @dataclass(frozen=True)
 class Rows:
-    """The rows out of domain that a suite is judged on; the first ``pool`` are explained, ``features`` are the places
-    of their marked words.
-    """
+    """The rows out of domain of a suite; the first ``pool`` are explained; ``features``: places of marked words."""
 
     data: Dataset
     pool: int
@@ -180,10 +178,9 @@ def check(config: RunConfig, data: RunData) -> None:
     if config.ig_seeds and importlib.util.find_spec("captum") is None:
         raise MissingExtraError("token integrated gradients", "captum", extra="explain")
     needs: list[tuple[str, Callable[[], Any]]] = [("", partial(data.fingerprints, family)) for family in FAMILIES]
-    sources = {name: str(network["source"]) for name, network in config.networks.items() if "source" in network}
-    needs += [
-        (f"{name}: ", partial(load_pretrained, "AutoConfig", source_of(source))) for name, source in sources.items()
-    ]
+    for name, network in config.networks.items():
+        if "source" in network:
+            needs.append((f"{name}: ", partial(load_pretrained, "AutoConfig", source_of(str(network["source"])))))
     missing: dict[str, None] = {}
     for prefix, need in needs:
         try:
@@ -288,9 +285,7 @@ _NUMBERS = ("separator", "probability", "base", "fit")
 
 
 def explain(data: RunData, plan: Plan, suite: Suite, method: str, seed: int, place: Place) -> None:
-    """What each word of the pool adds to the positive class of a model; of two classes the other has the opposite
-    signs.
-    """
+    """What each word of the pool adds to the positive class of a model; for the other class the signs are turned."""
     use_threads()
     workspace, config, words = place.workspace, data.config, data.rows(suite, seed).words()
     model, positive = _opened(workspace, f"models/{seed}/{plan.name}")
@@ -431,9 +426,7 @@ def labels_first(correct: Array, pieces: Mapping[str, ranking.Method]) -> rankin
 
 @final
 class Evaluation:
-    """What the models of a suite said, shape (model, row), and what each method makes of it; the first ``pool`` rows
-    are drawn from.
-    """
+    """What the models of a suite said, (model, row), and what each method makes of the first ``pool`` rows."""
 
     def __init__(self, workspace: Workspace, data: RunData, suite: Suite, seed: int, plans: Sequence[Plan]) -> None:
         self.suite, self.seed, self.plans, self.config = suite, seed, tuple(plans), data.config
@@ -494,9 +487,7 @@ class Evaluation:
         return ranking.draw_rows(self.pool, draws=config.draws, size=min(config.size, self.pool), seed=self.seed)
 
     def rows(self, weights: Mapping[str, float] | None = None) -> Iterator[dict[str, Any]]:
-        """A row for each group of models, over the pool; the inoculated ones are also ranked by ``weights`` learnt
-        elsewhere.
-        """
+        """A row for each group of models, over the pool; the inoculated ones are also ranked by learnt ``weights``."""
         for group, models in self.groups():
             methods, labels = self.methods(models), [self.plans[i].label for i in models]
             if weights is not None and group == "inoculated":

@@ -86,9 +86,7 @@ def sign_flips(differences: Sequence[float]) -> Look:
 
 
 def larger(first: Sequence[float], second: Sequence[float]) -> Look:
-    """The mean behind the first values is above that behind the second, by Welch's t test (1947); each needs two
-    values.
-    """
+    """The mean behind the first values is above that behind the second: Welch's t test (1947), of two values each."""
     if min(len(first), len(second)) < 2:
         return Look()
     from scipy.stats import ttest_ind
@@ -201,11 +199,8 @@ def judged(claims: Sequence[Claim]) -> list[dict[str, Any]]:
         row |= {"evidence": claim.evidence, "test": claim.test or None}
         if claim.test:
             p = {"p_for": claim.look.supports, "p_against": claim.look.refutes, "p_all": over_all[claim.name]}
-            row |= {
-                "looks": claim.looks,
-                "needed": claim.needed,
-                **{name: round(value, 6) for name, value in p.items()},
-            }
+            row |= {"looks": claim.looks, "needed": claim.needed}
+            row |= {name: round(value, 6) for name, value in p.items()}
         rows.append(row)
     return rows
 
@@ -224,9 +219,7 @@ def _p(value: float | None) -> str:
 
 
 def claims_table(claims: Iterable[Mapping[str, Any]], over: str = _OVER_ROWS) -> str:
-    """Each claim with its verdict and test, and which verdicts stand among all; ``over`` says what tests take for their
-    sample.
-    """
+    """Each claim with its verdict and test, and which verdicts stand among all; ``over``: what tests take as sample."""
     rows, decided, tested = [], [], 0
     for claim in claims:
         words, looks = claim["test"] or "none", claim.get("looks", 0)

@@ -31,9 +31,7 @@ def can_draw() -> bool:
 
 @dataclass(frozen=True)
 class Figures:
-    """The drawings of a recipe: its ``page``, what makes the panels of each drawing, and captions that a result
-    changes.
-    """
+    """The drawings of a recipe: its ``page``, what makes the panels of each, and captions that a result changes."""
 
     page: Page
     panels: Mapping[str, Callable[[Any], list[Panel]]]
@@ -100,11 +98,18 @@ def of_study(workspace: Workspace, paper: str, scale: str) -> dict[str, Any]:
 
 
 def joined(old: Mapping[str, Any] | None, new: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """The new result with those tasks of an old one of the same form that it lacks, in the order of ``names``."""
-    before = old["tasks"] if old is not None and old["form"] == new["form"] else {}
-    both = {**before, **new["tasks"]}
-    done = {name: both[name] for name in names if name in both}
-    return {**new, "tasks": done, "missing": [name for name in names if name not in both]}
+    """The new result with what it lacks of an old one of the same form: tasks, in the order of ``names``, and their
+    trainings from other seeds.
+    """
+    before = old if old is not None and old["form"] == new["form"] else {}
+    both = {**before.get("tasks", {}), **new["tasks"]}
+    out = {**new, "tasks": {name: both[name] for name in names if name in both}}
+    out["missing"] = [name for name in names if name not in both]
+    if "replicates" in new:
+        sides = (before.get("replicates", {}), new["replicates"])
+        runs = {name: {**sides[0].get(name, {}), **sides[1].get(name, {})} for name in out["tasks"]}
+        out["replicates"] = {name: of_task for name, of_task in runs.items() if of_task}
+    return out
 
 
 START, END = "<!-- tables: start -->", "<!-- tables: end -->"
@@ -119,8 +124,7 @@ def write_result(recipe: Recipe, workspace: Workspace, result: Mapping[str, Any]
 
 def publish(recipe: Recipe, run: Path, home: Path | None = None) -> None:
     """Put a finished result (or the folder of its run) into ``results/<scale>.json`` of a recipe, joined to the one
-    that is there, its tables beside it and, for the first scale, into the README of ``home``. `InputError` where there
-    is none.
+    that is there, its tables beside it and, for the first scale, into the README of ``home``. `InputError` without.
     """
     home = recipe.home if home is None else home
     path = run / "result.json" if run.is_dir() else run
@@ -136,7 +140,8 @@ def publish(recipe: Recipe, run: Path, home: Path | None = None) -> None:
     results, scale = home / "results", result["scale"]
     before = results / f"{scale}.json"
     old = json.loads(before.read_text(encoding="utf-8")) if before.is_file() else None
-    result = recipe.joined(old, result)
+    result = joined(old, result, recipe.studied(scale)) if "tasks" in result else result
+    result = {**result, "claims": recipe.claims(result)}
     page = recipe.to_markdown(result)
     files = {before: written(result, recipe.row_key), results / f"{scale}.md": page}
     if scale == recipe.scales[0]:

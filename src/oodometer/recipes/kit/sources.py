@@ -99,9 +99,7 @@ def source_of(named: str) -> str:
 
 
 def check_pretrained(source: str) -> None:
-    """Read a pretrained model and its tokenizer once, beside the data or from the hub; `InputError` says where to put
-    it.
-    """
+    """Read a pretrained model and its tokenizer once, beside the data or from the hub; `InputError` says where."""
     from ...models.torch.library import load_pretrained
 
     path = beside_the_data(source)

@@ -60,9 +60,7 @@ class _Rows(Formatter):
 
 
 def section(words: str, heads: str | Sequence[str], rows: Iterable[str | Sequence[str]], after: str = "") -> str:
-    """A table of Markdown below the words that say what it shows; heads and rows are cells, or have ``|`` between
-    already.
-    """
+    """A table of Markdown below the words that say what it shows; heads and rows are cells, or joined by ``|``."""
     lines = [f"| {row if isinstance(row, str) else ' | '.join(row)} |" for row in (heads, *rows)]
     many = heads.count(" | ") + 1 if isinstance(heads, str) else len(heads)
     table = "\n".join([lines[0], f"|{'---|' * many}", *lines[1:]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 from typing import Any, final
@@ -13,7 +13,7 @@ from ...errors import UsageError
 from ...models.torch.library import torch
 from ..base import Progress, Recipe, Step, Workspace
 from ..kit.claims import judged
-from ..kit.publish import finished, joined, last_steps, of_tasks
+from ..kit.publish import finished, last_steps, of_tasks
 from ..kit.sources import Place
 from . import study as work
 from .findings import FIGURES, claims_of, markdown
@@ -158,14 +158,6 @@ class ScoringFunctions(Recipe):
             dominoes = task == "dominoes"
             out += steps_of_dominoes(config, data) if dominoes else steps_of_condition(task, config, data)
         return [*out, *last_steps(self, partial(combine, scale=scale), [f"{task}/study" for task in chosen])]
-
-    def is_finished(self, result: Mapping[str, Any]) -> bool:
-        """Whether there is a finished task."""
-        return bool(result["tasks"])
-
-    def joined(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
-        """The new result with the tasks that it lacks."""
-        return super().joined(old, joined(old, new, TASKS))
 
 
 RECIPE = ScoringFunctions()

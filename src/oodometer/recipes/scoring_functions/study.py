@@ -126,9 +126,7 @@ class RunData:
             yield name, data.inputs, np.asarray(data.targets)
 
     def dominoes(self, part: str, correlation: float, *, randomized: bool = False) -> Dataset:
-        """MNIST above CIFAR-10: ``train``, ``validation``, or ``target``, whose lower half is STL10, or held images
-        corrupted.
-        """
+        """MNIST above CIFAR-10: ``train``, ``validation``, or ``target``: STL10, or held images corrupted, below."""
         config, seed, below = self.config.dominoes, self.config.seed, self.parts["validation"]
         if part == "train":
             return dominoes(mnist("train"), self.parts["train"].sample(config.train_rows, seed), correlation, seed)
@@ -244,9 +242,7 @@ class Errors:
 
 def _apart(scores: Array, thresholds: Mapping[str, ScoreThreshold], accuracy: float) -> dict[str, float]:
     """Estimate minus accuracy."""
-    return {
-        how: float(total_credit(scores, threshold) / len(scores) - accuracy) for how, threshold in thresholds.items()
-    }
+    return {how: float(total_credit(scores, cut) / len(scores) - accuracy) for how, cut in thresholds.items()}
 
 
 def _with_mean(answers: Answers) -> tuple[Array, Array]:
@@ -465,10 +461,9 @@ def _alarms(validation: Answers, target: Answers, data: RunData) -> dict[str, An
             alarm = estimation.fell is not None and estimation.fell.alarm
             row |= {"change_seen": kind != "none", "alarm": alarm, "refuted": refuted / config.draws, "kind": kind}
             rows.append(row)
-        alarms[given] = {
-            name: mean_and_spread([float(row[name]) for row in rows]) for name in rows[0] if name != "kind"
-        }
-        alarms[given]["kind"] = [row["kind"] for row in rows]
+        kinds = [row.pop("kind") for row in rows]
+        alarms[given] = {name: mean_and_spread([float(row[name]) for row in rows]) for name in rows[0]}
+        alarms[given]["kind"] = kinds
     return alarms
 
 
@@ -504,18 +499,14 @@ def study_estimators(
         }
         for method, groups in errors.items()
     }
-    intervals = {
-        group: {"coverage": sum(own) / len(own), "width": sum(widths[group]) / len(own)}
-        for group, own in inside.items()
-    }
+    sides = {group: (("coverage", own), ("width", widths[group])) for group, own in inside.items()}
+    intervals = {group: {name: sum(own) / len(own) for name, own in both} for group, both in sides.items()}
     result = {"form": FORM, "version": __version__, "level": level, "methods": methods, "intervals": intervals}
     workspace.write_json("clean/estimators.json", rounded(result))
 
 
 def published_agreement() -> dict[str, Any] | None:
-    """Error of agreement on CIFAR-10.1 for each published model (outputs/), thresholds from CIFAR-10; None without
-    them.
-    """
+    """Error of agreement on CIFAR-10.1 of each published model (outputs/), thresholds from CIFAR-10, or None."""
     folder = data_folder()
     path = None if folder is None else folder / "outputs/cifar10_1_predictions.npz"
     if path is None or not path.is_file():

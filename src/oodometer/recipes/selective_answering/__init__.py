@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cache, partial
+from itertools import chain
 from typing import Any, TypeVar, final
 
 from ...datasets import Dataset, imdb, sst2
@@ -91,9 +92,7 @@ class SelectiveAnswering(Recipe):
             use_threads()
             split = [words(text) for text in data.set("train").inputs]
             if not config.trained_vectors:
-                vectors = read_vectors(
-                    entries.vectors_source(kind), only=sorted({word for text in split for word in text})
-                )
+                vectors = read_vectors(entries.vectors_source(kind), only=sorted(set(chain.from_iterable(split))))
             else:
                 how: dict[str, Any] = {"dimensions": config.dimensions, "seed": config.seed}
                 of_word2vec = kind == "word2vec"

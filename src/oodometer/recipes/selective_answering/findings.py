@@ -65,11 +65,9 @@ class Replicates:
     def apart(self, first: str, second: str, titles: Sequence[str]) -> Row:
         """Two metrics order some pair of models differently."""
         seen, looks = [], []
+        both = [row for row in self.result["disagreements"] if set(row["metrics"]) == {first, second}]
         for name in SETS:
-            orders = self.result["rankings"][name]
-            parted = [
-                d for d in self.result["disagreements"] if d["set"] == name and set(d["metrics"]) == {first, second}
-            ]
+            orders, parted = self.result["rankings"][name], [row for row in both if row["set"] == name]
             shares = [pair["share"] or 0.0 for row in parted for pair in row["pairs"]]
             # Pairs that the metrics order alike were looked at as well.
             looks += [*map(self.look, shares), *[Look()] * (math.comb(len(orders[first]), 2) - len(shares))]
@@ -81,9 +79,7 @@ class Replicates:
 
 @dataclass(frozen=True)
 class Parting:
-    """Two models that AUC and DiSCA order differently on a set: which each prefers, the share of replicates, coverage
-    at risk of both.
-    """
+    """Two models that AUC and DiSCA order differently: which each prefers, in which share, coverage at risk of both."""
 
     name: str
     auc: str
@@ -105,9 +101,7 @@ class Parting:
 
 
 def partings(result: Result) -> list[Parting]:
-    """Every pair that AUC and DiSCA order differently, the firmest first; coverage at risk is tested in the replicates
-    of both.
-    """
+    """Every pair that AUC and DiSCA order differently, the firmest first, with its coverage at risk."""
     models, replicates, out = {model["name"]: model for model in result["models"]}, Replicates(result), []
     for disagreement in result["disagreements"]:
         for pair in disagreement["pairs"] if set(disagreement["metrics"]) == {"auc_coverage", "disca"} else ():
@@ -129,9 +123,7 @@ def beyond(shares: Sequence[float]) -> str:
 
 
 def claims_of(result: Result) -> list[Claim]:
-    """Every claim that the models at hand let one check, in the paper's order; that some order occurs is tested on
-    every pair.
-    """
+    """Every claim that the models at hand let one check, in the paper's order; "some pair" is tested on every pair."""
     models, rows = {model["name"]: model for model in result["models"]}, []
     if all(model[name]["disca"] is not None for model in models.values() for name in SETS):
         replicates = Replicates(result)
@@ -148,9 +140,8 @@ def _of_orders(replicates: Replicates) -> Iterator[Row]:
     parted = partings(result)
     firm = [pair for pair in parted if pair.is_firm]
     looks = [all_of([look(pair.share), pair.look]) for pair in parted]
-    looks += [Look()] * (
-        sum(math.comb(len(result["rankings"][name]["auc_coverage"]), 2) for name in SETS) - len(parted)
-    )
+    every = sum(math.comb(len(result["rankings"][name]["auc_coverage"]), 2) for name in SETS)
+    looks += [Look()] * (every - len(parted))
     fields: dict[str, Any] = {"of": len(parted), "disca": _sides(parted)["DiSCA"], "firm": len(firm)}
     yield replicates.some("auc_misleads", looks, {**fields, "disca_firm": _sides(firm)["DiSCA"]})
     seen = []
@@ -398,10 +389,8 @@ FIGURES = Figures(PAGE, {"figure-1-b": partial(_of_tolerances, y="b", title="con
 def markdown(result: Result) -> str:
     """All tables of a result, one after the other."""
     models, work, data = result["models"], result["work"], result["settings"]["data"]
-    named = [
-        {**model, "place_of": "itself" if model["name"] == model["stands_for"] else model["stands_for"]}
-        for model in models
-    ]
+    places = ("itself" if model["name"] == model["stands_for"] else model["stands_for"] for model in models)
+    named = [{**model, "place_of": place} for model, place in zip(models, places, strict=True)]
     fields = {"sizes": " and ".join(f"{data[s]['rows']:,} of {NAMES[s]}" for s in SETS), "cores": work["cores"]}
     fields |= {"minutes": work["seconds"] / 60, "processor": work["cpu_seconds"] / 60, "threads": work["threads"]}
     out = [PAGE.table("models", named, **fields), *(_tolerances(result, name) for name in SETS)]

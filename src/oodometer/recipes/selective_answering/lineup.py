@@ -20,9 +20,7 @@ from ..kit.sources import check_pretrained, packaged_minilm, sizes_of, source_of
 @final
 @dataclass(frozen=True)
 class RunConfig:
-    """How large a run is: IMDb texts, training texts of the encoders from MiniLM, dimensions and passes of word
-    vectors.
-    """
+    """How large a run is: IMDb texts, training texts of MiniLM's encoders, dimensions and passes of word vectors."""
 
     train_rows: int | None = None
     test_rows: int | None = 5_000
@@ -45,9 +43,7 @@ _KINDS: dict[str, Callable[..., Classifier]] = {"bag-of-words": BagOfWords, "emb
 @final
 @dataclass(frozen=True)
 class Entry:
-    """A model of the line-up: the paper's model that it ``stands_for``, its kind, family, options, vectors, training,
-    rows and seconds.
-    """
+    """A model of the line-up: which of the paper's it ``stands_for``, how it is made, and its seconds (``weight``)."""
 
     name: str
     stands_for: str

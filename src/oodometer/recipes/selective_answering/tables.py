@@ -56,8 +56,7 @@ def search_of(
     models: Sequence[Mapping[str, Any]], sets: Sequence[str], seed: int, progress: Progress | None = None
 ) -> dict[str, Any]:
     """p-values of cases 2 to 6 for each model and set, from 2,000 curves of chance (``observed``), and how often
-    `compare` would see a case that is truly there by an inversion of each size (``power``), with the ``rise`` of the
-    true curve.
+    `compare` would see a case that is truly there by an inversion of each size (``power``), and the curve's ``rise``.
     """
     observed, power, total, done = [], [], len(sets) * (1 + len(CASES) * len(EFFECTS)), 0
     for name in sets:
@@ -113,9 +112,7 @@ def inverted(case: str, rows: Array, accuracy: Array, effect: float) -> Array:
 
 
 def power_of(case: str, rows: Array, accuracy: Array, effect: float, seed: int, samples: int) -> tuple[float, float]:
-    """How often a case is seen that is there, beyond each of 200 curves of chance fitted anew, and how large it truly
-    is.
-    """
+    """How often a case that is there is seen, beyond 200 curves of chance fitted anew, and how large it truly is."""
     rng, seen = generator(seed, f"{case} {effect:g}"), 0
     if case == "tail":
         # case 1: two models, the one less accurate by ``effect`` in the first fifth and ahead by 1 point of AUC

@@ -21,9 +21,7 @@ _MANY_TAPS = 50  # from here on the Fourier transform is faster
 
 
 def correlated(images: Array, kernel: Array) -> Array:
-    """Sum of a kernel (tall, wide), both odd, times the pixels around each pixel; beyond the border the image is
-    mirrored about its edge pixel.
-    """
+    """Sum of a kernel (tall, wide), both odd, times the pixels around each pixel; images are mirrored at borders."""
     height, width = images.shape[1:3]
     down, right = kernel.shape[0] // 2, kernel.shape[1] // 2
     padded = np.pad(images, ((0, 0), (down, down), (right, right), (0, 0)), mode="reflect")
@@ -101,9 +99,7 @@ def streaked(images: Array, radius: float, sigma: float, angles: Array) -> Array
 
 
 def zoom_taps(side: int, factor: float) -> tuple[Array, Array, Array]:
-    """Where the pixels of an axis come from as its middle is enlarged end on end: lower place, upper place, share of
-    the upper.
-    """
+    """Where pixels come from as an axis's middle is enlarged end on end: lower place, upper place, upper's share."""
     middle = int(np.ceil(side / factor))
     enlarged = round(middle * factor)
     first, trimmed = (side - middle) // 2, (enlarged - side) // 2

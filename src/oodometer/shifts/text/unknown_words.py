@@ -12,8 +12,7 @@ class UnknownWords(SynonymShift):
 
     Of the synonyms that WordNet has for a word those are left out that are numbers, that consist of several words, and
     that occur in training; the one farthest in Levenshtein distance is taken. The severity is the share of words and
-    punctuation marks that are exchanged. Texts that have too few words with such a synonym are dropped. Source: Lee et
-    al. (2021).
+    punctuation marks that are exchanged. Texts with too few such words are dropped. Source: Lee et al. (2021).
 
     >>> from oodometer.shifts.text.words import Vocabulary
     >>> meanings = {"house": ["dwelling", "family", "home"]}
