@@ -120,10 +120,6 @@ def test_what_is_refused(model: Path, tmp_path: Path) -> None:
             explain_in(tmp_path / "a", Lime(), load_model(model), TEXTS, name="m", **on)
     with pytest.raises(UsageError, match="device='cpu' is for a model that is given by its path"):
         explain_in(tmp_path / "a", Lime(), answer, TEXTS, name="m", device="cpu")
-    with pytest.raises(UsageError, match="unknown engine 'moon'"):
-        explain_in(tmp_path / "a", Lime(), model, TEXTS, name="m", engine="moon")
-    with pytest.raises(UsageError, match="at least one worker"):
-        explain_in(tmp_path / "a", Lime(), model, TEXTS, name="m", workers=0)
     assert not (tmp_path / "a").exists()
     with pytest.raises(InputError, match="none"):
         explain_in(tmp_path / "b", Lime(samples=5), tmp_path / "none", TEXTS, name="m", engine="local")

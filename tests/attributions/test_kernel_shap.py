@@ -100,23 +100,6 @@ def test_samples_are_as_near_to_the_package_as_another_seed(shap: Any) -> None:
     assert np.corrcoef(ours[0], theirs[0])[0, 1] > 0.97
 
 
-def test_captum_finds_about_the_same(torch: Any) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        attr = pytest.importorskip("captum.attr", reason="needs the extra explain: pip install '.[explain]'")
-    words = Words("w0 w1 w2 w3 w4 w5 w6 w7")
-
-    def ask(present: Any) -> Any:
-        return torch.tensor(game(Absence().texts(words, present.numpy() > 0.5))[:, 1])
-
-    torch.manual_seed(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        theirs = attr.KernelShap(ask).attribute(torch.ones(1, 8), n_samples=4000, perturbations_per_eval=100)
-    (found,) = KernelShap().explain(game, [words], targets=[1])
-    assert found.values == pytest.approx(theirs[0].numpy(), abs=0.02)
-
-
 @pytest.mark.parametrize(
     ("features", "budget"), [(2, 2), (5, 30), (12, 24), (12, 200), (13, 8190), (30, 60), (40, 300)]
 )

@@ -78,32 +78,6 @@ def test_the_same_samples_give_the_values_of_the_package(lime: Any, text: Any, w
     assert np.isnan(found.separator) == (not words.is_pair)
 
 
-def test_the_package_with_samples_of_its_own_is_as_near_as_another_seed(lime: Any) -> None:
-    """The explainer of the package masks with a word, which is what we are told to do here, too."""
-    words = Words(TEXT)
-
-    def theirs(seed: int) -> Any:
-        explainer = lime.lime_text.LimeTextExplainer(
-            bow=False,
-            split_expression=lambda text: [word.text for word in words_of(text)],
-            random_state=seed,
-            feature_selection="none",
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = explainer.explain_instance(TEXT, known_words, labels=(1,), num_features=99, num_samples=1000)
-        return np.array([value for _, value in sorted(found.local_exp[1])])
-
-    ours = [
-        Lime(samples=1000, absent="UNKWORDZ", seed=seed).explain(known_words, [words], targets=[1])[0].values
-        for seed in range(4)
-    ]
-    noise = np.std(ours, axis=0, ddof=1)
-    far = np.abs(np.mean(ours, axis=0) - np.mean([theirs(seed) for seed in range(4)], axis=0))
-    assert (far < 5 * noise / np.sqrt(2) + 1e-3).all()
-    assert far.max() < 0.03 < np.abs(ours[0]).max()
-
-
 def test_how_many_words_are_absent_is_drawn_evenly() -> None:
     words = Words(TEXT)
     method = Lime(samples=4001)

@@ -1,27 +1,29 @@
-"""Every registered factor obeys the contract of its kind; one that breaks a rule is named."""
+"""Every registered factor obeys the contract of its kind."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
 
-from oodometer.attributions.base import WordAttributions
-from oodometer.attributions.factors import Factor
+from oodometer.arrays import Array
+from oodometer.attributions import WordAttributions, Words
 from oodometer.registry import find, names
-from oodometer.testing import check_factor
+from oodometer.testing.methods import check_said
 
 PAPER = [
-    "max-diff",
-    "sum-diff",
-    "index-diff",
-    "first-tok",
-    "const",
-    "swap-avg",
-    "swap-max-diff",
-    "irreg",
-    "verb",
-    "adj",
-]
+    "max-diff", "sum-diff", "index-diff", "first-tok", "const", "swap-avg", "swap-max-diff", "irreg", "verb", "adj",
+]  # fmt: skip
+PAIRS = (
+    ("Unless the good men drew a map, the tall judge was sleeping.", "The tall men drew a good map."),
+    ("The judge thought that the old king was singing.", "the old king was singing"),
+)
+SINGLE = ("The tall man drew the big map while he was singing.", "Some waiter ate and the young guest was sleeping.")
+
+
+def attributed(words: Words, values: Array, separator: float) -> WordAttributions:
+    return WordAttributions(words, values, separator if words.is_pair else float("nan"), 1, 0.9)
 
 
 def test_the_factors_of_the_paper_in_its_order() -> None:
@@ -30,66 +32,29 @@ def test_the_factors_of_the_paper_in_its_order() -> None:
 
 @pytest.mark.parametrize("name", names("factor"))
 def test_contract(name: str) -> None:
-    check_factor(find("factor", name))
-
-
-class Least(Factor):
-    """min phi. Heuristic: none. A higher mean is ranked lower. Source: here. >>> example"""
-
-    name = "least"
-    about = "smallest attribution"
-    heuristic = "nothing speaks against the answer"
-
-    def value(self, found: WordAttributions) -> float | None:
-        return float(found.values.min())
-
-
-class Squared(Least):
-    """Does not scale. Heuristic: none. A higher mean is ranked lower. Source: here. >>> example"""
-
-    def value(self, found: WordAttributions) -> float | None:
-        return float(found.values[0] ** 2)
-
-
-class Spoiling(Least):
-    """Changes what it is given. Heuristic: none. A higher mean is ranked lower. Source: here. >>> example"""
-
-    def value(self, found: WordAttributions) -> float | None:
-        found.values.sort()
-        return float(found.values[0])
-
-
-class Mute(Least):
-    """Says nothing of direction. Heuristic: none. Source: here. >>> example"""
-
-
-class OfPairs(Least):
-    """Answers for a single text. Heuristic: none. A higher mean is ranked lower. Source: here. >>> example"""
-
-    needs = ("pair",)
-
-
-class Nothing(Least):
-    """Gives no number. Heuristic: none. A higher mean is ranked lower. Source: here. >>> example"""
-
-    def value(self, found: WordAttributions) -> float | None:
-        return float(np.log(0 * found.values[0])) if len(found.values) < 0 else None
-
-
-def test_a_small_factor_of_ones_own() -> None:
-    check_factor(Least)
-
-
-@pytest.mark.parametrize(
-    ("broken", "rule"),
-    [
-        (Squared, "twice the attributions"),
-        (Spoiling, "stay as they are"),
-        (Mute, "which direction"),
-        (OfPairs, "single text"),
-        (Nothing, "some example"),
-    ],
-)
-def test_a_broken_rule_is_named(broken: type[Factor], rule: str) -> None:
-    with pytest.raises(AssertionError, match=rule):
-        check_factor(broken)
+    """It says which direction is bad and what it measures, changes nothing, scales, and says None for absent words."""
+    factor = find("factor", name)()
+    check_said(factor, "ranked lower")
+    assert "Heuristic:" in type(factor).__doc__
+    assert factor.heuristic
+    assert not factor.heuristic.endswith("."), "`heuristic` is one sentence without its full stop"
+    assert factor.needs in ((), ("pair",))
+    rng = np.random.default_rng(0)
+    values = []
+    for text in (*PAIRS, *SINGLE):
+        result = attributed(Words(text), rng.normal(size=len(Words(text).words)), rng.normal())
+        before = result.values.copy()
+        value = factor.value(result)
+        values.append(value)
+        assert np.array_equal(result.values, before), "the attributions that were given stay as they are"
+        assert value == find("factor", name)().value(result), "the same attributions, the same number"
+        if value is not None:
+            assert isinstance(value, float)
+            assert math.isfinite(value)
+            twice = factor.value(attributed(result.words, 2 * result.values, 2 * result.separator))
+            assert twice == pytest.approx(2 * value, rel=1e-9), "twice the attributions, twice the number"
+    assert any(value is not None for value in values), "some example has a number"
+    if "pair" in factor.needs:
+        assert values[len(PAIRS) :] == [None] * len(SINGLE), "None for a single text, where a pair is needed"
+    odd = attributed(Words(("12 34", "")), np.array([0.5, 0.25]), float("nan"))
+    assert factor.value(odd) is None or not factor.needs, "None where a part has no word"

@@ -19,16 +19,10 @@ from oodometer.errors import InputError, UsageError, WorkError
 needs_data = pytest.mark.skipif(not os.environ.get("OODOMETER_DATA"), reason="needs OODOMETER_DATA")
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("OODOMETER_DATA", str(tmp_path))
-    return tmp_path
-
-
-def write_msgs(home: Path, *rows: tuple[str, str, int, int, int, str]) -> None:
+def write_msgs(here: Path, *rows: tuple[str, str, int, int, int, str]) -> None:
     names = ("set", "role", "L", "S", "paradigm", "sentence")
     lines = "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows)
-    (home / "msgs_regen.jsonl.xz").write_bytes(lzma.compress(lines.encode()))
+    (here / "msgs_regen.jsonl.xz").write_bytes(lzma.compress(lines.encode()))
 
 
 def marked(found: MsgsSet) -> list[str | None]:
@@ -37,9 +31,9 @@ def marked(found: MsgsSet) -> list[str | None]:
     return [None if start is None else text[start:].split()[0] for text, start in pairs]
 
 
-def test_the_word_that_decides_is_found(home: Path) -> None:
+def test_the_word_that_decides_is_found(here: Path) -> None:
     write_msgs(
-        home,
+        here,
         ("MORPH", "test_ood", 1, 0, 1, "All men went to some hill."),
         ("MORPH", "test_ood", 0, 1, 1, "All men hate the hill."),
         ("MORPH", "aux_test", 0, 0, 1, "All men hate some hill."),
@@ -56,21 +50,20 @@ def test_the_word_that_decides_is_found(home: Path) -> None:
     found = msgs("ADJECT", "test")
     assert marked(found) == ["ill.", None]
     assert (found.dropped, found.unmarked) == (1, 1)
-    assert msgs("ADJECT", "test", longest=40).dropped == 0
     morph = msgs("MORPH", "test")
     assert (morph.data.targets, morph.surface, morph.unmarked) == ((1, 0, 1), (0, 1, 0), 1)
     assert morph.data.types == ("linguistic", "surface", "linguistic")
 
 
-def test_faults_of_msgs_are_one_line(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_faults_of_msgs_are_one_line(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="a part among train"):
         msgs("VERB", "dev")
     with pytest.raises(InputError, match=r"msgs_regen\.jsonl\.xz: expected a data file"):
         msgs("VERB", "train")
-    write_msgs(home, ("VERB", "test_ood", 2, 0, 1, "A man ran."))
+    write_msgs(here, ("VERB", "test_ood", 2, 0, 1, "A man ran."))
     with pytest.raises(InputError, match=r"row 1: expected a sentence with labels 0 or 1, got \(2, 0\)"):
         msgs("VERB", "test")
-    write_msgs(home, ("VERB", "test_ood", 1, 0, 1, "A man ran."))  # a changed file is read again
+    write_msgs(here, ("VERB", "test_ood", 1, 0, 1, "A man ran."))  # a changed file is read again
     with pytest.raises(InputError, match="expected rows of VERB, train"):
         msgs("VERB", "train")
     monkeypatch.delenv("OODOMETER_DATA")
@@ -82,13 +75,13 @@ def test_faults_of_msgs_are_one_line(home: Path, monkeypatch: pytest.MonkeyPatch
 HEADS = "split\tlabel\tpremise\thypothesis\theuristic\tsubcase\ttemplate\n"
 
 
-def test_hans_by_split_and_heuristic(home: Path) -> None:
+def test_hans_by_split_and_heuristic(here: Path) -> None:
     rows = (
         "eval\tentailment\tA b .\tA .\tsubsequence\tse_x\tt\n"
         "eval\tnon-entailment\tIf a b .\tA .\tconstituent\tcn_x\tt\n"
         "train\tnon-entailment\tC d .\tD .\tsubsequence\tsn_x\tt\n"
     )
-    (home / "hans_regen.tsv.xz").write_bytes(lzma.compress((HEADS + rows).encode()))
+    (here / "hans_regen.tsv.xz").write_bytes(lzma.compress((HEADS + rows).encode()))
     found = hans("eval")
     assert (found.inputs, found.targets) == ((("A b .", "A ."), ("If a b .", "A .")), (1, 0))
     assert (found.types, found.ids, found.modality) == (("se_x", "cn_x"), ("eval-1", "eval-2"), "pair")
@@ -97,10 +90,10 @@ def test_hans_by_split_and_heuristic(home: Path) -> None:
         hans("train", "constituent")
     with pytest.raises(UsageError, match="a heuristic among"):
         hans("eval", "negation")
-    (home / "hans_regen.tsv.xz").write_bytes(lzma.compress((HEADS + "eval\tperhaps\tA\tB\tc\td\te\n").encode()))
+    (here / "hans_regen.tsv.xz").write_bytes(lzma.compress((HEADS + "eval\tperhaps\tA\tB\tc\td\te\n").encode()))
     with pytest.raises(InputError, match="row 2: expected 7 cells by tabs, the label entailment or non-entailment"):
         hans("eval")
-    (home / "hans_regen.tsv.xz").write_bytes(lzma.compress(b"a\tb\n"))
+    (here / "hans_regen.tsv.xz").write_bytes(lzma.compress(b"a\tb\n"))
     with pytest.raises(InputError, match="row 1: expected columns split, label"):
         hans("eval")
 
@@ -120,7 +113,7 @@ def test_hans_on_the_hub_counts_entailment_as_zero(monkeypatch: pytest.MonkeyPat
     assert asked == [("jhu-cogsci/hans", "validation")]
 
 
-def test_pairs_by_set(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_by_set(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows: list[dict[str, Any]] = [
         {"set": "paws_qqp", "split": "dev_and_test", "id": "1", "label": 0},
         {"set": "paws_qqp", "split": "dev_and_test", "id": "2", "label": 1},
@@ -131,7 +124,7 @@ def test_pairs_by_set(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         {"set": "rte", "split": "rte1_dev", "label": "TRUE"},
         {"set": "rte", "split": "rte2_test", "label": "YES"},
     ]
-    path = home / "pairs.jsonl.xz"
+    path = here / "pairs.jsonl.xz"
     path.write_bytes(lzma.compress("".join(json.dumps({**row, "a": "x", "b": "y"}) + "\n" for row in rows).encode()))
     assert (paws_qqp().targets, mrpc("train").targets) == ((0, 1), (1, 0))
     train, test = binary_entailment("train"), binary_entailment("test")

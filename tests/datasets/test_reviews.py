@@ -5,14 +5,12 @@ from __future__ import annotations
 import lzma
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from oodometer.datasets import Dataset, data_folder
 from oodometer.datasets import files as place_of_data
-from oodometer.datasets import sentences as module
 from oodometer.datasets.sentences import imdb, sst2
 from oodometer.errors import InputError, MissingExtraError, UsageError, WorkError
 
@@ -31,19 +29,6 @@ def test_reads_both_sets(here: Path) -> None:
     assert train.fingerprint == imdb("train").fingerprint
     with pytest.raises(UsageError, match="train, dev or test"):
         sst2("validation")
-
-
-def test_samples_are_even_seeded_and_shuffled(here: Path) -> None:
-    whole = imdb("train")
-    few = whole.sample(31, seed=1)
-    assert abs(sum(few.targets) - 15.5) < 1
-    assert len(set(few.ids)) == 31
-    assert few.ids == whole.sample(31, seed=1).ids
-    assert few.ids != whole.sample(31, seed=2).ids
-    place = {name: (text, label) for name, text, label in zip(whole.ids, whole.inputs, whole.targets, strict=True)}
-    assert all(place[name] == (text, label) for name, text, label in zip(few.ids, few.inputs, few.targets, strict=True))
-    assert sorted(whole.sample(None, 0).ids) == sorted(whole.ids)
-    assert len({*whole.sample(None, 0).targets[:20]}) == 2  # the files are sorted by class; samples are not
 
 
 def test_faults_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +58,7 @@ def test_faults_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         sst2("test")
 
 
-def test_the_hub_is_asked_where_no_folder_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hub_is_asked_where_no_folder_is(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, str]] = []
 
     class Rows(dict[str, Any]):
@@ -86,11 +71,7 @@ def test_the_hub_is_asked_where_no_folder_is(monkeypatch: pytest.MonkeyPatch) ->
             raise ConnectionError
         return Rows(text=["bad", "good"], label=[0, 1])
 
-    fake = ModuleType("datasets")
-    fake.load_dataset = load  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "datasets", fake)
-    monkeypatch.setattr("oodometer.datasets.files.hub_answers", lambda: True)
-    monkeypatch.setattr(module, "data_folder", lambda: None)
+    hub(load)
     assert imdb("train") == Dataset(
         "imdb", ("bad", "good"), (0, 1), ids=("train/0", "train/1"), source="stanfordnlp/imdb"
     )

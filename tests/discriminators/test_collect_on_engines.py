@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
 pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
 
-from oodometer.discriminators import Examples, collect, folds_of
+from oodometer.discriminators import Examples, collect
 from oodometer.engines import Engine, LocalEngine, ProcessEngine
 from oodometer.errors import InputError, UsageError, WorkError
 from oodometer.models.seq2seq import EncoderDecoder
@@ -77,13 +77,6 @@ def test_beams_are_read_and_kept_by_both(
     assert told(collect(folders, INPUTS, GOLDS, **OPTIONS, checkpoint=tmp_path)) == alone
 
 
-def test_folds_on_an_engine(folders: list[Path]) -> None:
-    folds = folds_of(INPUTS, 2)
-    with one_torch_thread():
-        here = told(collect(folders[:2], INPUTS, GOLDS, folds=folds, **OPTIONS))
-    assert told(collect(folders[:2], INPUTS, GOLDS, folds=folds, **OPTIONS, engine="local")) == here
-
-
 class Elsewhere(Engine):
     """Workers whose files do not come back."""
 
@@ -101,12 +94,6 @@ def test_what_is_refused(folders: list[Path], tmp_path: Path) -> None:
             UsageError, match="workers open models by their paths, and a EncoderDecoder is in memory; s"
         ):
             collect([folders[0], model], INPUTS, GOLDS, **OPTIONS, **on)
-    with pytest.raises(UsageError, match="unknown engine 'moon'"):
-        collect(folders, INPUTS, GOLDS, engine="moon")
-    with pytest.raises(UsageError, match="at least one worker"):
-        collect(folders, INPUTS, GOLDS, workers=0)
-    with pytest.raises(UsageError, match="one task after another in this process, not 2"):
-        collect(folders, INPUTS, GOLDS, engine="local", workers=2)
     with pytest.raises(InputError, match="expected a saved encoder-decoder model, got no such file"):
         collect([folders[0], "no-such-folder"], INPUTS, GOLDS, engine="local", **OPTIONS)
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from oodometer.discriminators import LikelihoodDiscriminator, Panel, fit_thresholds, load_discriminator
-from oodometer.errors import UsageError
 from oodometer.models.seq2seq import EncoderDecoder
 from oodometer.models.torch.training import TrainingConfig
 
@@ -77,10 +76,3 @@ def test_members_of_a_panel_differ_by_seed(transformers: Any, train: Pairs, held
     assert not np.array_equal(first, second)
     again = Panel.train(make, [0, 1], *train, dev=held, checkpoint=tmp_path)  # finished members are kept
     np.testing.assert_array_equal(again.probabilities(*held[:2]), panel.probabilities(*held[:2]))
-
-
-def test_before_training(transformers: Any, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="has not been trained"):
-        untrained().probabilities(["a"], ["b"])
-    with pytest.raises(UsageError, match="has not been trained"):
-        untrained().save(tmp_path / "one")

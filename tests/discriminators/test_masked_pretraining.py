@@ -68,17 +68,6 @@ def test_goes_on_after_an_interruption_and_is_kept(train: Pairs, transformers: A
     assert steps
 
 
-def test_another_seed_is_another_start(start: Path, train: Pairs, tmp_path: Path) -> None:
-    few = replace(PLAN, epochs=1)
-    found = [
-        pretrain(
-            *right_ones(train), tmp_path / str(seed), config=SIZES, max_length=24, training=replace(few, seed=seed)
-        )
-        for seed in (0, 1)
-    ]
-    assert (found[0] / "model.safetensors").read_bytes() != (found[1] / "model.safetensors").read_bytes()
-
-
 def test_what_was_cut_is_said(transformers: Any, tmp_path: Path) -> None:
     plan = TrainingConfig(epochs=1, batch_size=4)
     with pytest.warns(UserWarning, match=r"2 of 4 pairs \(50\.0 ?%\) are longer than 8 tokens"):

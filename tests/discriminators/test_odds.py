@@ -27,10 +27,6 @@ def test_the_share_of_training_gives_the_network_back() -> None:
     np.testing.assert_allclose(probability(margins, trained=0.8, share=None), 1 / (1 + np.exp(-margins)), rtol=1e-6)
 
 
-def test_half_and_half_needs_no_correction() -> None:
-    np.testing.assert_allclose(probability(np.array([0.0, 1.0]), trained=0.5), [0.5, 0.7310586], rtol=1e-6)
-
-
 def test_temperature_recovers_what_made_the_labels() -> None:
     """Pairs of known log-likelihood ratios, shown three times too sure, of which 30 % are correct."""
     rng = np.random.default_rng(0)

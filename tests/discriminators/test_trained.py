@@ -293,7 +293,3 @@ def test_metrics_are_checked(transformers: Any, tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=message):
             judge.fit(["a", "b"], ["c", "d"], values)
-    with pytest.raises(UsageError, match="the regression model has not been trained"):
-        judge.probabilities(["a"], ["b"])
-    with pytest.raises(UsageError, match="has not been trained"):
-        judge.save(tmp_path)

@@ -26,7 +26,6 @@ from oodometer.estimators import (
     SoftDisagreement,
     SourceAccuracy,
     Sums,
-    VotingBounds,
 )
 from oodometer.estimators.mean_confidence import _along
 from oodometer.intervals import wilson_from_variance
@@ -142,12 +141,6 @@ def test_a_value_outside_the_unit_interval_is_cut_and_said(
     assert DifferenceOfConfidence().fit(same).estimate(same).warnings == ()
 
 
-def test_the_direction_of_the_fall() -> None:
-    """Less confident by 0.2: less accurate by 0.2, not more."""
-    reference, target = records([0.9] * 10, [True] * 9 + [False], [0.7] * 10)
-    assert DifferenceOfConfidence().fit(reference).estimate(target).value == pytest.approx(0.7)
-
-
 def density_ratio(confidence: list[float], correct: list[bool], there: list[float], bins: int = 10) -> float:
     """mean_S of ratio(bin) * correct; a bin that only the target fills takes what lies between its neighbours."""
 
@@ -177,11 +170,6 @@ def test_importance_is_the_mean_under_a_density_ratio(data: Any, bins: int) -> N
     reference, target = records(*data)
     found = HistogramImportance(bins=bins).fit(reference).estimate(target)
     assert found.value == pytest.approx(density_ratio(*data, bins), abs=1e-12)
-
-
-def test_importance_matches_the_reference() -> None:
-    record = example_record(300, seed=1, difficulty=1.5)
-    assert HistogramImportance().fit(record).estimate(record).value == pytest.approx(record.accuracy)
 
 
 def test_rows_in_bins_that_the_reference_lacks_are_warned_of() -> None:
@@ -280,44 +268,6 @@ def test_logits_of_a_model_are_never_averaged_with_probabilities() -> None:
     record = Predictions.from_arrays(logits=z, member_probabilities=np.stack([good, good]))
     found = SoftDisagreement().fit(record).estimate(record)
     assert found.value == pytest.approx(float(np.mean(np.sum(good**2, axis=1))))
-
-
-@given(data=st.data())
-def test_voting_bounds_are_those_of_loops(data: st.DataObject) -> None:
-    rows, judges = data.draw(st.integers(1, 10)), data.draw(st.integers(1, 4))
-    votes = [data.draw(st.lists(st.booleans(), min_size=rows, max_size=rows)) for _ in range(judges)]
-    record = Predictions.from_arrays(votes=votes)
-    every = mean([all(v[i] for v in votes) for i in range(rows)])
-    some = mean([any(v[i] for v in votes) for i in range(rows)])
-    found = VotingBounds().fit(record).estimate(record)
-    assert found.value == pytest.approx((every + some) / 2)
-    assert (found.details["lower_bound"], found.details["upper_bound"]) == pytest.approx((every, some))
-    assert found.lower <= every <= some <= found.upper
-    assert found.kind == "empirical"
-
-
-def test_votes_need_no_labels_on_the_reference() -> None:
-    reference = Predictions.from_arrays(votes=[[True, False]])
-    target = Predictions.from_arrays(votes=[[True, True], [True, False]])
-    assert VotingBounds().fit(reference).estimate(target).value == 0.75
-
-
-ALL = [*registry.names("estimator"), "threshold:margin", "threshold:energy", "ac:vote_share"]
-
-
-# These train a model on the target's own rows: the same rows ten times are other folds, or weigh more.
-LEARN_FROM_THE_TARGET = ("importance", "pape", "dis2")
-
-
-@pytest.mark.parametrize("name", [n for n in ALL if n not in LEARN_FROM_THE_TARGET])
-def test_an_estimate_does_not_grow_with_the_number_of_rows(name: str) -> None:
-    """The target ten times over: the same value, an interval that is not wider."""
-    reference, target = (example_record(300, seed=1), example_record(100, seed=2, difficulty=1.6, labelled=False))
-    fitted = create("estimator", name).fit(reference)
-    one, ten = fitted.estimate(target), fitted.estimate(Predictions.concat([target] * 10))
-    assert ten.value == pytest.approx(one.value)
-    assert ten.rows == 1000
-    assert ten.upper - ten.lower <= one.upper - one.lower + 1e-9
 
 
 def test_rows_of_unknown_truth_are_left_out_of_the_reference() -> None:

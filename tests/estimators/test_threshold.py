@@ -80,15 +80,6 @@ def test_credit_in_two_passes_is_the_sum_of_credits(scores: list[float], share: 
         assert total_credit(array, cut) == pytest.approx(slow_share(scores, cut) * len(scores))
 
 
-def test_the_rank_is_not_off_by_one() -> None:
-    """Ten distinct scores, k correct: the k-th largest is the threshold, and k scores are at or above it."""
-    ordered = np.arange(10) / 10
-    for k in range(1, 11):
-        cut = find_threshold(ordered, k)
-        assert cut == ScoreThreshold((10 - k) / 10, 1.0)
-        assert int((ordered >= cut.threshold).sum()) == k
-
-
 def test_the_ends_of_the_cut() -> None:
     ordered = np.array([-3.0, -2.0])
     assert find_threshold(ordered, 0) == ScoreThreshold(math.inf, 0.0)
@@ -179,41 +170,12 @@ def test_short_names_of_thresholds() -> None:
         assert (got.value, got.lower, got.upper, got.score) == (long.value, long.lower, long.upper, long.score)
 
 
-def test_scores_below_zero_are_searched_too() -> None:
-    """Negative entropy is never above 0: a search that begins at 0.0 finds no threshold and answers 0 or 1."""
-    rng = np.random.default_rng(0)
-    reference = Predictions.from_probabilities(rng.dirichlet([0.5, 0.5], 400), label=rng.integers(0, 2, 400))
-    target = Predictions.from_probabilities(rng.dirichlet([2, 2], 400))
-    found = AverageThresholdedEntropy().fit(reference).estimate(target)
-    assert found.details["threshold"] < 0
-    assert 0.02 < found.value < reference.accuracy
-    z = rng.standard_normal((400, 3)) - 50
-    energies = Threshold(score="energy").fit(Predictions.from_logits(z, label=rng.integers(0, 3, 400)))
-    assert energies.estimate(Predictions.from_logits(z)).details["threshold"] < -40
-
-
 def test_entropy_has_the_right_sign() -> None:
     """Where the flat rows are wrong, a flatter target has a lower estimate; with the sign turned it is higher."""
     sharp, flat = [0.98, 0.01, 0.01], [0.4, 0.3, 0.3]
     reference = Predictions.from_probabilities([sharp] * 80 + [flat] * 20, label=[0] * 80 + [1] * 20)
     fitted = AverageThresholdedEntropy().fit(reference)
     assert fitted.estimate(Predictions.from_probabilities([sharp] * 30 + [flat] * 70)).value == pytest.approx(0.3)
-
-
-@pytest.mark.parametrize("name", ["atc", "atc-entropy", "threshold:margin", "threshold:energy", "threshold-classwise",
-                                  "threshold-distance", "agreement", "smoothness"])  # fmt: skip
-def test_a_reference_without_successes_and_one_without_errors(name: str) -> None:
-    record = example_record(200, seed=3, difficulty=1.5)
-    target = example_record(100, seed=4, labelled=False)
-    bare = {n: getattr(record, n) for n in record.fields if n not in ("label", "correct")}
-    wrong = Predictions.from_arrays(**bare, correct=np.zeros(200))
-    right = Predictions.from_arrays(**bare, correct=np.ones(200))
-    low = create("estimator", name).fit(wrong)
-    assert low.estimate(target).value == 0
-    assert 0 < low.estimate(wrong).upper < 0.1, "two hundred errors leave a little doubt"
-    high = create("estimator", name).fit(right).estimate(right)
-    assert high.value >= (0.97 if name == "threshold-distance" else 1 - 1e-12)
-    assert high.lower < high.value
 
 
 def test_the_interval_joins_both_samples() -> None:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
-from oodometer import Predictions, estimate, registry
+from oodometer import Predictions, estimate
 from oodometer.arrays import softmax
 from oodometer.errors import InputError, NotApplicable
 from oodometer.estimators.threshold import ScoreThreshold, find_threshold, total_credit
 from oodometer.passes.plan import default_methods
 from oodometer.registry import create
-from oodometer.scores import NegativeEntropy, NeighborDistance
+from oodometer.scores import NeighborDistance
 from oodometer.testing import example_record
 
 
@@ -37,17 +37,6 @@ def test_trap_temperature_fitted_and_never_applied() -> None:
     middle = (np.arange(20) + 0.5) / 20
     assert found.confidence["target"] @ middle == pytest.approx(found["ac"].value, abs=0.02)
     assert found.confidence["reference"] @ middle == pytest.approx(reference.accuracy, abs=0.03)
-
-
-def test_trap_entropy_with_the_wrong_sign() -> None:
-    record = Predictions.from_probabilities([[0.99, 0.01], [0.6, 0.4], [0.5, 0.5]])
-    scores = NegativeEntropy()(record)
-    assert scores[0] > scores[1] > scores[2]
-    assert (scores < 0).all()
-    reference = example_record(2000, seed=1, difficulty=1.5)
-    fitted = create("estimator", "atc-entropy").fit(reference)
-    easy, hard = (fitted.estimate(example_record(2000, seed=2, difficulty=d)).value for d in (0.7, 3.0))
-    assert easy > reference.accuracy > hard
 
 
 def test_trap_threshold_search_that_starts_at_zero() -> None:
@@ -123,14 +112,6 @@ def test_trap_weights_compared_with_equality() -> None:
     assert (own < new).all(), "each row without itself is farther from the rest"
 
 
-def test_trap_raw_logits_averaged_with_probabilities() -> None:
-    z = np.random.default_rng(0).standard_normal((5, 3))
-    with pytest.raises(InputError, match=r"column member_probabilities\[2\]"):
-        Predictions.from_arrays(member_probabilities=np.stack([softmax(z), softmax(z), z]))
-    with pytest.raises(InputError, match=r"column member_probabilities\[0\]"):
-        Predictions.from_arrays(member_probabilities=np.stack([np.log(softmax(z)), softmax(z)]))
-
-
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl", "npz"])
 def test_trap_values_outside_0_and_1_taken_for_logits_batch_by_batch(ending: str, tmp_path: Path) -> None:
     """Logits that lie in [0, 1] for the first 60 000 rows: no batch may be read in another way than the others."""
@@ -165,14 +146,5 @@ def test_trap_measures_that_grow_with_the_number_of_rows(times: int) -> None:
     for a in one.estimates:
         if a.method not in learn_from_the_target:
             assert more[a.method].value == pytest.approx(a.value, abs=1e-4), a.method
+            assert more[a.method].interval.width <= a.interval.width + 1e-4, a.method
     np.testing.assert_allclose(one.risk_coverage.y, more.risk_coverage.y)
-
-
-def test_trap_larger_is_less_likely_correct() -> None:
-    """Every score of the registry ranks right answers above wrong ones."""
-    record = example_record(3000, seed=3, difficulty=1.5)
-    for name in registry.names("score"):
-        values = registry.create("score", name).fit(example_record(500, seed=4))(record)
-        right, wrong = values[record.verdicts == 1], values[record.verdicts == 0]
-        auc = np.mean(right[:, None] > wrong[None, :]) + np.mean(right[:, None] == wrong[None, :]) / 2
-        assert auc > 0.52, name

@@ -8,13 +8,12 @@ from itertools import pairwise, permutations
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from sklearn.metrics import balanced_accuracy_score, brier_score_loss, precision_recall_fscore_support, roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, brier_score_loss, precision_recall_fscore_support
 from sklearn.metrics import confusion_matrix as sklearn_confusion
 from sklearn.metrics import log_loss as sklearn_log_loss
 
 from oodometer import Predictions
 from oodometer import metrics as m
-from oodometer.estimators import CBPE
 from oodometer.metrics.ranks import Ranks
 
 
@@ -327,14 +326,6 @@ def test_macro_interval_is_that_of_a_bootstrap(record: Predictions) -> None:
     for metric in (m.MacroF1(), m.MacroRecall(), m.MacroPrecision()):
         draws = [metric.compute(record.take(rng.integers(0, len(record), len(record)))).value for _ in range(200)]
         assert metric.compute(record).width / 2 / 1.96 == pytest.approx(np.std(draws), rel=0.2)
-
-
-def test_auc_without_labels_is_that_of_scikit_learn_on_the_reference_itself(record: Predictions) -> None:
-    """Nothing to carry over: on the rows it learnt from, the expected AUC is the one that their labels show."""
-    rows = CBPE().fit(record).estimate(record).details["per_class"]
-    for k, row in enumerate(rows):
-        expected = roc_auc_score(record.label == k, record.probabilities[:, k])
-        assert row["auc"]["value"] == pytest.approx(expected, abs=0.01)
 
 
 def test_brier_and_log_loss(record: Predictions) -> None:

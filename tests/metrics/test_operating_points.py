@@ -60,12 +60,6 @@ def test_nothing_can_be_proved() -> None:
     assert close["threshold"] is None
 
 
-def test_ties_are_answered_together() -> None:
-    found = operating_point([0.9] * 250 + [0.6] * 250, [1] * 250 + [0, 1] * 125, accuracy=0.9)
-    assert found["answered"] == 250
-    assert 0.6 < found["threshold"] <= 0.9
-
-
 def test_a_stricter_level_or_accuracy_answers_less() -> None:
     rng = np.random.default_rng(0)
     confidence = rng.random(3000)

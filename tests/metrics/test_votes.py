@@ -125,19 +125,6 @@ def test_measures_are_those_of_loops(record: Predictions) -> None:
         assert read(row) == pytest.approx(by_loop((votes > 0).tolist(), right))
 
 
-def test_measures_are_those_of_scikit_learn() -> None:
-    metrics = pytest.importorskip("sklearn.metrics")
-    record = some()
-    rules = {row["rule"]: row for row in Votes().compute(record)["rules"]}
-    for rule, row in rules.items():
-        said = judged_correct(record.votes, rule)
-        for label, name in ((1, "correct"), (0, "incorrect")):
-            recall = metrics.recall_score(record.correct, said, pos_label=label)
-            precision = metrics.precision_score(record.correct, said, pos_label=label)
-            assert row[f"{name}_recall"].value == pytest.approx(recall)
-            assert row[f"{name}_precision"].value == pytest.approx(precision)
-
-
 def test_where_there_is_nothing_to_recall() -> None:
     found = Votes().compute(Predictions.from_arrays(votes=[[1, 1]], correct=[1, 1]))["rules"][0]
     assert (found["correct_recall"].value, found["correct_precision"].value) == (1.0, 1.0)

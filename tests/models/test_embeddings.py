@@ -54,67 +54,6 @@ def test_glove_reaches_the_logarithms(torch: Any) -> None:
     np.testing.assert_allclose(fitted[j, i], np.log(x), atol=0.05)
 
 
-def plain_factors(torch: Any, pairs: Any, words: int, dimensions: int, config: TrainingConfig) -> list[Any]:
-    """The loop that once stood in `fit_factors`, before it was left to the one that all networks share."""
-    i, j, x = pairs
-    rng = torch.Generator().manual_seed(config.seed)
-    u, v = (
-        torch.nn.Parameter((torch.rand((words, dimensions + 1), generator=rng) - 0.5) / dimensions) for _ in range(2)
-    )
-    optimizer = torch.optim.Adam([u, v], lr=config.learning_rate, eps=1e-12)
-    row, column = torch.from_numpy(i), torch.from_numpy(j)
-    logs = torch.from_numpy(np.log(x)).float()
-    weights = torch.from_numpy(np.minimum(1.0, (x / 10) ** 0.75)).float()
-    size = config.batch_size
-    steps = -(-len(x) // size)
-    for epoch in range(config.epochs):
-        order = torch.randperm(len(x), generator=rng)
-        for step in range(steps):
-            at = order[step * size : (step + 1) * size]
-            swap = torch.rand(len(at), generator=rng) < 0.5
-            one, other = torch.where(swap, column[at], row[at]), torch.where(swap, row[at], column[at])
-            centre, near = u[one], v[other]
-            error = (centre[:, :-1] * near[:, :-1]).sum(1) + centre[:, -1] + near[:, -1] - logs[at]
-            share = 1 - (epoch * steps + step) / (config.epochs * steps)
-            optimizer.param_groups[0]["lr"] = config.learning_rate * share
-            optimizer.zero_grad()
-            (weights[at] * error.square()).sum().backward()
-            optimizer.step()
-    return [one.detach().numpy() for one in (u, v)]
-
-
-@pytest.mark.parametrize("size", [7, 64, 1000])
-def test_glove_is_trained_by_the_shared_loop_to_the_same_vectors(size: int, torch: Any) -> None:
-    rng = np.random.default_rng(size)
-    i, j = (index.ravel() for index in np.triu_indices(20))
-    pairs = i, j, np.exp(rng.normal(1, 2, size=len(i)))
-    config = TrainingConfig(epochs=7, batch_size=size, learning_rate=0.04, seed=size, clip=None, epsilon=1e-12)
-    found = fit_factors(pairs, 20, dimensions=5, training=config)
-    for one, expected in zip(found, plain_factors(torch, pairs, 20, 5, config), strict=True):
-        np.testing.assert_array_equal(one, expected)
-
-
-@pytest.mark.parametrize("stop", [1, 29, 30, 61, 200])
-def test_glove_stopped_in_a_pass_goes_on_to_the_same_vectors(stop: int, torch: Any, tmp_path: Path) -> None:
-    i, j = (index.ravel() for index in np.triu_indices(20))
-    pairs = i, j, np.exp(np.random.default_rng(0).normal(1, 2, size=len(i)))
-    config = TrainingConfig(epochs=7, batch_size=7, learning_rate=0.04, seed=3, clip=None, epsilon=1e-12)
-    steps: list[int] = []
-
-    def halt(done: int, total: int) -> None:
-        if done == stop:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        fit_factors(pairs, 20, dimensions=5, training=config, checkpoint=tmp_path, progress=halt)
-    found = fit_factors(
-        pairs, 20, dimensions=5, training=config, checkpoint=tmp_path, progress=lambda done, total: steps.append(done)
-    )
-    assert steps[0] == stop + 1
-    for one, expected in zip(found, plain_factors(torch, pairs, 20, 5, config), strict=True):
-        np.testing.assert_array_equal(one, expected)
-
-
 def test_glove_is_seeded_and_puts_like_words_together(torch: Any) -> None:
     rng = np.random.default_rng(0)
     groups = [("red", "blue", "green"), ("one", "two", "three"), ("cat", "dog", "cow")]

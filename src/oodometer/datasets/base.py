@@ -176,15 +176,9 @@ class Dataset:
         rest = np.random.default_rng(seed).permutation(np.setdiff1d(np.arange(len(self)), first))
         return self.take(first.tolist()), self.take(rest.tolist())
 
-    def rewritten(
-        self, *, inputs: Callable[[str], str] | None = None, targets: Callable[[str], str] | None = None
-    ) -> Dataset:
-        """The same rows with every input, or every target, passed through a function."""
-        return replace(
-            self,
-            inputs=self.inputs if inputs is None else tuple(map(inputs, self.inputs)),
-            targets=self.targets if targets is None else tuple(map(targets, self.targets)),
-        )
+    def rewritten(self, change: Callable[[str], str]) -> Dataset:
+        """The same rows with every input passed through a function."""
+        return replace(self, inputs=tuple(map(change, self.inputs)))
 
     def __add__(self, other: Dataset) -> Dataset:
         arrays = isinstance(self.inputs, np.ndarray)
@@ -219,9 +213,7 @@ def stratified(strata: Array, rows: int | None, seed: int) -> Array:
 
 
 def split_by_group(data: Dataset, groups: Sequence[str], shares: Sequence[float], seed: int) -> list[Dataset]:
-    """Parts of about the given shares of the rows, whole groups (documents) at a time, shuffled by the seed; a part
-    ends with the group that reaches its share.
-    """
+    """Parts of about the given shares of the rows, whole groups (documents) at a time, shuffled by the seed."""
     names, of = np.unique(np.array(groups), return_inverse=True)
     parts: list[list[int]] = [[] for _ in shares]
     part, done, ends = 0, 0, np.cumsum(shares) * len(data)

@@ -80,9 +80,7 @@ def damaged(
 
 
 def data_folder() -> Path | None:
-    """The folder named by OODOMETER_DATA, else ``../shared/data`` beside a checkout, else None: then the hub is asked.
-    Raises `InputError` where OODOMETER_DATA names no folder.
-    """
+    """The folder OODOMETER_DATA, else ``../shared/data`` of a checkout, else None; `InputError` for no folder."""
     named = os.environ.get("OODOMETER_DATA")
     if named:
         folder = Path(named)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import lzma
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -14,28 +13,23 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..errors import InputError, UsageError
+from ..errors import InputError
 from .base import Dataset
-from .files import check_name, damaged, data_file, data_folder, hub_rows, missing_file
+from .files import check_name, damaged, data_folder, hub_rows, missing_file
 from .images import decode_image, pillow_image
 
 _COLUMNS = (("img", "image"), ("label", "labels"))
 
 
-def _found(path: str | os.PathLike[str] | None, inner: str, *names: str) -> Path | None:
-    """The first file of these names in ``path`` (or that file), or in the folder of data, its ``images``, ``inner``."""
-    folder = data_folder() if path is None else None
+def _found(inner: str, *names: str) -> Path | None:
+    """The first file of these names in the folder of data, in its ``images``, or in the folder ``inner`` of either."""
+    folder = data_folder()
     folders = [] if folder is None else [top / last for top in (folder, folder / "images") for last in ("", inner)]
-    for top in folders if path is None else [Path(path)]:
-        suffixes = {Path(name).suffix for name in names}
-        for file in (top,) if top.suffix in suffixes else (top / name for name in names):
-            if file.is_file():
-                return file
-    return None
+    return next((file for top in folders for name in names if (file := top / name).is_file()), None)
 
 
-def _absent(what: str, path: str | os.PathLike[str] | None) -> InputError:
-    remedy = "name its folder, or put it into that of OODOMETER_DATA"
+def _absent(what: str, path: Path | None = None) -> InputError:
+    remedy = "put it into the folder of OODOMETER_DATA"
     return InputError(what, got="no such file", remedy=remedy, file=None if path is None else str(path))
 
 
@@ -72,8 +66,8 @@ def image_set(
     return Dataset(name, images, tuple(labels.tolist()), ids=ids, source=path.name, modality="image")
 
 
-def hub_images(source: str, part: str, read: Callable[[Any], Array], shape: Sequence[int]) -> tuple[Array, Array, Any]:
-    """Images, as ``read`` makes them of a cell, labels and the rows themselves of a set on the hub."""
+def hub_images(source: str, part: str, read: Callable[[Any], Array], shape: Sequence[int]) -> tuple[Array, Array]:
+    """Images, as ``read`` makes them of a cell, and labels of a set on the hub."""
     rows = hub_rows(source, part)
     image, label = (next((name for name in names if name in rows.column_names), None) for names in _COLUMNS)
     if image is None or label is None:
@@ -82,7 +76,7 @@ def hub_images(source: str, part: str, read: Callable[[Any], Array], shape: Sequ
     out = np.empty((len(rows), *shape), dtype=np.uint8)
     for row, cell in enumerate(rows[image]):
         _put(out, row, cell, Path(source), read)
-    return out, np.asarray(rows[label], dtype=np.int64), rows
+    return out, np.asarray(rows[label], dtype=np.int64)
 
 
 def _put(out: Array, row: int, image: Any, path: Path, read: Callable[[Any], Array] = decode_image) -> None:
@@ -107,7 +101,7 @@ def mnist(part: str = "train") -> Dataset:
     check_name(part, ("train", "test"))
     folder = data_folder()
     if folder is None:
-        images, labels, _ = hub_images(_MNIST, part, lambda image: decode_image(image)[..., :1], _MNIST_SHAPE)
+        images, labels = hub_images(_MNIST, part, lambda image: decode_image(image)[..., :1], _MNIST_SHAPE)
         return image_set("mnist", images, labels, part, Path(_MNIST), _MNIST_SHAPE)
     path = folder / "images" / f"mnist_{part}.npz"
     images, labels = _load(path, "x", "y")
@@ -117,9 +111,6 @@ def mnist(part: str = "train") -> Dataset:
 
 CIFAR10_CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 """What the targets 0 to 9 are."""
-
-CIFAR10N = ("aggre", "worse", "random1", "random2", "random3")
-"""Labels that people gave: the majority of three, one that is wrong if any is, and each of the three."""
 
 _HUB, _SHAPE = "uoft-cs/cifar10", (32, 32, 3)
 
@@ -135,7 +126,7 @@ def cifar10(part: str = "train") -> Dataset:
     check_name(part, ("train", "test"))
     folder = data_folder()
     if folder is None:
-        images, labels, _ = hub_images(_HUB, part, decode_image, _SHAPE)
+        images, labels = hub_images(_HUB, part, decode_image, _SHAPE)
         return image_set("cifar10", images, labels, part, Path(_HUB), _SHAPE)
     path = folder / "images" / f"{part}_jpegs.npz.xz"
     packed, offset, labels = _load(path, "jpeg", "offset", "label")
@@ -150,56 +141,22 @@ def cifar10(part: str = "train") -> Dataset:
     return image_set("cifar10", images, labels, part, path, _SHAPE)
 
 
-def cifar10n(labels: str = "aggre") -> Dataset:
-    """The training images of CIFAR-10 with labels that people gave them, wrong by 9 % (``aggre``) to 40 % (``worse``).
+def find_cifar10_1() -> Path | None:
+    """The file of CIFAR-10.1 in the folder of data, or None."""
+    return _found("cifar10.1", "cifar10.1_v6_data.npy")
 
-    ``labels`` is one of `CIFAR10N`. Read from ``images/cifar10n_labels.npz`` beside the images.
-    Raises `UsageError` for other labels, `WorkError` without a folder of data. Source: Wei et al. (2022).
 
-    >>> cifar10n("worst")
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: expected labels aggre, worse, random1, random2, random3, got 'worst'
+def cifar10_1() -> Dataset:
+    """CIFAR-10.1 v6, a new test set for CIFAR-10: 2,000 uint8 images (sample, 32, 32, 3), targets 0 to 9.
+
+    Read from ``cifar10.1_v6_data.npy`` and ``cifar10.1_v6_labels.npy`` in the folder of data, its ``images``, or the
+    folder ``cifar10.1`` of either. Raises `InputError` where they are not there. Source: Recht et al. (2019).
     """
-    if labels not in CIFAR10N:
-        raise UsageError(f"expected labels {', '.join(CIFAR10N)}, got {labels!r}")
-    path = data_file("images/cifar10n_labels.npz", "CIFAR-10N")
-    name = labels.replace("random", "random_label") if labels.startswith("random") else f"{labels}_label"
-    clean, given = _load(path, "clean_label", name)
-    data = cifar10("train")
-    if clean.tolist() != list(data.targets):
-        expected = "labels in the order of the training images"
-        raise InputError(expected, got="another order", remedy="fetch both files again", file=str(path))
-    noisy = image_set("cifar10n", data.inputs, given, "train", path, _SHAPE)
-    return replace(noisy, name=f"cifar10n-{labels}")
-
-
-def find_cifar10_1(path: str | os.PathLike[str] | None = None, *, version: str = "v6") -> Path | None:
-    """The file of the images of CIFAR-10.1, ``v6`` or ``v4``, or None; ``path`` is the file or its folder, by default
-    one of OODOMETER_DATA, its ``images`` and its ``cifar10.1``.
-    """
-    check_name(version, ("v4", "v6"), "version ")
-    return _found(path, "cifar10.1", f"cifar10.1_{version}_data.npy")
-
-
-def cifar10_1(path: str | os.PathLike[str] | None = None, *, version: str = "v6", hub: str | None = None) -> Dataset:
-    """CIFAR-10.1, a new test set for CIFAR-10: uint8 images (sample, 32, 32, 3), targets 0 to 9.
-
-    path : ``cifar10.1_<version>_data.npy`` or its folder, the labels beside it; see `find_cifar10_1` for the default.
-    version : "v6" (2,000 images) or "v4" (2,021).
-    hub : Name of a copy on the hub (columns ``image`` and ``label``, split ``test``), asked where no file is found.
-
-    Raises `InputError` where it is not there. Source: Recht et al. (2019).
-    """
-    file = find_cifar10_1(path, version=version)
-    name = f"cifar10.1-{version}"
-    if file is None and hub is not None:
-        images, labels, _ = hub_images(hub, "test", decode_image, _SHAPE)
-        return image_set(name, images, labels, "test", Path(hub), _SHAPE)
+    file = find_cifar10_1()
     if file is None:
-        files = f"cifar10.1_{version}_data.npy and cifar10.1_{version}_labels.npy"
-        raise _absent(f"CIFAR-10.1 ({files})", path)
-    labels = _load(file.with_name(file.name.replace("_data", "_labels")))
-    return image_set(name, _load(file), labels, version, file, _SHAPE)
+        raise _absent("CIFAR-10.1 (cifar10.1_v6_data.npy and cifar10.1_v6_labels.npy)")
+    labels = _load(file.with_name("cifar10.1_v6_labels.npy"))
+    return image_set("cifar10.1-v6", _load(file), labels, "v6", file, _SHAPE)
 
 
 STL10_CLASSES = ("airplane", "bird", "car", "cat", "deer", "dog", "horse", "monkey", "ship", "truck")
@@ -213,45 +170,25 @@ _TO_CIFAR = np.array(
 )
 
 
-def find_stl10(path: str | os.PathLike[str] | None = None, part: str = "test") -> Path | None:
-    """The file of the images of STL10 as published (``test_X.bin``) or ``stl10_test.npz``, or None; ``path`` is the
-    file or its folder, by default one of OODOMETER_DATA, its ``images`` and its ``stl10_binary``.
+def find_stl10() -> Path | None:
+    """STL10's ``test_X.bin`` or ``stl10_test.npz`` in the folder of data, or None."""
+    return _found("stl10_binary", "test_X.bin", "stl10_test.npz")
+
+
+def stl10() -> Dataset:
+    """The test images of STL10 as a shifted CIFAR-10: uint8 (sample, 32, 32, 3), targets as in `CIFAR10_CLASSES`.
+
+    Monkeys are left out, and there are no frogs: 7,200 of 8,000 images in nine classes. Images of 96 x 96 become
+    32 x 32 by the mean of each block of 3 x 3 pixels (pillow's box filter). Read from ``test_X.bin`` as published
+    (uint8; axes image, channel, column, row), with labels 1 to 10 in ``test_y.bin``, or from ``stl10_test.npz`` with
+    ``x`` (sample, 96, 96, 3) and ``y`` (0 to 9 in the order of `STL10_CLASSES`): in the folder of data, its
+    ``images``, or the folder ``stl10_binary`` of either. Raises `InputError` where it is not there.
+    Source: Coates et al. (2011).
     """
-    check_name(part, ("train", "test"))
-    return _found(path, "stl10_binary", f"{part}_X.bin", f"stl10_{part}.npz")
-
-
-def stl10(path: str | os.PathLike[str] | None = None, part: str = "test", *, hub: str | None = None) -> Dataset:
-    """STL10 as a shifted CIFAR-10: uint8 images (sample, 32, 32, 3), targets 0 to 9 as in `CIFAR10_CLASSES`.
-
-    Monkeys are left out, and there are no frogs: 7,200 of 8,000 test images in nine classes. Images of 96 x 96 become
-    32 x 32 by the mean of each block of 3 x 3 pixels (pillow's box filter).
-
-    path : ``<part>_X.bin`` as published (uint8; axes image, channel, column, row), with labels 1 to 10 in
-        ``<part>_y.bin``; or an NPZ file with ``x`` (sample, 96, 96, 3) and ``y`` (0 to 9 in the order of
-        `STL10_CLASSES`); or the folder of one of them. See `find_stl10` for the default.
-    part : "test" (8,000) or "train" (5,000).
-    hub : Name of a copy on the hub (columns ``image`` and ``label``), asked where no file is found.
-
-    Raises `InputError` where it is not there. Source: Coates et al. (2011).
-    """
-    file = find_stl10(path, part)
-    if file is None and hub is None:
-        raise _absent(f"STL10 ({part}_X.bin and {part}_y.bin, or stl10_{part}.npz)", path)
-    source = file or Path(str(hub))
+    file = find_stl10()
     if file is None:
-        images, labels, table = hub_images(str(hub), part, decode_image, _STL10_SHAPE)
-        about = getattr(table, "features", None) or {}
-        named = next((some for key in ("label", "labels") if hasattr(some := about.get(key), "names")), None)
-        if named is not None:  # the set there may name its classes in another order
-            try:
-                own = [STL10_CLASSES.index({"automobile": "car"}.get(name, name)) for name in named.names]
-                labels = np.array(own)[labels]
-            except ValueError as error:
-                expected, got = f"the classes {', '.join(STL10_CLASSES)}", ", ".join(map(str, named.names))
-                remedy = "name another set on the hub"
-                raise InputError(expected, got=got, remedy=remedy, column="label") from error
-    elif file.suffix == ".npz":
+        raise _absent("STL10 (test_X.bin and test_y.bin, or stl10_test.npz)")
+    if file.suffix == ".npz":
         images, labels = _load(file, "x", "y")
     else:
         beside = file.with_name(file.name.replace("_X", "_y"))
@@ -264,11 +201,11 @@ def stl10(path: str | os.PathLike[str] | None = None, part: str = "test", *, hub
         if not ends.all():
             raise damaged("a label from 1 to 10", "0", beside, int((ends == 0).argmax()) + 1, what="it")
         images, labels = raw.reshape(-1, 3, _SIDE, _SIDE).transpose(0, 3, 2, 1), ends.astype(np.int64) - 1
-    whole = image_set("stl10", images, labels, part, source, _STL10_SHAPE)
+    whole = image_set("stl10", images, labels, "test", file, _STL10_SHAPE)
     targets = _TO_CIFAR[list(whole.targets)]
     rows = np.flatnonzero(targets >= 0)
     if not len(rows):
-        raise damaged("images of classes of CIFAR-10", "monkeys alone", source, what="it")
+        raise damaged("images of classes of CIFAR-10", "monkeys alone", file, what="it")
     image = pillow_image("resizing images")
     out = np.empty((len(rows), *_SHAPE), dtype=np.uint8)
     for row, at in enumerate(rows):  # each pixel the mean of a block

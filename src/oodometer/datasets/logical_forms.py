@@ -212,9 +212,7 @@ _TOKEN = re.compile(r'"[^"]*"|[()/]|[^\s()/]+(?:/[^\s()]+)*')
 
 
 def without_variables(graph: str, **where: Any) -> str:
-    """A graph in Penman's notation as one line: concepts in place of variables, as in the paper, so that two nodes of
-    one concept and one node met twice look alike. Links to Wikipedia are dropped.
-    """
+    """A graph in Penman's notation as a line with concepts in place of variables; links to Wikipedia are dropped."""
     tokens = _TOKEN.findall(graph)
     concepts = {
         tokens[i - 1]: tokens[i + 1]

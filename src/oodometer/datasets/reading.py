@@ -100,9 +100,7 @@ class Examples:
 def decoded(
     images: Sequence[Any], names: Sequence[str], skip: bool, file: str | None, first: int
 ) -> tuple[Any, list[int], tuple[tuple[str, str], ...]]:
-    """Pixels of images, positions of those that decode, and the others with the reason; beyond `HELD` bytes images are
-    only looked at here, and decoded again when they are asked for.
-    """
+    """Pixels of images, positions of those that decode, the others with reasons; beyond `HELD` bytes read late."""
     makers: list[Callable[[], Array]] = []
     sizes, there, skipped, pixels, total = [], [], [], [], 0
     for row, source in enumerate(images):

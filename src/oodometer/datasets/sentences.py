@@ -234,13 +234,14 @@ class MsgsSet:
     dropped: int
 
 
-def msgs(name: str, part: str, *, longest: int = LONGEST) -> MsgsSet:
+def msgs(name: str, part: str) -> MsgsSet:
     """Sentences with a linguistic label, and with a surface label that says whether "the" occurs.
 
     name : ``MORPH`` (an irregular past verb), ``VERB`` (the main verb ends in -ing) or ``ADJECT`` (an adjective).
     part : ``train`` and ``in-domain``, where both labels are always the same; ``inoculation`` and ``test``, where they
         never are.
-    longest : Rows with more words are left out and counted.
+
+    Rows with more than `LONGEST` words are left out and counted.
 
     The word that decides has no mark in the file. In MORPH it is where a row differs, in one stretch, from the one of
     its paradigm that has neither feature, which ``inoculation`` and ``test`` have; in VERB the one -ing word behind a
@@ -260,7 +261,7 @@ def msgs(name: str, part: str, *, longest: int = LONGEST) -> MsgsSet:
     wanted = [row for row in rows if (row["set"], row["role"]) == (name, MSGS_PARTS[part])]
     if not wanted:
         raise damaged(f"rows of {name}, {part}", "none", path)
-    short = [row for row in wanted if len(row["sentence"].split()) <= longest]
+    short = [row for row in wanted if len(row["sentence"].split()) <= LONGEST]
     features = tuple(_feature_words(name, short, rows))
     unmarked = sum(row["L"] == 1 and feature is None for row, feature in zip(short, features, strict=True))
     data = Dataset(

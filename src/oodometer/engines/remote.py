@@ -35,9 +35,7 @@ _lock = threading.Lock()
 def join(
     name: str, address: str | None, is_there: Callable[[], bool], start: Callable[[], Callable[[], object]]
 ) -> Session | None:
-    """The session that was started here for this engine and address, or a new one; None in a session of somebody else.
-    ``start`` starts one and gives what stops it.
-    """
+    """The session started here for this engine and address, or a new one by ``start``; None in somebody else's."""
     with _lock:
         session = _started.get((name, address))
         if session is not None:
@@ -119,9 +117,7 @@ def order_of(work: Callable[[Any], Any], dumps: Callable[[Any], bytes]) -> Order
 
 
 def run_part(order: Order, part: bytes) -> bytes:
-    """On a worker: the state of a part, or the error that it ended with, pickled, since clusters wrap what is raised in
-    their own. The version is compared before anything is unpickled, which might fail in stranger ways.
-    """
+    """On a worker: the state of a part or its error, pickled; versions are compared before anything is unpickled."""
     try:
         if order.version != __version__:
             raise UsageError(

@@ -142,9 +142,7 @@ def pair_bounds(state: Sums, level: float = 0.95) -> tuple[PairBound, ...]:
 def bounds_from_members(
     state: Sums, *, level: float = 0.95, other: int | None = None, other_lower: float = 0.0
 ) -> MemberBounds:
-    """Everything at once: mean accuracy, the judged model's where ``other`` has accuracy >= ``other_lower``, all pairs.
-    Each bound holds at ``level`` for itself, not all of them together.
-    """
+    """Mean accuracy, the judged model's if ``other`` has ``other_lower``, all pairs; each at ``level`` for itself."""
     judged = None if other is None else accuracy_from_other(state, other, other_lower, level=level)
     return MemberBounds(mean_accuracy_bound(state, level), judged, pair_bounds(state, level))
 

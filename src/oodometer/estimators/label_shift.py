@@ -387,14 +387,14 @@ def scaled_table(rows: Array, prior: Array, *, pseudo_rows: float = 0.0) -> Arra
     return np.asarray(full * np.divide(prior, total, out=np.zeros(len(prior)), where=total > 0))
 
 
-def balance(table: Array, predicted: Array, prior: Array, *, tolerance: float = 1e-9) -> tuple[Array, float]:
+def balance(table: Array, predicted: Array, prior: Array) -> tuple[Array, float]:
     """The nearest table (Kullback-Leibler) with these row and column sums, by iterative fitting; its largest error."""
     made, miss = table * (prior > _NO_SHARE), 0.0
     for _ in range(_SWEEPS):
         made = made * _ratio(predicted, made.sum(axis=1))[:, None]
         made = made * _ratio(prior, made.sum(axis=0))
         miss = float(np.abs(made.sum(axis=1) - predicted).max())
-        if miss < tolerance:
+        if miss < 1e-9:
             break
     return made, miss
 

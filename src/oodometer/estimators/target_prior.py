@@ -135,9 +135,7 @@ class LabelCounts:
         return np.add.reduceat(counts[..., inside], starts, axis=-1)
 
 
-def count_labels(
-    reference: Predictions, *, most_bins: int = _MOST_BINS, rows_per_cell: int = _ROWS_PER_CELL
-) -> LabelCounts:
+def count_labels(reference: Predictions, *, most_bins: int = _MOST_BINS) -> LabelCounts:
     """Divide by predicted class and, within it, by quantile of confidence, else of the agreement of `members`."""
     if reference.label is None or not reference.num_classes:
         raise NotApplicable("needs the true class (`label`) of reference rows; `correct` alone is not enough")
@@ -161,7 +159,7 @@ def count_labels(
     # `LabelCounts.table` and `LabelCounts.owner` from the places of the reference rows
     rows = np.bincount(cell, minlength=classes * width)[: classes * width].reshape(classes, width)
     total = rows.sum(axis=1, keepdims=True)
-    bins = np.clip(np.minimum(total / rows_per_cell, np.sqrt(total) / 2.5).astype(np.intp), 1, most_bins)
+    bins = np.clip(np.minimum(total / _ROWS_PER_CELL, np.sqrt(total) / 2.5).astype(np.intp), 1, most_bins)
     middle = np.cumsum(rows, axis=1) - rows / 2
     raw = np.minimum((bins * middle / np.maximum(total, 1)).astype(np.intp), bins - 1)
     # a fine bin without reference rows goes with the last one below it that has some, the lowest with the first

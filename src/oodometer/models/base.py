@@ -31,9 +31,7 @@ def matched(
     images: Sequence[str] = (),
     remedy: str = "name its classes in the words of the labels, in their order, with --classes a,b,c",
 ) -> list[int | str | None]:
-    """Labels as class names of the model, empty cells None: text 1 and the numbers 1 and 1.0 are one name. ``images``
-    are the paths of images whose folders are the labels: of ``2024/cat`` the part that is a class.
-    """
+    """Labels as class names of the model, empty cells None; of paths of ``images`` the folder that is a class."""
     names = {_key(label): label for label in classes}
     out: list[int | str | None] = []
     for row, label in enumerate(labels, first_row + 1):
@@ -241,9 +239,7 @@ def check_texts(texts: Sequence[Text]) -> list[Text]:
 
 
 def class_codes(targets: Any, rows: int, classes: Sequence[int | str] | None) -> tuple[Array, tuple[int | str, ...]]:
-    """Positions of targets among the classes, int64, shape (sample,), and the classes; distributions over the classes,
-    shape (sample, class), come back as float32.
-    """
+    """Positions of targets among the classes, int64, (sample,), or distributions as float32; and the classes."""
     if isinstance(targets, np.ndarray) and targets.ndim == 2:
         if classes is None:
             raise UsageError("expected classes= with distributions as targets, got none; name them in order")

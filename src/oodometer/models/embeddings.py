@@ -160,6 +160,7 @@ def train_word2vec(
     dimensions: int = 100,
     window: int = 5,
     epochs: int = 5,
+    least_count: int = _LEAST_COUNT,
     seed: int = 0,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -173,7 +174,7 @@ def train_word2vec(
     except ImportError as error:
         raise MissingExtraError("training word2vec", "gensim", extra="text") from error
     settings: dict[str, Any] = {"vector_size": dimensions, "window": window, "negative": 5, "sg": 1, "sample": 1e-4}
-    settings |= {"min_count": _LEAST_COUNT, "max_final_vocab": _MOST_WORDS, "seed": seed + 1, "workers": 1}
+    settings |= {"min_count": least_count, "max_final_vocab": _MOST_WORDS, "seed": seed + 1, "workers": 1}
     model: Any = Word2Vec(**settings)
     folder = None if checkpoint is None else Path(checkpoint)
     try:
@@ -194,7 +195,7 @@ def train_word2vec(
             left["callbacks"] = [_Watch(folder, name, done, epochs, progress)]
             model.train(texts, total_examples=model.corpus_count, **left)
     except RuntimeError as error:
-        expected = f"words that occur {_LEAST_COUNT} times"
+        expected = f"words that occur {least_count} times"
         raise InputError(expected, got="none", remedy="give more texts", column="text") from error
     return WordVectors(tuple(model.wv.index_to_key), np.asarray(model.wv.vectors, dtype=np.float32))
 

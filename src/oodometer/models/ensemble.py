@@ -111,9 +111,7 @@ class Ensemble(Classifier):
 
 @dataclass(frozen=True)
 class Member:
-    """A training that may be done elsewhere: an untrained model, the name of its training, the folder of the finished
-    model, and that of the checkpoint until then.
-    """
+    """A training that may be done elsewhere: untrained model, the training's name, folders of result and state."""
 
     model: Any
     training: str

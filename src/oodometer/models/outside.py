@@ -165,9 +165,7 @@ class FunctionClassifier(OutsideClassifier):
 
 @final
 class EstimatorClassifier(OutsideClassifier):
-    """A fitted classifier with ``predict_proba`` and ``classes_``, such as a pipeline of scikit-learn; a table is put
-    into the order of its ``feature_names_in_``, where it knows them.
-    """
+    """A fitted classifier with ``predict_proba`` and ``classes_``; it gets tables by its ``feature_names_in_``."""
 
     kind = "estimator"
     reads = ("table", "text", "image")

@@ -216,9 +216,7 @@ def usual_workers() -> int:
 @final
 @dataclass(frozen=True)
 class Task:
-    """Does a step on a worker, under a lock that ends with its process, and remembers it in the folder. By ``marks``,
-    the `fingerprints` of the sender's steps, a worker knows that its own are the same.
-    """
+    """Does a step on a worker under a lock, and remembers it; by ``marks`` it knows that its steps are the sender's."""
 
     origin: Origin
     folder: Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -68,13 +68,7 @@ def pixels(data: Dataset) -> Array:
 
 
 def dominoes(
-    simple: Dataset,
-    complex: Dataset,
-    correlation: float = 1.0,
-    seed: int = 0,
-    *,
-    randomized: bool = False,
-    pairs: Mapping[Any, Any] | None = None,
+    simple: Dataset, complex: Dataset, correlation: float = 1.0, seed: int = 0, *, randomized: bool = False
 ) -> Dataset:
     """Put an image of ``simple`` above each image of ``complex``; the target is the class y of the lower half.
 
@@ -87,13 +81,12 @@ def dominoes(
     seed : Of all draws.
     randomized : Whether s is drawn uniformly from all simple classes whatever y is: targets on which the simple half
         tells nothing.
-    pairs : Complex class -> simple class. By default classes of the same name are paired where every complex class is
-        among the simple ones, else classes in sorted order where there are as many.
 
-    Returns a set of the rows of ``complex``, in their order: uint8 images of shape (sample, 2 height, width, channel).
-    Raises `UsageError` for a correlation outside [0, 1] or an unknown class in ``pairs``, `InputError` for classes that
-    do not pair, empty sets, images of several sizes or of channels that do not fit. Source: Shah et al. (2020); Trivedi
-    et al. (2023), MNIST above CIFAR-10 at 0.95, 0.99 and 1.
+    Classes of the same name are paired where every complex class is among the simple ones, else classes in sorted order
+    where there are as many. Returns a set of the rows of ``complex``, in their order: uint8 images of shape (sample,
+    2 height, width, channel). Raises `UsageError` for a correlation outside [0, 1], `InputError` for classes that do
+    not pair, empty sets, images of several sizes or of channels that do not fit. Source: Shah et al. (2020); Trivedi et
+    al. (2023), MNIST above CIFAR-10 at 0.95, 0.99 and 1.
 
     >>> digits = Dataset("digits", np.array([[[7]], [[9]]], dtype=np.uint8), (0, 1), modality="image")
     >>> photos = Dataset("photos", np.array([[[50]], [[60]]], dtype=np.uint8), ("cat", "dog"), modality="image")
@@ -118,21 +111,14 @@ def dominoes(
     upper, lower = padded
     simple_codes, simple_names = coded(simple)
     codes, names = coded(complex)
-    missing = [name for name in names if pairs is not None and name not in pairs]
-    fault, partners = None, []
-    if missing:
-        fault = f"no partner of {', '.join(map(repr, missing[:5]))}", "name one for each in pairs"
-    elif pairs is not None or set(names) <= set(simple_names):
-        partners = positions(names if pairs is None else [pairs[name] for name in names], simple_names)
+    if set(names) <= set(simple_names):
+        partners = positions(names, simple_names)
     elif len(names) == len(simple_names):
         partners = list(range(len(names)))
     else:
         got = f"{len(names)} complex and {len(simple_names)} simple classes of other names"
-        fault = got, "say with pairs which belong together"
-    if len(set(partners)) < len(partners):
-        fault = "one simple class for several", "give each complex class a simple one of its own"
-    if fault is not None:
-        raise InputError("a simple class for each complex class", got=fault[0], remedy=fault[1], column="label")
+        remedy = "give them the same names, or as many of one as of the other"
+        raise InputError("a simple class for each complex class", got=got, remedy=remedy, column="label")
     partner = np.array(partners, dtype=np.int64)[codes]
     rng = np.random.default_rng(check_seed(seed))
     classes = len(simple_names)
@@ -201,9 +187,7 @@ def flip_labels(data: Dataset, rate: float, seed: int = 0) -> Flipped:
 _ROWS = 512  # images that are held as floats at once
 
 
-def measurement_noise(
-    data: Dataset, blur: float = 0.5, noise: float = 0.07, seed: int = 0, *, first_row: int = 0
-) -> Dataset:
+def measurement_noise(data: Dataset, blur: float = 0.5, noise: float = 0.07, seed: int = 0) -> Dataset:
     """Images x' = clip(G_blur * x + noise z, 0, 1) in [0, 1], z standard normal for each pixel and channel.
 
     G_blur is a Gaussian filter with that standard deviation in pixels, cut at four of them; edges are repeated. The
@@ -211,8 +195,7 @@ def measurement_noise(
 
     data : A set of uint8 images of one size; it is not changed.
     blur, noise : Standard deviations of the filter, in pixels, and of the noise, where white is 1.
-    seed : Of the noise; image i draws by (seed, first_row + i), so that it does not matter how images are batched.
-    first_row : Position of the first image in the whole data set.
+    seed : Of the noise; image i draws by (seed, i).
 
     Raises `UsageError` for a negative deviation, `InputError` for what is no image, or images of several sizes. Source:
     Trivedi et al. (2023), with blur 0.5 and noise 0.07.
@@ -231,7 +214,7 @@ def measurement_noise(
         floats = images[part].astype(np.float32)
         if blur:
             floats = gaussian_filter(floats, (0, blur, blur, 0), mode="nearest", truncate=4.0)
-        for row, image in enumerate(floats if noise else (), first_row + start):
+        for row, image in enumerate(floats if noise else (), start):
             drawn = np.random.default_rng((seed, row)).standard_normal(image.shape, dtype=np.float32)
             image += np.float32(255 * noise) * drawn
         out[part] = np.clip(np.rint(floats), 0, 255).astype(np.uint8)

@@ -9,7 +9,7 @@ Each check raises `AssertionError` with the name of the rule that was broken.
 from __future__ import annotations
 
 from .accuracy import TooLow, assert_accuracy
-from .attributions import check_attribution, check_factor, check_image_shift, check_text_shift
+from .attributions import check_attribution, check_image_shift, check_text_shift
 from .methods import (
     check_calibrator,
     check_estimator,
@@ -22,7 +22,7 @@ from .methods import (
 from .models import check_model
 
 __all__ = [
-    "TooLow", "assert_accuracy", "check_attribution", "check_calibrator", "check_estimator", "check_factor",
-    "check_image_shift", "check_metric", "check_model", "check_score", "check_text_shift", "example_candidates",
-    "example_record", "in_another_order",
+    "TooLow", "assert_accuracy", "check_attribution", "check_calibrator", "check_estimator", "check_image_shift",
+    "check_metric", "check_model", "check_score", "check_text_shift", "example_candidates", "example_record",
+    "in_another_order",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Attributions and shifts: their contract checks, and those of the factors of attributions."""
+"""Attributions and shifts: their contract checks."""
 
 from __future__ import annotations
 
@@ -9,65 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
 from ..attributions import Attribution, Model, WordAttributions, Words
-from ..attributions.factors import Factor
 from ..errors import UsageError
 from ..shifts import ImageShift, TextShift
 from ..shifts.text import Dropped
 from .methods import check_said, refuses
 
-_PAIRS = (
-    ("Unless the good men drew a map, the tall judge was sleeping.", "The tall men drew a good map."),
-    ("The judge thought that the old king was singing.", "the old king was singing"),
-)
-_SINGLE = ("The tall man drew the big map while he was singing.", "Some waiter ate and the young guest was sleeping.")
 _TEXTS: tuple[Any, ...] = (
     "a good film, and not dull",
     ("the old film was seen", "a scene was bad"),
     Words(("was it good?", "it was great"), 2),
 )
-
-
-def check_factor(make: Callable[[], Factor]) -> None:
-    """Check a factor: what it says of itself, that it gives a finite number or None, changes nothing, scales with the
-    attributions and says None where its words are absent.
-
-    ``make`` makes one: its class, as a rule. Raises `AssertionError` with the name of the rule that was broken.
-
-    >>> from oodometer.attributions.factors import MaxDiff
-    >>> check_factor(MaxDiff)
-    """
-    factor = make()
-    check_said(factor, "ranked lower", "Heuristic:")
-    assert factor.heuristic, "`heuristic` is one sentence"
-    assert not factor.heuristic.endswith("."), "`heuristic` is one sentence without its full stop"
-    assert factor.needs in ((), ("pair",)), '`needs` is empty or ("pair",)'
-    rng = np.random.default_rng(0)
-    values = []
-    for text in (*_PAIRS, *_SINGLE):
-        result = _attributed(Words(text), rng.normal(size=len(Words(text).words)), rng.normal())
-        before = result.values.copy()
-        value = factor.value(result)
-        values.append(value)
-        assert np.array_equal(result.values, before), "the attributions that were given stay as they are"
-        assert value == make().value(result), "the same attributions, the same number"
-        if value is None:
-            continue
-        assert isinstance(value, float), "a number or None"
-        assert math.isfinite(value), "a finite number"
-        twice = factor.value(_attributed(result.words, 2 * result.values, 2 * result.separator))
-        assert twice is not None, "whether there is a number hangs on the words"
-        assert math.isclose(twice, 2 * value, rel_tol=1e-9), "twice the attributions, twice the number"
-    assert any(value is not None for value in values), "some example has a number"
-    if "pair" in factor.needs:
-        assert values[len(_PAIRS) :] == [None] * len(_SINGLE), "None for a single text, where a pair is needed"
-    odd = _attributed(Words(("12 34", "")), np.array([0.5, 0.25]), float("nan"))
-    assert factor.value(odd) is None or not factor.needs, "None where a part has no word"
-
-
-def _attributed(words: Words, values: Array, separator: float) -> WordAttributions:
-    return WordAttributions(words, values, separator if words.is_pair else float("nan"), 1, 0.9)
 
 
 def check_attribution(make: Callable[[], Attribution], model: Model | None = None) -> None:
@@ -169,9 +121,10 @@ def check_image_shift(make: Callable[[], ImageShift]) -> None:
         moved = moved or not np.array_equal(whole, images)
     assert moved, "some severity changes the images"
     grey, several = images[..., 0], [images[0], images[1, :16, :9]]
-    assert shift.apply(grey, 1).shape == grey.shape, "grey images stay grey"
-    shapes = [item.shape for item in shift.apply(several, 1)]
-    assert shapes == [item.shape for item in several], "a list of several sizes"
+    assert np.array_equal(shift.apply(grey, 1), shift.apply(grey[..., None], 1)[..., 0]), "grey images stay grey"
+    alone = [shift.apply(item[None], 1, first_row=row)[0] for row, item in enumerate(several)]
+    same = all(map(np.array_equal, shift.apply(several, 1), alone))
+    assert same, "images of a list of several sizes are shifted as each alone"
     for wrong in (0, len(shift.severities) + 1, True, 1.5):
         refuses(partial(shift.apply, images, wrong), f"severity {wrong!r} is refused", UsageError)  # type: ignore[arg-type]
 

@@ -123,12 +123,7 @@ def refuses(call: Callable[[], Any], rule: str, kind: type[Exception] = Oodomete
     raise AssertionError(rule)
 
 
-_SAYS = {
-    "Source:": "names a source",
-    ">>>": "has an example",
-    "ranked lower": "says which direction is bad",
-    "Heuristic:": "says which heuristic it measures",
-}
+_SAYS = {"Source:": "names a source", ">>>": "has an example", "ranked lower": "says which direction is bad"}
 
 
 def check_said(method: Any, *more: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from pathlib import Path
 from typing import Any
 
@@ -221,37 +219,11 @@ def test_log_probabilities_against_a_loop(source: str, torch: Any, pairs: Pairs)
             written.append(label)
 
 
-def test_probabilities_of_all_short_outputs_sum_to_one(model: EncoderDecoder) -> None:
-    """Outputs of no token, of one, and all that begin with two: p(end) + sum p(a, end) + sum p(a, b) = 1."""
-    words = [one for one in model.tokenizer.get_vocab() if one not in ("<pad>", "</s>", "<unk>")]
-    texts = ["", *words, *(" ".join(both) for both in itertools.product(words, words))]
-    found = model.logprobs(["ant bee"] * len(texts), texts)
-    total = sum(math.exp(found.values[found.offsets[i] : found.offsets[i + 1]][:2].sum()) for i in range(len(texts)))
-    ids = sorted(set(range(len(model.tokenizer))) - {model.tokenizer.convert_tokens_to_ids(w) for w in words})
-    assert ids == [0, 1, 2]
-    assert 0.97 < total <= 1 + 1e-4  # what is missing begins with padding or the unknown
-
-
 def test_what_the_model_cannot_spell_has_no_probability(model: EncoderDecoder) -> None:
     found = model.logprobs(["ant", "ant"], ["ANT zebra", "ANT ( )"])
     assert found.values[:3].tolist()[1] == -np.inf
     assert np.isfinite(found.values[3:]).all()
     assert found.sums()[0] == -np.inf
-
-
-def test_beams_are_sorted_and_distinct(model: EncoderDecoder, pairs: Pairs) -> None:
-    found = model.decode(pairs[0][:50], beams=4)
-    assert len(found) == 50
-    assert found.logprobs.shape == (50, 4)
-    assert (np.diff(found.logprobs, axis=1) <= 1e-4).all()
-    assert (found.logprobs <= 1e-5).all()
-    assert np.mean([len(set(beams)) for beams in found.outputs]) > 3.8  # two may differ in padding that was written
-    np.testing.assert_allclose(found.confidence, np.exp(found.logprobs[:, 0]), atol=1e-5)
-
-
-def test_more_beams_never_find_less(model: EncoderDecoder, pairs: Pairs) -> None:
-    few, many = (model.decode(pairs[0][:60], beams=beams).logprobs[:, 0] for beams in (1, 6))
-    assert (many >= few - 1e-3).mean() > 0.95
 
 
 def test_empty_outputs_are_answers(trained: Path, torch: Any) -> None:
@@ -298,16 +270,6 @@ def test_progress_counts_samples(model: EncoderDecoder, pairs: Pairs) -> None:
         assert [done for done, _ in seen] == sorted({done for done, _ in seen})
         assert seen[-1] == (30, 30)
         assert len(seen) > 2
-
-
-def test_interrupted_it_answers_again(model: EncoderDecoder, pairs: Pairs) -> None:
-    def stop(done: int, total: int) -> None:
-        raise KeyboardInterrupt
-
-    whole = model.decode(pairs[0][:20])
-    with pytest.raises(KeyboardInterrupt):
-        model.decode(pairs[0][:20], progress=stop)
-    assert model.decode(pairs[0][:20]).outputs == whole.outputs
 
 
 def test_inputs_that_are_too_long_are_counted_and_warned_about_once(trained: Path) -> None:

@@ -225,13 +225,6 @@ def test_stopped_early_it_is_the_beginning_of_the_whole(transformers: Any, pairs
     assert same_weights(make().fit(*pairs, stop_after=10_000), whole)
 
 
-def test_same_seed_same_weights_other_seed_others(transformers: Any, pairs: Pairs) -> None:
-    first, second = make().fit(*pairs), make().fit(*pairs)
-    assert same_weights(first, second)
-    other = make(TrainingConfig(epochs=3, batch_size=16, learning_rate=5e-3, warmup=0.1, seed=1)).fit(*pairs)
-    assert not same_weights(first, other)
-
-
 def test_a_checkpoint_of_other_data_or_weights_is_left_alone(
     tiny_t5: Path, pairs: Pairs, tmp_path: Path, stop_at: Stop, torch: Any, transformers: Any
 ) -> None:

@@ -73,9 +73,7 @@ def build(config: Any) -> Any:
 
 
 def _plain(net: Any) -> Any:
-    """The module without the options of decoding that it was published with: a parser that may not repeat n-grams is
-    another parser. Its tokens of start, end and padding stay.
-    """
+    """The module without the options of decoding that it was published with; start, end and padding tokens stay."""
     library = load_transformers()
     own, config = net.generation_config, net.config
     ids: dict[str, Any] = {}

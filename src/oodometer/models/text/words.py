@@ -34,9 +34,7 @@ class _OfWords(TypedDict, total=False):
 
 
 class WordsNetwork(TextClassifier):
-    """A network over words; ``vectors`` to start from (None draws some of ``dimensions``), which training changes with
-    ``tune_vectors``; a text longer than ``max_length`` words loses its middle.
-    """
+    """A network over words, with ``vectors`` to start from or drawn ones; a text too long loses its middle."""
 
     arguments: ClassVar[tuple[str, ...]] = ("dimensions", "tune_vectors", "vocab_size", "max_length")
 

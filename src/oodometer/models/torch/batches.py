@@ -78,9 +78,7 @@ def padded(sequences: Ragged, index: Array, fill: int, *, least: int = 1) -> tup
 
 
 class Asking:
-    """Batch after batch, without gradients; ``found`` holds what was taken, where its samples stand. `WorkError` where
-    the device has not enough memory for one batch.
-    """
+    """Batch after batch without gradients; ``found``: what was taken, by sample. `WorkError` where memory runs out."""
 
     found: tuple[Array, ...] = ()
     """What was taken, in the order of the samples."""
@@ -124,9 +122,7 @@ class Asking:
 
 @contextmanager
 def reading(net: Any, wanted: bool) -> Iterator[Callable[[], tuple[Any, ...]]]:
-    """Inside, what the last linear layer of a network read in its last call; nothing where not wanted. `UsageError` for
-    a network without one, and where it reads more than one vector a sample.
-    """
+    """Inside, what a network's last linear layer read last, if ``wanted``; `UsageError` where that is no vector."""
     if not wanted:
         yield tuple
         return
@@ -151,9 +147,7 @@ def reading(net: Any, wanted: bool) -> Iterator[Callable[[], tuple[Any, ...]]]:
 
 @contextmanager
 def only_dropout(net: Any, seed: int) -> Iterator[Callable[[], tuple[Any, ...]]]:
-    """Inside, the dropout layers of a network are in training mode and nothing else is; they draw by a seed. Attention
-    that drops weights by itself is told by its flag alone.
-    """
+    """Inside, only dropout layers, and attention that drops by itself, are in training mode; they draw by a seed."""
     torch = load_torch()
     kinds = (torch.nn.Dropout, torch.nn.Dropout1d, torch.nn.Dropout2d, torch.nn.Dropout3d, torch.nn.AlphaDropout)
     layers = [module for module in net.modules() if isinstance(module, kinds) and module.p > 0]

@@ -46,9 +46,7 @@ def _silence(library: Any) -> None:
 
 
 def seed_draws(seed: int) -> None:
-    """Seed the processor's generator and those of GPUs in use, as ``torch.manual_seed`` does: that one writes down the
-    stack for a later GPU, which takes longer than the step of a small network.
-    """
+    """Seed the generators in use; ``torch.manual_seed`` writes down the stack for a later GPU, which takes long."""
     library = torch()
     library.default_generator.manual_seed(seed)
     if library.cuda.is_initialized():

@@ -269,9 +269,7 @@ def _metric(result: Mapping[str, Any]) -> Iterator[Row]:
 
 
 class Faring(NamedTuple):
-    """How one procedure fared on the later trainings; ``beside`` has for each baseline its error, on how many of the
-    ``away`` sets the mean of the bounds was nearer, and the p-value over these; without such sets ``error`` is None.
-    """
+    """How a procedure fared on the later trainings; ``beside``: by baseline its error, sets won, p-value over them."""
 
     procedure: str
     inside: int
@@ -285,9 +283,7 @@ class Faring(NamedTuple):
 
 
 def farings(result: Mapping[str, Any]) -> list[Faring]:
-    """Each procedure on the later trainings, as if the first of every task had not been done; errors are means over
-    trainings before they are paired, since trainings on the same rows are not independent.
-    """
+    """Each procedure on the later trainings; errors are averaged over trainings before they are paired."""
     tasks, others, single, rows = {}, {}, list[dict[str, Any]](), []
     for name in result["tasks"]:
         first, *later = trainings(result, name)
@@ -347,9 +343,7 @@ def choice_results(result: Mapping[str, Any]) -> list[ChoiceResult]:
 
 
 def left_out(result: Mapping[str, Any]) -> tuple[ChoiceResult, dict[str, str]] | None:
-    """What a choice made on the other tasks would have given on each task, and which: the narrowest with the truth
-    inside on `ENOUGH` of their sets, else the most often right one. None with fewer than three tasks.
-    """
+    """What a choice made on the other tasks gives on each task, and which it is; None with fewer than three tasks."""
     rows, used, chosen = _choices(result), [], {}
     tasks = list(dict.fromkeys(row["task"] for row in rows))
     if len(tasks) < 3:

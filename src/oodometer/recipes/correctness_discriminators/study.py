@@ -49,9 +49,7 @@ def read_judged(folder: Path, name: str) -> Predictions:
 
 @final
 class TaskData:
-    """Training, development and test sets of a task, without rows of more than ``config.longest`` words, then drawn by
-    type; rare words become signatures with ``config.rare``.
-    """
+    """The sets of a task without rows of more than ``config.longest`` words; rare words may become signatures."""
 
     def __init__(self, task: Task) -> None:
         self.task, self.config = task, task.config
@@ -69,7 +67,7 @@ class TaskData:
 
     def _set(self, name: str) -> Dataset:
         """A set by its name, as it is used."""
-        return self._drawn(name).rewritten(inputs=self._rewrite)
+        return self._drawn(name).rewritten(self._rewrite)
 
     def _drawn(self, name: str) -> Dataset:
         config, short = self.config, self._sets[name][1]
@@ -299,9 +297,7 @@ def _of_all(record: Predictions) -> Array:
 
 @final
 class JudgeThresholds:
-    """Thresholds of judges, of parsers of halves, and of the parser's confidence (ATC), set on the labelled outputs of
-    the development set; None where all or none of them are right, and all voters keep one half.
-    """
+    """Thresholds of all voters, set on the development set; None where all or none are right: one half for all."""
 
     def __init__(self, reference: Predictions, level: float) -> None:
         self.thresholds: judging.AcceptanceThresholds | None = None

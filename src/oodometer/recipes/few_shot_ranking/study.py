@@ -458,9 +458,7 @@ class Evaluation:
                 yield name, models
 
     def methods(self, models: Sequence[int]) -> dict[str, ranking.Method]:
-        """Every method for some of the models; a factor enters as minus its value. In the combined rankings labels come
-        first and the rest is worth less than one of them.
-        """
+        """Every method for some of the models; a factor enters as minus its value, and labels come first."""
         labelled = ranking.suite_of(
             {str(i): record_of(self.probabilities[i, : self.pool], self.label[: self.pool]) for i in models}
         )

@@ -93,9 +93,7 @@ def _curves(rows: Array, accuracy: Array, many: int, rng: np.random.Generator) -
 
 
 def inverted(case: str, rows: Array, accuracy: Array, effect: float) -> Array:
-    """Accuracies of the steps of coverage with a true inversion of a size where the case is looked for: the first
-    tenth, that from 20 % on, the last one, or every second step of the surer half.
-    """
+    """Accuracies of the steps of coverage with a true inversion of a size where the case is looked for."""
     out = np.array(accuracy, dtype=np.float64)
     if case in ("start", "strong", "middle"):
         at = 2 * _TENTH if case == "middle" else 0

@@ -120,9 +120,7 @@ def _cuts(which: Array, top: Array, left: Array, size: tuple[int, ...], enlargem
 
 @lru_cache(maxsize=1)
 def crystals() -> Array:
-    """Five pictures of ice crystals: float32, shape (5, 128, 128, 3), without a seam; needles are the crests of noise
-    stretched along a few directions, at four widths.
-    """
+    """Five pictures of ice crystals without a seam, float32, (5, 128, 128, 3): crests of noise in few directions."""
     rng = np.random.Generator(np.random.PCG64DXSM(2019))
     y, x = np.meshgrid(*[np.fft.fftfreq(_TILE)] * 2, indexing="ij")
     out = np.empty((len(_LOOKS), _TILE, _TILE, 3), dtype=np.float32)
