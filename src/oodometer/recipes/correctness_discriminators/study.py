@@ -67,7 +67,8 @@ class TaskData:
 
     def _set(self, name: str) -> Dataset:
         """A set by its name, as it is used."""
-        return self._drawn(name).rewritten(self._rewrite)
+        rows = self._drawn(name)
+        return rows if self._rewrite is None else rows.rewritten(self._rewrite)
 
     def _drawn(self, name: str) -> Dataset:
         config, short = self.config, self._sets[name][1]
