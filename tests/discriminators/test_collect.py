@@ -115,12 +115,6 @@ def test_draws_are_seeded_and_even() -> None:
     assert all(900 < n < 1100 for n in counts.values())  # each wrong beam as often as another
 
 
-def test_as_often_as_in_the_papers_code() -> None:
-    found = collect([EARLY, LATE], INPUTS, GOLDS, beams=3, per_input=3, balance=None, deduplicate=False)
-    assert Counter(pairs(found, True)) == {("1", "A"): 2, ("2", "B"): 2, ("3", "C"): 2}
-    assert Counter(pairs(found, False))[("1", "B")] == 2
-
-
 def test_a_perfect_model_is_said_to_be_one() -> None:
     perfect = Parser({"1": ["A"], "2": ["B", ""], "3": ["C"]})
     with pytest.raises(InputError, match=r"got none: the best output is right on 100\.0 %.*smaller K"):

@@ -219,8 +219,7 @@ class CollectOptions:
     per_checkpoint : inputs that each model is asked, drawn at random; None for all.
     per_input : most mistakes kept of one input and model, drawn at random among its wrong beams.
     balance : most incorrect pairs for each correct one, drawn at random; None for no limit.
-    deduplicate : whether each pair is there once. False keeps it as often as it came, the gold pairs once for each
-        model that was asked for them, as in the code of the paper.
+
     clean : applied to both before an output is compared with gold; by default runs of white space count as one space.
     seed : of all draws.
     engine, workers : where models are asked, each a task of one thread, and how many tasks at a time: "processes"
@@ -237,7 +236,7 @@ class CollectOptions:
     per_checkpoint: int | None = None
     per_input: int = 1
     balance: float | None = 1.0
-    deduplicate: bool = True
+
     clean: Callable[[str], str] | None = None
     seed: int = 0
     engine: str | Engine | None = None
@@ -328,8 +327,7 @@ def collect(
         questions.append(question)
     beams = pieces_of_work(questions, engine, lambda question, tell: question.asked(tell), _Task(), progress)
     positives = [(row, golds[row], -1) for row in range(len(inputs))]  # row, output, place of the checkpoint
-    if not how.deduplicate:
-        positives = [(row, golds[row], -1) for some in rows for row in some.tolist()]
+
     negatives: list[tuple[int, str, int]] = []
     later: set[tuple[int, str, int]] = set()  # wrong lower beams where models are cross-fitted
     checkpoints: list[dict[str, Any]] = []
@@ -361,11 +359,10 @@ def collect(
             remedy="it makes no mistake to learn from; keep earlier checkpoints (a smaller K) or ask for more beams",
         )
     before = len(positives) + len(negatives)
-    if how.deduplicate:
-        first: dict[tuple[bool, str, str], tuple[int, str, int]] = {}
-        for pair in [*positives, *negatives]:
-            first.setdefault((pair[2] < 0, inputs[pair[0]], clean(pair[1])), pair)
-        positives, negatives = ([pair for key, pair in first.items() if key[0] is gold] for gold in (True, False))
+    first: dict[tuple[bool, str, str], tuple[int, str, int]] = {}  # each pair once
+    for pair in [*positives, *negatives]:
+        first.setdefault((pair[2] < 0, inputs[pair[0]], clean(pair[1])), pair)
+    positives, negatives = ([pair for key, pair in first.items() if key[0] is gold] for gold in (True, False))
     duplicates = before - len(positives) - len(negatives)
     most = len(negatives)
     if how.balance is not None:

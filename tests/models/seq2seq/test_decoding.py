@@ -10,7 +10,7 @@ import pytest
 
 from oodometer.errors import InputError, UsageError
 from oodometer.models.seq2seq import Beams, EncoderDecoder, decoding
-from oodometer.models.seq2seq.decoding import score, search
+from oodometer.models.seq2seq.decoding import search
 from oodometer.models.torch.batches import padded
 from oodometer.models.torch.training import TrainingConfig
 
@@ -147,7 +147,7 @@ def test_batches_stay_within_the_budget(model: EncoderDecoder, pairs: Pairs, mon
 @pytest.mark.parametrize("gain", [0.0, 0.5, 2.0])
 @pytest.mark.parametrize("beams", [1, 3])
 def test_no_answer_depends_on_who_has_left_the_batch(
-    torch: Any, model: EncoderDecoder, pairs: Pairs, gain: float, beams: int
+    torch: Any, model: EncoderDecoder, pairs: Pairs, gain: float, beams: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Packed at each step, now and then, or never."""
     read = model.ready()[0].read([*pairs[0][200:], *INPUTS])
@@ -155,7 +155,9 @@ def test_no_answer_depends_on_who_has_left_the_batch(
     mask = torch.from_numpy(real).long()
     with torch.inference_mode():
         states = model.net.get_encoder()(input_ids=torch.from_numpy(ids), attention_mask=mask)
-        whole, again = (search(model.net, states, mask, beams=beams, cap=20, least_gain=one) for one in (0.15, gain))
+        whole = search(model.net, states, mask, beams=beams, cap=20)
+        monkeypatch.setattr(decoding, "LEAST_GAIN", gain)
+        again = search(model.net, states, mask, beams=beams, cap=20)
     (ids, _, real, totals, _), (ids_again, _, real_again, totals_again, _) = whole, again
     assert bool((ids_again == ids)[real].all())
     assert bool((real_again == real).all())
@@ -178,17 +180,16 @@ def test_a_wide_search_finds_every_output(transformers: Any) -> None:
             assert np.isclose(logprobs[:13], expected, atol=1e-4).any()
 
 
-def test_logits_of_large_vocabularies_are_scored_in_parts(model: EncoderDecoder, pairs: Pairs) -> None:
-    codec, device = model.ready()
-    read, written = codec.read(pairs[0]), codec.written(pairs[1])
+def test_logits_of_large_vocabularies_are_scored_in_parts(
+    model: EncoderDecoder, pairs: Pairs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = model.logprobs(*pairs).values
+    monkeypatch.setattr(decoding, "MOST_LOGITS", 700)
     seen: list[tuple[int, int]] = []
-    found = score(
-        model.net, read, written, padding=codec.padding, batch_tokens=10_000, device=device, most_logits=700,
-        progress=lambda done, total: seen.append((done, total)),
-    )  # fmt: skip
+    found = model.logprobs(*pairs, progress=lambda done, total: seen.append((done, total)))
     assert len(seen) > 10
     assert seen[-1] == (len(pairs[0]), len(pairs[0]))
-    np.testing.assert_allclose(found.values, model.logprobs(*pairs).values, atol=1e-4)
+    np.testing.assert_allclose(found.values, whole, atol=1e-4)
 
 
 def test_given_outputs_score_as_they_did_when_they_were_written(model: EncoderDecoder, pairs: Pairs) -> None:

@@ -443,11 +443,11 @@ class ResNet(ImageClassifier):
     stages : number of stages.
     stem_stride : step of the first convolution; 2 looks at a quarter of the positions and is four times as fast.
     image_size : side of the images that are read, or their height and width; others are resized to it.
-    augment : whether training mirrors images and shifts them by up to an eighth of their sides.
     dropout : share of the states before the linear layer that training leaves out; Monte Carlo dropout needs some.
     training, device : how and where to train; by default SGD with Nesterov momentum and a cosine schedule.
 
-    Source: He et al. (2016), the networks for CIFAR-10; with four stages those for ImageNet, but for the stem.
+    Training mirrors images and shifts them by up to an eighth of their sides. Source: He et al. (2016), the networks
+    for CIFAR-10; with four stages those for ImageNet, but for the stem.
 
     >>> from oodometer.models import ResNet
     >>> ResNet(depth=9)
@@ -456,7 +456,7 @@ class ResNet(ImageClassifier):
     """
 
     kind = "resnet"
-    arguments = ("depth", "width", "stages", "stem_stride", "image_size", "augment", "dropout")
+    arguments = ("depth", "width", "stages", "stem_stride", "image_size", "dropout")
 
     def __init__(
         self,
@@ -466,7 +466,6 @@ class ResNet(ImageClassifier):
         stages: int = 3,
         stem_stride: int = 1,
         image_size: int | tuple[int, int] = 32,
-        augment: bool = True,
         dropout: float = 0.0,
         training: TrainingConfig | None = None,
         device: str | None = None,
@@ -490,7 +489,7 @@ class ResNet(ImageClassifier):
         self.depth, self.width, self.stages, self.stem_stride = depth, width, stages, stem_stride
         self.image_size: int | tuple[int, int] = image_size if isinstance(image_size, int) else (height, width_of_image)
         self._sides = (height, width_of_image)
-        self.augment, self.dropout = augment, dropout
+        self.dropout = dropout
         self._mean: Array = np.zeros(3, dtype=np.float32)
         self._spread: Array = np.ones(3, dtype=np.float32)
 
@@ -519,7 +518,7 @@ class ResNet(ImageClassifier):
         mean, spread = (torch.from_numpy(values).to(device) for values in (self._mean, self._spread))
         pixels = torch.from_numpy(images).to(device).float().div_(255).sub_(mean).div_(spread)
         pixels = pixels.permute(0, 3, 1, 2)  # the memory stays as it is: channels last
-        if not (self.augment and self.net.training):
+        if not self.net.training:
             return pixels
         # Each image mirrored or not and shifted, by torch's random numbers, which training seeds at every step.
         (height, width), (down, right) = self._sides, (side // 8 for side in self._sides)

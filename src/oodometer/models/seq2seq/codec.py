@@ -107,9 +107,7 @@ def spelled(tokenizer: Any, texts: Sequence[str]) -> list[str]:
     return [" ".join(text.split()) for text in back]
 
 
-def check_spelling(
-    tokenizer: Any, texts: Sequence[str], stand_ins: StandIns | None = None, *, column: str = "output"
-) -> None:
+def check_spelling(tokenizer: Any, texts: Sequence[str], stand_ins: StandIns | None = None) -> None:
     """Every distinct text must come back from the tokenizer, through the stand-ins, as it was; white space aside.
 
     Called before a training, since a model cannot learn what it cannot write. Raises `InputError` that names the
@@ -129,14 +127,11 @@ def check_spelling(
                 pairs = enumerate(zip(text, back_again, strict=False))
                 at = next((i for i, (a, b) in pairs if a != b), min(len(text), len(back_again)))
                 start = max(0, at - 10)
-                raise InputError(
-                    "an output that the tokenizer can spell",
-                    got=f"{back_again[start : at + 12]!r} for {text[start : at + 12]!r}",
-                    remedy="give stand_ins={what is lost: an unused token}, or train from scratch with config=... "
-                    "and tokens='pieces'",
-                    row=first[text],
-                    column=column,
-                )
+                got = f"{back_again[start : at + 12]!r} for {text[start : at + 12]!r}"
+                remedy = "give stand_ins={what is lost: an unused token}, or train from scratch with config=... and "
+                remedy += "tokens='pieces'"
+                where: dict[str, Any] = {"row": first[text], "column": "output"}
+                raise InputError("an output that the tokenizer can spell", got=got, remedy=remedy, **where)
 
 
 CHUNK = 1000  # texts that the tokenizer turns at a time: what it keeps of each is far larger than the text

@@ -73,18 +73,17 @@ def score(
     padding: int,
     batch_tokens: int,
     device: str,
-    most_logits: int = MOST_LOGITS,
     progress: Progress | None = None,
 ) -> Ragged:
     """log p(y_t | y_<t, x) = log softmax(logits_t)[y_t] of each token of each output, float32, rows as in ``outputs``.
-    ``batch_tokens`` bounds the padded tokens of a batch, ``most_logits`` its logits.
+    ``batch_tokens`` bounds the padded tokens of a batch.
     """
     torch = load_torch()
     lengths = np.stack([inputs.lengths, outputs.lengths], axis=1)
     values = np.zeros(int(outputs.offsets[-1]), dtype=np.float32)
     vocabulary = int(net.config.get_text_config(decoder=True).vocab_size)
     order = np.lexsort((-lengths[:, 1], -lengths[:, 0]))
-    large, most = token_batches(lengths, order, batch_tokens), max(1, most_logits // vocabulary)
+    large, most = token_batches(lengths, order, batch_tokens), max(1, MOST_LOGITS // vocabulary)
     batches = [batch for some in large for batch in token_batches(lengths[:, 1], some, most)]
 
     with Asking(batches, len(outputs), progress) as asking:
@@ -99,19 +98,17 @@ def score(
     return Ragged(values, outputs.offsets)
 
 
-LEAST_GAIN = 0.15  # packing the rest of a batch together copies the caches
+LEAST_GAIN = 0.15  # of the batch that is done, before the rest is packed together, which copies the caches
 
 
-def search(
-    net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain: float = LEAST_GAIN
-) -> tuple[Any, ...]:
+def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> tuple[Any, ...]:
     """The ``beams`` most probable outputs that a beam search of this width finds within ``cap`` tokens.
     At each step the 2 x beams best continuations of a sample are taken by total log-probability. Those of the first
     ``beams`` that end join its answers, of which the best are kept; the best that do not end go on. A sample is done
     when it has as many answers as beams and none of its running beams is better than the worst of them. After ``cap``
     tokens running beams are answers as they are. These are the answers of transformers' ``generate`` with
-    ``length_penalty=0``, which keeps every sample in the batch to the end of the last. ``least_gain`` is the share of
-    the batch that must be done before the rest is packed. Source: Sutskever, Vinyals and Le (2014).
+    ``length_penalty=0``, which keeps every sample in the batch to the end of the last. Source: Sutskever, Vinyals and
+    Le (2014).
 
     Returns ids and their log-probabilities (sample, beam, position), which of them count, totals (sample, beam), -inf
     where a sample has fewer beams, and whether all beams of a sample came to their end.
@@ -159,7 +156,7 @@ def search(
             break
         width = last.shape[0] // len(done)
         stay = torch.arange(len(done), device=device)
-        if live <= (1 - least_gain) * len(done):
+        if live <= (1 - LEAST_GAIN) * len(done):
             take(sample[done], *(part[done] for part in best_answers))
             stay = stay[~done]
             sample, totals, ids, values, parent = (part[stay] for part in (sample, totals, ids, values, parent))

@@ -30,7 +30,7 @@ class FrozenEncoder(Classifier):
 
     source : hub name or path of the encoder and its tokenizer.
     max_length : word pieces that are read; a longer text loses its middle.
-    strength : inverse of the penalty, as scikit-learn's ``C``.
+
     batch_size, device : how and where states are computed.
 
     Source: Reimers and Gurevych (2019) for the mean of states as the vector of a text.
@@ -40,19 +40,10 @@ class FrozenEncoder(Classifier):
     256
     """
 
-    kind, arguments = "frozen-encoder", ("source", "max_length", "strength", "batch_size")
+    kind, arguments = "frozen-encoder", ("source", "max_length", "batch_size")
 
-    def __init__(
-        self,
-        source: str,
-        *,
-        max_length: int = 256,
-        strength: float = 1.0,
-        batch_size: int = 64,
-        device: str | None = None,
-    ) -> None:
-        self.source, self.max_length, self.strength = source, max_length, strength
-        self.batch_size, self.device = batch_size, device
+    def __init__(self, source: str, *, max_length: int = 256, batch_size: int = 64, device: str | None = None) -> None:
+        self.source, self.max_length, self.batch_size, self.device = source, max_length, batch_size, device
         self.net: Any = None
         self.tokenizer: Any = None
         self.weights: Array = np.empty((0, 0), dtype=np.float32)
@@ -69,7 +60,7 @@ class FrozenEncoder(Classifier):
             raise InputError("rows of at least two classes", got="one", remedy="give rows of more", column="label")
         states = self.states(self._inputs(data), checkpoint=checkpoint, progress=progress)
         centre, spread = states.mean(0), states.std(0) + 1e-6
-        fitted = LogisticRegression(C=self.strength, max_iter=1000).fit((states - centre) / spread, truth)
+        fitted = LogisticRegression(max_iter=1000).fit((states - centre) / spread, truth)
         weights, bias = fitted.coef_, fitted.intercept_
         if len(weights) == 1:  # two classes: one column, which is the difference of the two logits
             weights, bias = np.vstack([0 * weights, weights]), np.array([0.0, bias[0]])

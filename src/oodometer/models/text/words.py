@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypedDict, Unpack, final
 
 from ...arrays import Ragged
-from ...errors import InputError, UsageError
+from ...errors import InputError
 from ...store import write_atomic
 from ..artifacts import fingerprint
 from ..base import Text
@@ -26,7 +26,6 @@ class _OfWords(TypedDict, total=False):
 
     vectors: WordVectors | None
     dimensions: int
-    tune_vectors: bool
     vocab_size: int
     max_length: int | None
     training: TrainingConfig | None
@@ -34,16 +33,15 @@ class _OfWords(TypedDict, total=False):
 
 
 class WordsNetwork(TextClassifier):
-    """A network over words, with ``vectors`` to start from or drawn ones; a text too long loses its middle."""
+    """A network over words, with fixed ``vectors`` or drawn ones that it learns; a text too long loses its middle."""
 
-    arguments: ClassVar[tuple[str, ...]] = ("dimensions", "tune_vectors", "vocab_size", "max_length")
+    arguments: ClassVar[tuple[str, ...]] = ("dimensions", "vocab_size", "max_length")
 
     def __init__(
         self,
         *,
         vectors: WordVectors | None = None,
         dimensions: int = 100,
-        tune_vectors: bool = False,
         vocab_size: int = 30_000,
         max_length: int | None = 400,
         training: TrainingConfig | None = None,
@@ -52,8 +50,8 @@ class WordsNetwork(TextClassifier):
         super().__init__(training=training, device=device)
         self.vectors = vectors
         self.dimensions = dimensions if vectors is None else vectors.dimensions
-        self.tune_vectors, self.vocab_size, self.max_length = tune_vectors, vocab_size, max_length
-        self._fixed = vectors is not None and not tune_vectors
+        self.vocab_size, self.max_length = vocab_size, max_length
+        self._fixed = vectors is not None
         self.vocabulary: Vocabulary | None = None
 
     def _embedding(self) -> Any:
@@ -68,7 +66,7 @@ class WordsNetwork(TextClassifier):
         return layer
 
     def _learn(self, inputs: Sequence[Text]) -> None:
-        self._fixed = self.vectors is not None and not self.tune_vectors
+        self._fixed = self.vectors is not None
         split = [words(text) for text in inputs]
         self.vocabulary = Vocabulary.learn(split, most=self.vocab_size, least_count=2)
         if not self.vocabulary.words:
@@ -137,7 +135,7 @@ class Convolution(WordsNetwork):
     widths : words that a filter sees.
     filters : filters of each width.
     dropout : share of the pooled answers that training leaves out.
-    vectors, dimensions, tune_vectors, vocab_size, max_length, training, device : as in `WordsNetwork`.
+    vectors, dimensions, vocab_size, max_length, training, device : as in `WordsNetwork`.
 
     Source: Kim (2014).
 
@@ -179,25 +177,20 @@ class Convolution(WordsNetwork):
 
 @final
 class EmbeddingSum(WordsNetwork):
-    """Logits z = W (sum over words w of v_w) + b, shape (sample, class); ``pooling="mean"`` divides by the length.
+    """Logits z = W (sum over words w of v_w) + b, shape (sample, class).
 
     Source: Mishra et al. (2022); the vectors are those of Mikolov et al. (2013) or Pennington et al. (2014).
 
     >>> from oodometer.models import EmbeddingSum
-    >>> EmbeddingSum(pooling="median")
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: expected pooling sum or mean, got 'median'
+    >>> EmbeddingSum(dimensions=8).options()["dimensions"]
+    8
     """
 
     kind = "embedding-sum"
-    arguments = (*WordsNetwork.arguments, "pooling")
 
-    def __init__(self, *, pooling: str = "sum", **words: Unpack[_OfWords]) -> None:
-        if pooling not in ("sum", "mean"):
-            raise UsageError(f"expected pooling sum or mean, got {pooling!r}")
+    def __init__(self, **words: Unpack[_OfWords]) -> None:
         words.setdefault("max_length", None)
         super().__init__(**words)
-        self.pooling = pooling
 
     def _build(self) -> Any:
         nn = load_torch().nn
@@ -206,41 +199,30 @@ class EmbeddingSum(WordsNetwork):
 
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:
         summed = load_torch().nn.functional.embedding_bag(ids, net["embedding"].weight, mode="sum", padding_idx=0)
-        if self.pooling == "mean":
-            summed = summed / real.sum(1, keepdim=True).clamp(min=1)
         return net["linear"](summed)
-
-
-POOLING = ("last", "max", "mean")
 
 
 @final
 class Recurrent(WordsNetwork):
-    """Logits z = W pool_t h_t + b of the states h_t of a long short-term memory, t over words; shape (sample, class).
+    """Logits z = W h + b of the state h of a long short-term memory after the last word; shape (sample, class).
 
     units : length of the state.
-    pooling : "last" (the state after the last word), "max" or "mean" over words.
-    dropout : share of the pooled state that training leaves out.
-    vectors, dimensions, tune_vectors, vocab_size, max_length, training, device : as in `WordsNetwork`.
+    dropout : share of the state that training leaves out.
+    vectors, dimensions, vocab_size, max_length, training, device : as in `WordsNetwork`.
 
     Source: Hochreiter and Schmidhuber (1997).
 
     >>> from oodometer.models import Recurrent
-    >>> Recurrent(pooling="first")
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: expected pooling last, max or mean, got 'first'
+    >>> Recurrent(units=64).units
+    64
     """
 
     kind = "recurrent"
-    arguments = (*WordsNetwork.arguments, "units", "pooling", "dropout")
+    arguments = (*WordsNetwork.arguments, "units", "dropout")
 
-    def __init__(
-        self, *, units: int = 128, pooling: str = "last", dropout: float = 0.2, **words: Unpack[_OfWords]
-    ) -> None:
-        if pooling not in POOLING:
-            raise UsageError(f"expected pooling last, max or mean, got {pooling!r}")
+    def __init__(self, *, units: int = 128, dropout: float = 0.2, **words: Unpack[_OfWords]) -> None:
         super().__init__(**words)
-        self.units, self.pooling, self.dropout = units, pooling, dropout
+        self.units, self.dropout = units, dropout
 
     def _build(self) -> Any:
         nn = load_torch().nn
@@ -252,11 +234,5 @@ class Recurrent(WordsNetwork):
         torch = load_torch()
         # Padding stands at the end and the states before it do not see it, so no packing is needed.
         states, _ = net["lstm"](net["embedding"](ids))
-        lengths = real.sum(1).clamp(min=1)
-        if self.pooling == "last":
-            pooled = states[torch.arange(len(ids), device=ids.device), lengths - 1]
-        elif self.pooling == "max":
-            pooled = states.masked_fill(~real[:, :, None], -1).amax(1)  # a state lies in (-1, 1)
-        else:
-            pooled = (states * real[:, :, None]).sum(1) / lengths[:, None]
-        return net["linear"](net["dropout"](pooled))
+        last = states[torch.arange(len(ids), device=ids.device), real.sum(1).clamp(min=1) - 1]
+        return net["linear"](net["dropout"](last))
