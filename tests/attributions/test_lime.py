@@ -112,3 +112,5 @@ def test_seeds_and_texts_draw_apart() -> None:
 def test_options_that_are_no_numbers_above_0(name: str, value: Any) -> None:
     with pytest.raises(UsageError, match=f"expected {name} above 0, got"):
         Lime(**{name: value})
+    with pytest.raises(UsageError, match="seed"):
+        Lime(seed=-1)

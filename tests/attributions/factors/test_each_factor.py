@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
 
 from oodometer.attributions.base import WordAttributions, Words
 from oodometer.attributions.factors import Factor, factor_of, factor_table, factor_values
-from oodometer.attributions.factors.pair import _aligned, aligned, control_word
+from oodometer.attributions.factors.pair import aligned, control_word
 from oodometer.errors import UsageError
 from oodometer.registry import create
 
@@ -175,35 +174,3 @@ def test_what_is_no_factor_is_refused() -> None:
         factor_of("Odd:one", lambda found: 1.0, heuristic="none")
     with pytest.raises(UsageError, match="expected a function"):
         factor_of("odd", 3, heuristic="none")  # type: ignore[arg-type]
-
-
-def test_long_pairs_are_aligned_as_by_a_plain_table_and_faster() -> None:
-    """The table of the longest common subsequence as an array, cell by cell, is several times as slow."""
-    rng = np.random.default_rng(0)
-    first, second = ([f"w{i}" for i in rng.integers(0, 40, size)] for size in (260, 240))
-
-    def table() -> int:
-        longest = np.zeros((len(first) + 1, len(second) + 1), dtype=np.int64)
-        for i, one in enumerate(first):
-            for j, two in enumerate(second):
-                same = one == two
-                longest[i + 1, j + 1] = longest[i, j] + 1 if same else max(longest[i, j + 1], longest[i + 1, j])
-        return int(longest[-1, -1])
-
-    words = Words((" ".join(first), " ".join(second)))
-    assert words.features == 501
-    slow, fast = [], []
-    for _ in range(3):
-        _aligned.cache_clear()
-        start = time.perf_counter()
-        found = aligned(words)
-        fast.append(time.perf_counter() - start)
-        start = time.perf_counter()
-        length = table()
-        slow.append(time.perf_counter() - start)
-    assert len(found.shared) == length
-    a, b = zip(*found.shared, strict=True)
-    assert list(a) == sorted(set(a))
-    assert list(b) == sorted(set(b))
-    assert all(words.words[i] == words.words[j] for i, j in found.shared)
-    assert 2 * min(fast) < min(slow)
