@@ -151,7 +151,8 @@ def takes(options: Callable[P, Options]) -> Callable[[Callable[..., R]], Callabl
 
     def wrap(function: Callable[..., R]) -> Callable[Concatenate[Any, P], R]:
         own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        signature = inspect.Signature([own, *_parameters(record)])
+        returned = inspect.signature(function).return_annotation
+        signature = inspect.Signature([own, *_parameters(record)], return_annotation=returned)
 
         @functools.wraps(function)
         def called(self: Any, *args: P.args, **kwargs: P.kwargs) -> R:

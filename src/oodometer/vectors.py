@@ -78,7 +78,7 @@ def given_pair(
     >>> given_pair(["dog", "cat"], [[0.2, 0.8], [0.6, 0.4]])["classes"]
     ('cat', 'dog')
     >>> list(given_pair([0, 1], [0.2, 0.9]))
-    ['label', 'prob_1']
+    ['label', 'prob_1', 'classes']
     """
     vectors = _vector(first), _vector(second)
     turned = not _are_classes(vectors[0])

@@ -202,8 +202,8 @@ def estimate(options: EstimateJob) -> Estimation:
     `oodometer.errors.NotStoredError`, which holds the answer, where the store did not take it; a method that does not
     apply is skipped with its reason.
 
-    >>> reference = {"probabilities": [[0.9, 0.1], [0.8, 0.2], [0.6, 0.4]] * 40, "label": [0, 0, 1] * 40}
-    >>> found = estimate(reference, {"probabilities": [[0.9, 0.1], [0.6, 0.4]] * 40}, methods=["source", "atc"])
+    >>> y, p = [0, 0, 1] * 40, [[0.9, 0.1], [0.8, 0.2], [0.6, 0.4]] * 40
+    >>> found = estimate(y, p, [[0.9, 0.1], [0.6, 0.4]] * 40, methods=["source", "atc"])
     >>> round(found["source"].value, 3), found["atc"].value, found["atc"].kind
     (0.667, 0.5, 'conditional')
     """

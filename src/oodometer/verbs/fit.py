@@ -26,7 +26,7 @@ _USUAL = {name: field.default for name, field, _ in declared(Learnt)}  # paramet
 
 
 class Oodometer:
-    """What `estimate` learns from a reference, learnt once: ``Oodometer().fit(reference).estimate(target)``.
+    """What `estimate` learns from a reference, learnt once: ``Oodometer().fit(y, p).estimate(p_target)``, or of tables.
 
     It has the habits of a scikit-learn estimator (`get_params`, `set_params`, `sklearn.base.clone`), and its results
     are those of `estimate` with the same options. `save` writes one file that `load`, `estimate` and the command line
@@ -38,11 +38,11 @@ class Oodometer:
     ----------
     fitted_ : what was learnt; there after `fit` or `load`.
 
-    >>> reference = {"probabilities": [[0.9, 0.1], [0.8, 0.2], [0.6, 0.4]] * 40, "label": [0, 0, 1] * 40}
-    >>> odometer = Oodometer(methods=["source", "atc"]).fit(reference)
+    >>> y, p = [0, 0, 1] * 40, [[0.9, 0.1], [0.8, 0.2], [0.6, 0.4]] * 40
+    >>> odometer = Oodometer(methods=["source", "atc"]).fit(y, p)
     >>> odometer
     Oodometer(methods=['source', 'atc']), fitted on 120 rows of table (66.7 % right): source, atc
-    >>> odometer.estimate({"probabilities": [[0.9, 0.1], [0.6, 0.4]] * 40})["atc"].value
+    >>> odometer.estimate([[0.9, 0.1], [0.6, 0.4]] * 40)["atc"].value
     0.5
     """
 
