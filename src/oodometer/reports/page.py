@@ -89,7 +89,7 @@ FILTERS: dict[str, Any] = {
     "capital": capital,
     "measured": numbers.measured,
     "sentence": sentence,
-    "said": lambda text: capital(sentence(text)).replace(" %", f"{SPACE}%"),
+    "prose": lambda text: capital(sentence(text)).replace(" %", f"{SPACE}%"),
     "reference": numbers.reference,
     "short": short,
     "basename": numbers.basename,
@@ -109,7 +109,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 
 class Found(Protocol):
-    """What a verb found: it gives the mapping that is written in JSON."""
+    """The result of a verb: it gives the mapping that is written in JSON."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
@@ -122,7 +122,7 @@ class Found(Protocol):
 def write_report(result: Mapping[str, Any] | Found, path: str | os.PathLike[str]) -> None:
     """Write the page of a result to ``path``, .html or .pdf; the file is there whole or not at all.
 
-    ``result`` is what a verb found, or the mapping that it writes in JSON; its ``command`` names the page. Raises
+    ``result`` is that of a verb, or the mapping that it writes in JSON; its ``command`` names the page. Raises
     `MissingExtraError` where the libraries of the extra ``report`` are absent, `UsageError` where the command has no
     page, the name ends otherwise or no browser is there to print a PDF, `WorkError` where the file cannot be written.
     """

@@ -37,7 +37,7 @@ Drawn = list[Figure | None]
 
 FEW = 10  # rows to label first: enough to refute an estimate
 MORE = 20  # rows to suggest where the curve names no number
-MOST_SAID = 4  # sentences that stand before the fold, where none of them says how far to trust the number
+MOST_SENTENCES = 4  # sentences that stand before the fold, where none of them says how far to trust the number
 BARE = ("-v", "--verbose", "-q", "--quiet", "--debug", "--no-config")  # take no value, as all other options do
 NEXT: dict[str, str] = WORDS["next"]
 Step = dict[str, str]
@@ -46,13 +46,13 @@ Step = dict[str, str]
 
 def first_screen(view: View) -> dict[str, Any]:
     """What a view says before the fold: sentences, the reason for the trust, parts with an alarm; and what waits."""
-    said = [text.replace(" (`oodometer audit`)", "") for text in view.sentences if text]  # it stands below in full
-    cut = next((at for at, text in enumerate(said) if text.startswith("Trust ")), None)
-    why = "" if cut is None else said.pop(cut).partition(": ")[2]
-    cut = MOST_SAID if cut is None else cut
+    sentences = [text.replace(" (`oodometer audit`)", "") for text in view.sentences if text]  # it stands below in full
+    cut = next((at for at, text in enumerate(sentences) if text.startswith("Trust ")), None)
+    why = "" if cut is None else sentences.pop(cut).partition(": ")[2]
+    cut = MOST_SENTENCES if cut is None else cut
     parts = [grid for grid in view.grids if grid.title in ("chunks", "slices") and grid.notes]
     raised = [(grid.notes[0], [grid.rows[at][0] for at in sorted(grid.marked)][-MORE:]) for grid in parts]
-    return {"said": said[:cut], "why": why, "raised": raised, "more": [*said[cut:], *view.details]}
+    return {"sentences": sentences[:cut], "why": why, "raised": raised, "more": [*sentences[cut:], *view.details]}
 
 
 def again(result: Result, record: type[Options], name: str, *more: str) -> str:
