@@ -270,14 +270,14 @@ def test_missing_extra_names_the_remedy(found: dict[str, Any], monkeypatch: pyte
 
 
 def test_an_audit_of_real_calls_has_its_page() -> None:
-    reference, target = example_record(600, seed=1), example_record(500, seed=2, difficulty=1.5)
-    rows = np.random.default_rng(0).permutation(500)[:40]
+    reference, target = example_record(200, seed=1), example_record(150, seed=2, difficulty=1.5)
+    rows = np.random.default_rng(0).permutation(150)[:40]
     few = {"row": rows.tolist(), "label": [int(target.label[r]) for r in rows]}
     told = audit(reference, {"probabilities": target.probabilities}, labels=few, methods=["doc"], expected_widths=True)
     result = told.to_dict()
-    text = text_of(render(result))
-    assert f"the model got {told.correct} right" in text
-    assert set(specs_of(render(result))) == {"audited", "widths"}
+    page = render(result)
+    assert f"the model got {told.correct} right" in text_of(page)
+    assert set(specs_of(page)) == {"audited", "widths"}
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     assert sum(s["labels"] for s in result["strata"]) == 40
     assert result["outlook"]["accuracy"] == pytest.approx((40 * result["estimate"]["value"] + 0.5) / 41)
