@@ -56,7 +56,7 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "metrics": 4_600,
     "models": 6_423,
     "outputs": 690,
-    "passes": 2_089,
+    "passes": 2_074,
     "persistence": 452,
     "rankings": 2_239,
     "recipes": 6_908,
@@ -66,7 +66,7 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "scores": 653,
     "shifts": 2_027,
     "simulations": 538,
-    "store": 8_007,
+    "store": 7_953,
     "testing": 821,
     "verbs": 9_649,
 }

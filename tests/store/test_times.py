@@ -147,6 +147,9 @@ def test_a_text_is_the_same_instant_in_every_format(form: str, writer: str, tmp_
     want = [micros(moment) // step * step for moment in moments]
     assert [t for batch in source.batches(rows=4) for t in batch.time.astype(np.int64).tolist()] == want
     assert source.read(["time"]).time.astype(np.int64).tolist() == want
+    if form == "jsonl" and writer in ("s", "ms", "us", "ns", "s with a fraction"):  # as numbers
+        numbers = written(tmp_path, form, [json.loads(write(moment)) for moment in moments], "numbers")
+        assert as_source(numbers).read(["time"]).time.astype(np.int64).tolist() == want
     left = as_source(source.path, where="time >= 2026-01-20").read(["time"])
     assert left.rows == sum(moment >= datetime(2026, 1, 20) for moment in moments)
 

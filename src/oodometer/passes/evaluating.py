@@ -54,12 +54,8 @@ def widened(made: N, effect: float, bounds: tuple[float, float] = (0.0, 1.0)) ->
     if made.kind == "exact" and bounds == (0.0, 1.0):
         low = made.lower**effect if made.value == 1 else low
         high = 1 - (1 - made.upper) ** effect if made.value == 0 else high
-    return replace(
-        made,
-        lower=min(max(low, bounds[0]), made.value),
-        upper=max(min(high, bounds[1]), made.value),
-        kind="asymptotic" if made.kind == "exact" else made.kind,
-    )
+    low, high = min(max(low, bounds[0]), made.value), max(min(high, bounds[1]), made.value)
+    return replace(made, lower=low, upper=high, kind="asymptotic" if made.kind == "exact" else made.kind)
 
 
 class GroupedClusters:
@@ -108,9 +104,7 @@ class GroupedClusters:
             left = np.array([metric.finish(unless_failed(state), level, seed).value for state in states])
         except FAILURES:
             left = np.zeros(0)
-        if not len(left):
-            return widened(made, self.effect, metric.bounds)
-        variance = float((len(left) - 1) / len(left) * np.square(left - value).sum())
+        variance = float((len(left) - 1) / len(left) * np.square(left - value).sum()) if len(left) else math.nan
         if math.isnan(variance):
             return widened(made, self.effect, metric.bounds)
         sizes = np.array([group["rows"] for group in self.groups], dtype=np.float64)
@@ -370,19 +364,10 @@ def finish_evaluation(source: Source, plan: EvaluationPlan, state: State, skippe
     accuracy = results["number"].get("accuracy")
     if accuracy is not None:  # read again only where it is low
         warnings += label_warnings("these predictions", source.batches(fields=FIELDS_NEEDED), accuracy.value)
-    return Evaluation(
-        name=source.name,
-        rows=whole["rows"],
-        unlabelled=whole["read"] - whole["rows"],
-        metrics=results["number"],
-        curves=results["curve"],
-        tables=results["table"],
-        skipped=tuple(skipped),
-        warnings=tuple(warnings),
-        level=plan.level,
-        seed=plan.seed,
-        slices=slices,
-    )
+    about: dict[str, Any] = {"name": source.name, "rows": whole["rows"], "level": plan.level, "seed": plan.seed}
+    about |= {"metrics": results["number"], "curves": results["curve"], "tables": results["table"], "slices": slices}
+    about |= {"unlabelled": whole["read"] - whole["rows"], "skipped": tuple(skipped), "warnings": tuple(warnings)}
+    return Evaluation(**about)
 
 
 def _finished(

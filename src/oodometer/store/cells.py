@@ -404,12 +404,8 @@ def table_of(arrays: Mapping[str, Any], layout: Layout) -> Any:
             ragged = value if isinstance(value, Ragged) else Ragged.from_rows(value)
             columns[name] = pa.LargeListArray.from_arrays(ragged.offsets, ragged.values)
         else:
-            if (
-                isinstance(value, (list, tuple))
-                and value
-                and hasattr(value[0], "__len__")
-                and not isinstance(value[0], str)
-            ):
+            listed = isinstance(value, (list, tuple)) and len(value) > 0
+            if listed and hasattr(value[0], "__len__") and not isinstance(value[0], str):
                 first = len(value[0])
                 for row, cell in enumerate(value, start=1):
                     if not hasattr(cell, "__len__") or len(cell) != first:

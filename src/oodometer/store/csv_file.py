@@ -140,13 +140,10 @@ _DECIMAL = r"(?:^|[;\t])[ \"]*[-+]?\d*{}\d+(?:[eE][-+]?\d+)?[ \"]*(?=[;\t]|\r?$)
 _COMMA, _POINT = (re.compile(_DECIMAL.format(sign), re.MULTILINE) for sign in (",", r"\."))
 _TRUTHS = ("true", "True", "TRUE", "false", "False", "FALSE")
 _WHOLE = re.compile(r"\s*(-?\d+),0+\s*")
-_LISTS: dict[str, Any] = {
-    "numbers": pa.list_(pa.float64()),
-    "ragged": pa.list_(pa.float64()),
-    "nested": pa.list_(pa.list_(pa.float64())),
-    "classes": None,
-    "truths": None,
-}
+_LISTS: dict[str, Any] = dict.fromkeys(("numbers", "ragged"), pa.list_(pa.float64())) | dict.fromkeys(
+    ("classes", "truths")
+)
+_LISTS["nested"] = pa.list_(_LISTS["numbers"])
 _LOOSE = ("int64", "double", "string")  # each fits what those before it fit
 _WORDS = pa.dictionary(pa.int32(), pa.string())
 
@@ -208,15 +205,10 @@ class CsvReader(TextReader):
         with suppress(csv.Error):  # told by the pass that reads all rows
             cells = zip(names, next(filter(None, lines), []), strict=False)
             truths = tuple(name for name, cell in cells if cell.strip() in _TRUTHS and says_truth(name))
-        return CsvReader(
-            file=path,
-            columns=tuple(names),
-            delimiter=delimiter,
-            comma=comma,
-            block=max(_HEAD, min(_BLOCK, most), 8 * len(first)),
-            truths=truths,
-            steady=comma or delimiter == "," or _POINT.search(body) is not None,
-        )
+        steady = comma or delimiter == "," or _POINT.search(body) is not None
+        about: dict[str, Any] = {"delimiter": delimiter, "comma": comma, "truths": truths, "steady": steady}
+        block = max(_HEAD, min(_BLOCK, most), 8 * len(first))
+        return CsvReader(file=path, columns=tuple(names), block=block, **about)
 
     def index(self) -> TextIndex:
         """Rows are counted by their ends where these can be told for sure, else by reading one column."""

@@ -55,14 +55,9 @@ def _megabytes(name: str, usual: int) -> int:
     return int(text) << 20
 
 
-_ENDINGS_OF = {
-    "parquet": (".parquet", ".pq"),
-    "csv": (".csv", ".tsv"),
-    "jsonl": (".jsonl", ".ndjson", ".json"),
-    "arrow": (".arrow", ".feather", ".ipc"),
-    "npz": (".npz",),
-}
-ENDINGS = {ending: form for form, endings in _ENDINGS_OF.items() for ending in endings}
+_ENDINGS_OF = {"parquet": ".parquet .pq", "csv": ".csv .tsv", "jsonl": ".jsonl .ndjson .json"}
+_ENDINGS_OF |= {"arrow": ".arrow .feather .ipc", "npz": ".npz"}
+ENDINGS = {ending: form for form, endings in _ENDINGS_OF.items() for ending in endings.split()}
 FORMATS = tuple(_ENDINGS_OF)
 _TEXT = ("csv", "jsonl")
 _STEP = 1 << 20
@@ -76,18 +71,9 @@ _NEVER = {
 }
 _NEVER |= dict.fromkeys((".pickle", ".pt", ".pth", ".bin", ".joblib", ".ckpt"), _NEVER[".pkl"])
 _KNOWN_BY_ARROW = {"gzip": "gzip", "bzip2": "bz2"}
-_MAGIC = {
-    b"PAR1": "parquet",
-    b"ARROW1": "arrow",
-    b"PK\x03\x04": "npz",
-    b"PK\x05\x06": "npz",
-    b"\x1f\x8b": "gzip",
-    b"\xfd7zXZ\x00": "xz",
-    **{b"BZh%d1AY&SY" % size: "bzip2" for size in range(1, 10)},
-    b"\x80\x04\x95": "pickle",
-    b"\x80\x05\x95": "pickle",
-    b"FEA1": "Feather version 1",
-}
+_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"\x1f\x8b": "gzip"}
+_MAGIC |= {b"\xfd7zXZ\x00": "xz", b"\x80\x04\x95": "pickle", b"\x80\x05\x95": "pickle", b"FEA1": "Feather version 1"}
+_MAGIC |= {b"BZh%d1AY&SY" % size: "bzip2" for size in range(1, 10)}
 
 
 def format_of(path: Path, given: str | None = None) -> str:

@@ -25,14 +25,8 @@ _HEAD = 1 << 20
 _MARKED = 1 << 20  # bytes between places where a file may be cut
 _FEW = 8  # names that are counted one by one
 _NUMBERS = pa.list_(pa.float64())
-_FIXED: dict[str, Any] = {
-    "number": pa.float64(),
-    "numbers": _NUMBERS,
-    "ragged": _NUMBERS,
-    "nested": pa.list_(_NUMBERS),
-    "text": pa.string(),
-    "time": pa.string(),
-}
+_FIXED: dict[str, Any] = {"number": pa.float64(), "nested": pa.list_(_NUMBERS)}
+_FIXED |= dict.fromkeys(("numbers", "ragged"), _NUMBERS) | dict.fromkeys(("text", "time"), pa.string())
 
 
 def filled_lines(block: bytes) -> int:
@@ -143,11 +137,9 @@ class JsonlReader(TextReader):
         done = 0
         for _, block in _blocks(self.file, _BLOCK, self.start, self.end, self.before):
             try:
-                table = pajson.read_json(
-                    pa.BufferReader(block),
-                    read_options=pajson.ReadOptions(use_threads=False, block_size=len(block) + 1),
-                    parse_options=pajson.ParseOptions(explicit_schema=typed, unexpected_field_behavior=others),
-                )
+                options = pajson.ReadOptions(use_threads=False, block_size=len(block) + 1)
+                parsing = pajson.ParseOptions(explicit_schema=typed, unexpected_field_behavior=others)
+                table = pajson.read_json(pa.BufferReader(block), options, parsing)
                 if table.num_rows != block.count(b"\n") and table.num_rows != filled_lines(block):
                     raise ValueError  # several objects on a line, or one on several
             except (pa.ArrowException, ValueError):
@@ -159,7 +151,9 @@ class JsonlReader(TextReader):
             done += table.num_rows
 
     def _type(self, name: str, kind: Kind) -> Any:
-        """A feature may be an indicator, true or false in every row; no other number may be so."""
+        """A feature may be an indicator, true or false in every row, and times may be numbers since 1970."""
+        if kind == "time" and self.types[name] in ("int64", "double"):
+            return _arrow(self.types[name])
         if self.types[name] == "bool" and says_truth(name):
             return pa.bool_()
         return _FIXED[kind] if kind in _FIXED else _arrow(self.types[name])

@@ -244,12 +244,8 @@ def _in_threads(work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
 
 def _warn_of_two(opened: Sequence[tuple[Reader, Any]], folders: Sequence[Mapping[str, Any]]) -> None:
     """A warning that names the first file with a column that says another thing than its folder of the same name."""
-    both = [
-        (reader, name, value)
-        for (reader, _), values in zip(opened, folders, strict=True)
-        for name, value in values.items()
-        if name in reader.columns
-    ]
+    files = zip(opened, folders, strict=True)
+    both = [(reader, name, v) for (reader, _), own in files for name, v in own.items() if name in reader.columns]
 
     def other(entry: tuple[Reader, str, Any]) -> str | None:
         reader, name, value = entry
@@ -260,11 +256,9 @@ def _warn_of_two(opened: Sequence[tuple[Reader, Any]], folders: Sequence[Mapping
         for cell in (str(cell) for cell in cells if cell is not None):
             if cell.startswith(str(value)) and (cell == str(value) or len(str(value)) >= len("2026-11-24")):
                 continue  # as the folder says, or a time on that day
-            try:
+            with suppress(TypeError, ValueError):
                 if float(cell) == float(value):
                     continue  # in other letters of a number
-            except (TypeError, ValueError):
-                pass
             return repr(cell)
         return None
 

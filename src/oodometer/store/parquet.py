@@ -86,11 +86,8 @@ class ParquetReader(Reader):
                 numbers = {meta.schema.column(i).path: i for i in range(meta.num_columns)}
                 asked = [(numbers[c.column], schema.field(c.column).type, c) for c in where if c.column in numbers]
                 groups = [meta.row_group(self.start + n) for n in range(len(self.groups))]
-                left = {
-                    n
-                    for n, group in enumerate(groups)
-                    if all(_may_match(group.column(at), kind, condition) for at, kind, condition in asked)
-                }
+                fits = [all(_may_match(group.column(at), kind, c) for at, kind, c in asked) for group in groups]
+                left = {n for n, may in enumerate(fits) if may}
         rows = self.groups
         return [
             (replace(self, rows=sum(rows[a:b]), groups=rows[a:b], start=self.start + a), before)

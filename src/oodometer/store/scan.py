@@ -200,10 +200,8 @@ class Piece:
                 for batch in part.tables(own, max(rows, _FEWEST * bool(where))):
                     count = batch.num_rows
                     if values:
-                        columns = [
-                            pa.repeat(lone_cell(values[name])[0], count) if name in values else batch.column(name)
-                            for name in read
-                        ]
+                        same = {name: pa.repeat(lone_cell(values[name])[0], count) for name in read if name in values}
+                        columns = [same[name] if name in same else batch.column(name) for name in read]
                         batch = pa.record_batch(columns, names=list(read))
                     if not where:
                         yield batch, range(at + done, at + done + count)

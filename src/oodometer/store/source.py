@@ -110,11 +110,8 @@ class ReaderSource(Source):
                 replace(c, times=self._time_format(c.column)) if c.kind == "time" else c
                 for c in bound(where, layout, path)
             )
-            pieces = [
-                replace(piece, where=tuple(c for c in self.where if c.column not in piece.values))
-                for piece in pieces
-                if may_match(self.where, piece.values)
-            ]
+            left = [piece for piece in pieces if may_match(self.where, piece.values)]
+            pieces = [replace(p, where=tuple(c for c in self.where if c.column not in p.values)) for p in left]
             if not pieces:
                 raise none_left(self.where, path)
             self._rows = _rows_of(pieces)
@@ -524,13 +521,8 @@ def pick_rows(source: Source, rows: Array) -> PickedRows:
     return PickedRows(table.take(pa.array(inverse)), layout)
 
 
-_OPENERS = {
-    "parquet": "parquet ParquetReader",
-    "csv": "csv_file CsvReader",
-    "jsonl": "jsonl JsonlReader",
-    "arrow": "arrow ArrowReader",
-    "npz": "npz NpzReader",
-}
+_OPENERS = {"parquet": "parquet ParquetReader", "csv": "csv_file CsvReader", "jsonl": "jsonl JsonlReader"}
+_OPENERS |= {"arrow": "arrow ArrowReader", "npz": "npz NpzReader"}
 
 
 def open_all(

@@ -14,11 +14,8 @@ from ...errors import InputError
 from ...intervals import wilson_from_variance
 from ..files import check_row, most_row, opened, translated
 
-_WORDS = {
-    **dict.fromkeys(("c", "correct", "true", "yes"), 1.0),
-    "p": 0.5,
-    **dict.fromkeys(("i", "n", "incorrect", "false", "no"), 0.0),
-}
+_WORDS = dict.fromkeys(("c", "correct", "true", "yes"), 1.0) | {"p": 0.5}
+_WORDS |= dict.fromkeys(("i", "n", "incorrect", "false", "no"), 0.0)
 _AT_LEAST = re.compile(r"(?P<name>.+?)\s*>=\s*(?P<least>-?[0-9.]+(e-?[0-9]+)?)")
 
 
