@@ -160,6 +160,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str | None, str]] = {
     "a score of something else": ({"target": Y, "score": rng.random(ROWS)}, "target", "goes with the label no better"),
     "a label that every file has": ({**MINE, "repaid": Y, "y_pred": D, "y_pred_proba": P}, "", "repaid, which goes"),
     "one file": ({**MINE, "repaid": Y, "y_pred": D, "y_pred_proba": P}, None, "repaid, which goes with the prediction"),
+    "one file without decisions": (
+        {**MINE, "repaid": Y, "y_pred_proba": P},
+        None,
+        "repaid, which goes with y_pred_proba as a label does",
+    ),
     "a column that is no label": (
         {"branch": MINE["member"], "y_pred": D, "y_pred_proba": P},
         "branch",

@@ -61,8 +61,7 @@ def fitted(view: View, across: int) -> tuple[View, Counter[str]]:
     """
     read = [warning for warning in view.warnings if warning.endswith(READ)]
     others = [warning for warning in view.warnings if warning not in read]
-    left, notes, wholes = Counter[str](), list(view.notes), list(view.grids)
-    cut = Counter[int]()  # rows of each table
+    left, cut, notes, wholes = Counter[str](), Counter[int](), list(view.notes), list(view.grids)
     most = (_TIMES if view.points else _SCREEN) - 2 - bool(view.seed)  # without the line on what is left out
     while True:
         shown = {i: grid for i, whole in enumerate(wholes) if (grid := whole.shown(False)) is not None and grid.rows}
@@ -77,7 +76,8 @@ def fitted(view: View, across: int) -> tuple[View, Counter[str]]:
         least = _ROWS if len(notes) > 1 or (len(shown) > 1 and wholes[last].noun != "row") else _ROWS // 2
         kept = list(range(len(whole.rows)) if whole.few is None else whole.few)
         drop = [row for row in (kept if whole.noun in ("chunk", "run") else kept[::-1]) if row not in whole.marked]
-        drop = drop[: min(over, rows - least)] if rows > least and whole.noun != "row" else []
+        drop.sort(key={row for row, _ in whole.bold}.__contains__)  # what stands out stays
+        drop = drop[: max(min(over, rows - least), 0) * (whole.noun != "row")]
         if drop:
             cut[i] += len(drop)
             wholes[i] = replace(whole, few=[row for row in kept if row not in drop], rest="")

@@ -105,7 +105,7 @@ def comparison_view(result: Mapping[str, Any]) -> View:
         unsure = finding.get("undecided") or finding.get("share") is None
         text = finding["sentence"] + ("" if unsure else f" (in {percent(finding['share'], 0)} of replicates)")
         notes.setdefault(str(finding.get("name")), []).append(text)
-    alike = {some[0]: f"; the same for {counted(len(some) - 1, 'model')} more" for some in notes.values() if some[1:]}
+    alike = {some[0]: f"; {len(some) - 1} more of this kind" for some in notes.values() if some[1:]}
     # what the models cost, and the scores that weigh it
     of = "energy" if any(item.get("energy") for item in models) else "parameters"
     costs, skipped = [], []

@@ -42,9 +42,7 @@ _TRUTH = {"label", "correct"}
 
 @dataclass(frozen=True)
 class Guess:
-    """Renamings, theirs -> ours; why another reading is possible, "" where none is; notes on columns that are not read;
-    what a whole command names besides: the columns of time and id, and the inputs of the model.
-    """
+    """Renamings, theirs -> ours; a doubt; notes on what is not read; time, id and inputs, for a whole command."""
 
     renamings: Mapping[str, str]
     doubt: str = ""
@@ -105,6 +103,11 @@ class _Column:
         area = _area(self.numbers[known], other.texts[known] == other.classes[1])
         return other.classes[1] if area >= _SURE else other.classes[0] if area <= 1 - _SURE else None
 
+    def is_calibrated(self, label: _Column) -> bool:
+        """Whether it tells the second of two classes better than the frequency of that class does."""
+        y = label.texts == label.classes[-1]
+        return len(label.classes) == 2 and bool(np.nanmean((self.numbers - y) ** 2) < 0.95 * y.var())
+
     def goes_with(self, label: _Column) -> float:
         """As `_beyond_chance`, of the class in each row."""
         same = self.texts[:, None] == np.array(self.classes, dtype=object)
@@ -133,11 +136,6 @@ def _area(values: Array, is_positive: Array) -> float:
     _, cell, counts = np.unique(values, return_inverse=True, return_counts=True)
     rank = np.cumsum(counts) - (counts - 1) / 2
     return (float(rank[cell][is_positive].sum()) - n * (n + 1) / 2) / (n * m)
-
-
-def _run_on(left: str, right: str) -> bool:
-    """Whether two signs belong to one word or one number."""
-    return left.isalnum() and right.isalnum() and left.isdigit() == right.isdigit()
 
 
 class _Reader:
@@ -210,13 +208,18 @@ class _Reader:
         lacking = [c for c in free if self.others and not any(c in other.columns for other in self.others)]
         pairs = [c for c in lacking if len(self.column[c].classes) == 2] if decision is None else []
         self.choose("label", pairs or lacking)
-        if not lacking and decision is not None:  # the rows may tell, but a column in every file may be an input, too
+        if lacking:
+            return
+        shares = [c for c in self.scored if self.column[c].is_share]
+        if decision is not None:
             free = [c for c in free if {*self.column[c].classes} == {*decision.classes}]
             free = [c for c in free if decision.goes_with(self.column[c]) > _BEYOND]
-            self.choose("label", free)
-            if free:
-                text = f"{free[0]}, which goes with the prediction as a label does, but so may an input"
-                self.doubt = self.doubt or text
+        else:
+            free = [c for c in free if len(shares) == 1 and self.column[shares[0]].is_calibrated(self.column[c])]
+        self.choose("label", free)
+        if free:  # the rows tell, but a column in every file may be an input, too
+            what = "the prediction" if decision is not None else shares[0]
+            self.doubt = self.doubt or f"{free[0]}, which goes with {what} as a label does, but so may an input"
 
     def _scores(self) -> tuple[str, ...]:
         """Read probabilities, one for each class or a lone one, or confidences; notes on what is not read."""
@@ -233,9 +236,7 @@ class _Reader:
         shares += [c for c in self.own if self.usual[c] == "prediction" and self.column[c].is_share]
         unnamed = [c for c in self.own if self.usual[c] is None and self.column[c].is_share]
         if not self.scored and not shares and decision is None and label is not None and len(unnamed) == 1:
-            y = label.texts == label.classes[-1]  # it tells the second class better than its frequency does
-            error = np.nanmean((self.column[unnamed[0]].numbers - y) ** 2)
-            shares = unnamed if len(label.classes) == 2 and error < 0.95 * y.var() else []
+            shares = unnamed if self.column[unnamed[0]].is_calibrated(label) else []
         several = {c: kind for c in shares if (kind := self._kind(c, decision, label))[0]}
         kinds = {c: kind for c, kind in several.items() if not kind[1]} or several
         if len(kinds) == 1 or (kinds and decision is None):
@@ -287,7 +288,10 @@ class _Reader:
                 for name in classes:
                     at = column.lower().rfind(name.lower())
                     head, own, tail = column[: max(at, 0)], column[at : at + len(name)], column[at + len(name) :]
-                    if at >= 0 and not _run_on(head[-1:], own[:1]) and not _run_on(own[-1:], tail[:1]):
+                    edges = (head[-1:], own[:1]), (own[-1:], tail[:1])  # no signs of one word or number
+                    if at >= 0 and not any(
+                        a.isalnum() and b.isalnum() and a.isdigit() == b.isdigit() for a, b in edges
+                    ):
                         groups.setdefault((head, tail), {})[column] = own
             for (head, tail), columns in groups.items():
                 around = [c for c in shares if c.startswith(head) and c.endswith(tail) and len(c) > len(head + tail)]

@@ -289,8 +289,7 @@ class Learnt(Methods, Level, Reading, Clock, Features, Cluster, Payoff, Interval
 class TargetOptions(Target, Where, Key, Learnt, Running):
     """What may be asked about a target; a fitted reference holds some of it already."""
 
-    by: str | None = option(
-        default=None, group=_ROWS, metavar="COLUMN", noted=True, help="Slice the target by this column.")
+    by: str | None = option(default=None, group=_ROWS, metavar="COLUMN", noted=True, help="Slice the target by it.")
     every: str | None = option(default=None, group=_ROWS, metavar="LENGTH", noted=True,
         help="Cut it into chunks: month (day, week, ...), 7d, 1000rows.",
         doc='Chunks along the column `time`: ``"month"`` (day, week, quarter, year: those of the calendar of '

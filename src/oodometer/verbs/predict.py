@@ -201,12 +201,8 @@ class Parts:
 
     def look(self) -> None:
         """See what else is finished, by tasks elsewhere."""
-        while (note := self._note(len(self.notes))) is not None:
+        while (note := self.note(len(self.notes))) is not None:
             self.notes.append(note)
-
-    def has(self, number: int) -> bool:
-        """Whether the batch at a place is finished, though others before it may not be."""
-        return number < len(self.notes) or self._note(number) is not None
 
     def add(self, record: Predictions | None, note: dict[str, Any], number: int) -> None:
         """Keep the batch at a place, None where nothing of it could be read, and what is to be known of it."""
@@ -224,7 +220,8 @@ class Parts:
             if not note["empty"]:
                 yield read_all(self._file(number), self.extra)
 
-    def _note(self, number: int) -> dict[str, Any] | None:
+    def note(self, number: int) -> dict[str, Any] | None:
+        """What is noted of the batch at a place; None where it is not finished, though others may be."""
         note: dict[str, Any] | None = self.kept.get(f"part-{number:06d}")
         there = note is not None and (note["empty"] or self.kept.folder is None or self._file(number).is_file())
         return note if there else None
@@ -301,7 +298,7 @@ class _Task:
                 )
             batches = options.batches(examples, start)
             for number, batch in takewhile(lambda pair: stop is None or pair[0] < stop, batches):
-                if not parts.has(number):
+                if number >= len(parts.notes) and parts.note(number) is None:
                     ask_batch(classifier, examples, batch, options, parts, number, lambda done, of: None)
 
 
