@@ -21,7 +21,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint types imports unit demo docs tutorials readme pictures bench coverage wheel format clean
+.PHONY: help test lint types imports unit demo docs tutorials readme samples pictures bench coverage wheel format clean
 
 help:
 	@echo "make test      lint, types, import contracts, then every test"
@@ -29,6 +29,7 @@ help:
 	@echo "make docs      build the documentation; warnings are errors"
 	@echo "make tutorials  run the notebooks of docs/tutorials again and keep what they print"
 	@echo "make readme    run what README and first steps show, and write the answers again"
+	@echo "make samples   run the commands of every page of docs, and write what they print again"
 	@echo "make pictures   draw the pictures of the documentation again"
 	@echo "make bench     measure speed and quality, write the tables"
 	@echo "make coverage  tests with a coverage report"
@@ -93,7 +94,11 @@ tutorials: $(DEV)
 	@$(BIN)/python scripts/tutorials.py
 
 readme: $(DEV)
+	@$(BIN)/python scripts/console.py README first_steps
 	@$(BIN)/python scripts/readme.py
+
+samples: $(DEV)
+	@$(BIN)/python scripts/console.py
 
 pictures: $(DEV)
 	@$(BIN)/python docs/pictures.py

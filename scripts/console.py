@@ -37,9 +37,8 @@ from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted(  # but for the guide that shows some lines of each answer, as the README does: scripts/readme.py
-    path for path in (ROOT / "docs").glob("**/*.md") if path.stem != "first_steps" and "_build" not in path.parts
-)
+PAGES = sorted([ROOT / "README.md", *(path for path in (ROOT / "docs").glob("**/*.md") if "_build" not in path.parts)])
+EXCERPTS = ("README", "first_steps")  # they show some lines of each answer, without `...`; their Python is run unasked
 BLOCK = re.compile(
     r"(?:<!-- console: ([^>]*?) -->\n)?^```(console|python)\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?",
     re.DOTALL | re.MULTILINE,
@@ -109,12 +108,14 @@ def made_anew(path: Path, *more: str) -> tuple[str, list[str]]:
     """The page with the output of its commands as it is today, and the blocks that were left out, with the reason."""
     left_out = tuple({"skip", "slow", "peer"} - {*more})
     text, skipped, names = path.read_text(encoding="utf-8"), [], {"__name__": "page"}
-    code = 0
+    code, form = 0, some if path.stem in EXCERPTS else like
 
     def block(match: re.Match[str]) -> str:
         nonlocal code
         mark, kind, body, shown = match[1] or "", match[2], match[3], match[4]
         parts = COMMAND.findall(body)
+        if not mark and shown and path.stem in EXCERPTS:
+            mark = "run"
         if not mark and (kind == "python" or not any(printed.strip() for _, printed in parts)):
             return match[0]
         if mark.startswith(left_out) or (mark.startswith("data") and "OODOMETER_DATA" not in os.environ):
@@ -122,11 +123,11 @@ def made_anew(path: Path, *more: str) -> tuple[str, list[str]]:
             return match[0]
         if kind == "python":
             printed = printed_by(body, mark.split()[1] if mark.startswith("peer") else "", names)
-            return match[0].replace(f"```text\n{shown}", f"```text\n{like(shown, printed)}") if shown else match[0]
+            return match[0].replace(f"```text\n{shown}", f"```text\n{form(shown, printed)}") if shown else match[0]
         out = ""
         for command, was in parts:
             answer, code = (f"{code}", code) if command == "echo $?\n" else run(command.rstrip("\n"))
-            out += f"$ {command}{was if mark == 'run' and not was.strip() else like(was, PROGRESS.sub('', answer))}"
+            out += f"$ {command}{was if mark == 'run' and not was.strip() else form(was, PROGRESS.sub('', answer))}"
         return match[0].replace(body, out)
 
     with (
@@ -175,6 +176,22 @@ def like(old: str, new: str) -> str:
         unchanged = len(chosen) == len(part) and all(map(same, part, chosen))
         out += [*(part if unchanged else chosen), *(["..."] if end < len(was) else [])]
     return "\n".join(out) + old[len(old.rstrip("\n")) :]
+
+
+def some(old: str, new: str) -> str:
+    """Some lines of the new output: for each of the old the one most like it, behind that of the line before."""
+    lines, out = new.splitlines(), []
+    for line in old.splitlines():
+
+        def likeness(at: int, line: str = line, lines: list[str] = lines) -> tuple[bool, float]:
+            begin = difflib.SequenceMatcher(None, line[:12], lines[at][:12]).ratio()
+            return same(line, lines[at]), begin + alike([line], [lines[at]])
+
+        if lines:
+            at = max(range(len(lines)), key=likeness)
+            out.append(line if same(line, lines[at]) else lines[at])
+            lines = lines[at + 1 :]
+    return "".join(f"{line}\n" for line in out)
 
 
 def alike(part: list[str], lines: list[str]) -> float:

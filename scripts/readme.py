@@ -1,67 +1,30 @@
-"""Run what README.md and the first guide show, and write their answers and the table of promises again.
+"""Write the tables of README.md and of the first guide again; scripts/console.py writes the answers that they show.
 
     python scripts/readme.py
 
-Of each answer they show some lines: those that are like the ones that stand there are written in their place. The
-table follows from the committed results of `benchmarks`.
+The table of promises follows from the committed results of `benchmarks`, the other is that of `oodometer demo`.
 """
 
 from __future__ import annotations
 
-import difflib
-import io
 import re
-import shlex
 import tempfile
-from collections.abc import Iterator
-from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from oodometer.cli import main
 from oodometer.results import percent
 from oodometer.verbs.demo import demo
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks/results"
 DOCUMENTS = ROOT / "README.md", ROOT / "docs/guides/first_steps.md"
-SHOWN = re.compile(
-    r"^```(?:console\n\$ (?P<command>oodometer .*)\n|python\n(?P<code>(?:(?!```).*\n)+)```\n+```text\n)"
-    r"(?P<lines>(?:(?!```).*\n)+)```",
-    re.MULTILINE,
-)
-
-
-def answers(text: str) -> Iterator[tuple[re.Match[str], list[str]]]:
-    """Each example with a shown answer, and the lines that it prints in an empty folder, those of errors with them."""
-    for shown in SHOWN.finditer(text):
-        printed = io.StringIO()
-        with tempfile.TemporaryDirectory() as folder, chdir(folder), redirect_stdout(printed), redirect_stderr(printed):
-            if shown["code"]:
-                exec(compile(shown["code"], "README.md", "exec"), {})
-            elif code := main(shlex.split(shown["command"])[1:]):
-                raise SystemExit(f"{shown['command']}: exit code {code}\n{printed.getvalue()}")
-        yield shown, printed.getvalue().splitlines()
 
 
 def renewed(text: str) -> str:
-    """A document with the lines of today's answers, and with today's table where it has one."""
-    for shown, printed in answers(text):
-        lines: list[str] = []
-        for line in shown["lines"].splitlines():  # each is like one of those that follow the line before it
-            alike = [_likeness(line, other) for other in printed]
-            at = alike.index(max(alike))
-            lines, printed = [*lines, printed[at]], printed[at + 1 :]
-        text = text.replace(shown[0], shown[0].replace(shown["lines"], "".join(f"{line}\n" for line in lines)))
+    """A document with today's table where it has one."""
     for name, table in (("promise", promises), ("demo", drift)):
         before, begin, rest = text.partition(f"<!-- {name} -->\n")
         text = before + begin + table() + rest[rest.index(f"<!-- /{name} -->") :] if begin else text
     return text
-
-
-def _likeness(*lines: str) -> float:
-    """How alike two lines are: where they begin, and all of them without their numbers."""
-    begin = difflib.SequenceMatcher(None, *(line[:12] for line in lines)).ratio()
-    return begin + difflib.SequenceMatcher(None, *(re.sub(r"[\d.,]+", "0", line) for line in lines)).ratio()
 
 
 def drift() -> str:

@@ -90,4 +90,5 @@ def test_samples_in_documents_show_where_they_drift() -> None:
     assert console.like(old, new.replace("12\nsouth", "14\nsouth")) == old.replace("     12", "     14")
     assert console.like(old, new.replace("90.0", "90.1")) == old
     assert console.like("a 1\n", "a 1\nb 2\n") == "a 1\nb 2\n"
+    assert console.some("north     14\nboth  14 s\n", new + "both  15 s\n") == "north     12\nboth  14 s\n"
     assert console.run("echo 3 | cat; exit 3") == ("3\n", 3)
