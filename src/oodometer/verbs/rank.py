@@ -157,8 +157,7 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
     references = () if known is None else known if isinstance(known, (list, tuple)) else [known]
     if references and len(references) != len(models):
         raise UsageError(
-            f"expected a reference for each of {len(models)} predictions files, in their order, got {len(references)}; "
-            "name each with a --reference of its own"
+            f"expected a --reference for each of {len(models)} predictions files, in their order, got {len(references)}"
         )
     key = options.columns.id or "id"
     mapping = dict(renamings(options.mapping, options.positive) or {})
