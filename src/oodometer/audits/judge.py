@@ -238,7 +238,7 @@ def confidence_pays(score: Array, slope: float, labels: int, level: float, seed:
 # Of accuracy: half widths of the unseen change that may come on top of the prior, downwards and upwards, since outputs
 # that look as ever may hide a fall. Chosen on cases whose source the prior had not seen: the lowest tenth of them is to
 # hold 80 % at 90, at no more width than that of 30 labels from 10 (`benchmarks/natural/unseen_falls.py`).
-FALL, RISE = 0.02, 0.007
+FALL, RISE = 0.018, 0.006
 _CELLS = 1000  # of equal width over all accuracies
 _FINE = 400  # more of them where the labels point to
 _POINT = 1e-8  # chance left outside the finer cells
