@@ -34,7 +34,7 @@ def test_everything_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     code = run(
         folder, "a.csv", "b.csv", "--out-of-domain", "a_away.csv", "--out-of-domain", "b_away.csv",
         "--target", "goal.csv", "--target", "goal.csv", "--name", "first", "--name", "second",
-        "--require", "0.8", "--energy", "4", "--energy", "2", "--json", "out.json",
+        "--require", "0.8", "--energy", "4", "--energy", "2", "--json", "out.json", "-v",
     )  # fmt: skip
     assert code == 0
     printed = capsys.readouterr().out
