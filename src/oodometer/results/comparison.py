@@ -128,10 +128,10 @@ def comparison_view(result: Mapping[str, Any]) -> View:
         gap=entry is not None,
         sentences=tuple(filter(None, (*_better(gap, entry), may_answer(result), on_target(result)))),
         grids=(
+            *_pairs_grid(result),  # what was asked for comes first
+            *_targets_grid(result),
             *(grid for domain in _RANKINGS for grid in _domain_grid(result, domain)),
             *([cost] if costs else []),
-            *_targets_grid(result),
-            *_pairs_grid(result),
             *(grid for index in ("out_of_domain", "target") for grid in _columns_grid(models, index)),
             *_thresholds_grids(result),
             *(_values_grid(result, domain) for domain in _RANKINGS),
