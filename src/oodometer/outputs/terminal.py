@@ -103,7 +103,7 @@ def _lines(view: View, across: int, colour: bool) -> list[str]:
     for grid in view.grids:
         if grid.rows:
             rows = [[visible(cell) for cell in row] for row in grid.rows]
-            lines += ["", visible(grid.title)] if grid.title else [""]
+            lines += ["", *_sentences([grid.title], across)]
             lines += table_lines([*map(visible, grid.columns)], rows, across, bold=grid.bold, colour=colour)
         lines += _sentences(grid.notes, across)
     lines += _sentences(view.notes, across)
