@@ -84,20 +84,10 @@ def fitted(**more: Any) -> Oodometer:
 Call = Callable[[], Any]
 # What was wrong -> the mistake, what the message names, and its remedy as code.
 MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
-    "a score under its own name": (
-        lambda: estimated(SCORED.rename(columns={"answer": "label"}), SCORES),
-        ['positive="score"'],
-        lambda: estimated(SCORED.rename(columns={"answer": "label"}), SCORES, positive="score=yes"),
-    ),
     "a score and no names of its classes": (
         lambda: estimated(SCORED.rename(columns={"answer": "label"}), SCORES, positive="score"),
         ['positive="COLUMN=CLASS"'],
         lambda: estimated(SCORED.rename(columns={"answer": "label"}), SCORES, positive="score=yes"),
-    ),
-    "labels under another name": (
-        lambda: estimated(SCORED, SCORES, positive="score=yes", classes=["no", "yes"]),
-        ["mapping={"],
-        lambda: estimated(SCORED, SCORES, positive="score=yes", mapping={"answer": "label"}),
     ),
     "a column that is mistyped": (
         lambda: estimated(SCORED, SCORES, positive="scor=yes", mapping={"answer": "label"}),
@@ -123,11 +113,6 @@ MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
         lambda: estimated(NAMED, PLAIN, by="sit"),
         ["did you mean site?"],
         lambda: estimated(NAMED, PLAIN, by="site"),
-    ),
-    "chunks without a time": (
-        lambda: estimated(NAMED, PLAIN, every="7d"),
-        ["every needs", 'mapping={"theirs": "time"}'],
-        lambda: estimated(NAMED, PLAIN, every="7d", mapping={"day": "time"}),
     ),
     "slices and chunks": (
         lambda: estimated(NAMED, PLAIN, by="site", every="7d"),
@@ -212,7 +197,7 @@ MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
     ),
     "nothing to evaluate": (
         lambda: o.evaluate(SCORED),
-        ['positive="score"'],
+        ['mapping={"answer": "label"}, positive="score=yes"'],
         lambda: o.evaluate(SCORED, positive="score=yes", mapping={"answer": "label"}),
     ),
     "an audit without labels": (
@@ -434,7 +419,6 @@ OPTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "a renaming turned round": ({"mapping": {"label": "answer"}}, {}),
     "two ways to cut": ({"by": "site", "every": "100rows"}, {"by": "site"}),
     "a way to cut that there is not": ({"every": "daily"}, {"every": "100rows"}),
-    "chunks of no time": ({"every": "1d"}, {"every": "100rows"}),
     "a method that there is not": ({"methods": ["atcc"]}, {"methods": ["atc"]}),
     "a level in percent": ({"level": 95.0}, {"level": 0.95}),
     "an assumption that there is not": ({"assume": "naturl"}, {"assume": "natural"}),
