@@ -45,16 +45,16 @@ def test_every_trap_is_tested_where_the_table_says() -> None:
     elsewhere = (HERE / "estimators" / "test_traps.py").read_text(encoding="utf-8")
     for name in (
         "temperature_fitted_and_never_applied",
-        "entropy_with_the_wrong_sign",
         "threshold_search_that_starts_at_zero",
         "off_by_one_in_the_threshold_rank",
         "crash_at_zero_correct_or_zero_errors",
         "weights_compared_with_equality",
-        "raw_logits_averaged_with_probabilities",
         "values_outside_0_and_1_taken_for_logits_batch_by_batch",
         "measures_that_grow_with_the_number_of_rows",
     ):
         assert f"def test_trap_{name}(" in elsewhere, name
+    scores = (HERE / "scores" / "test_scores.py").read_text(encoding="utf-8")
+    assert "def test_entropy_by_hand(" in scores, "entropy with the wrong sign"
     assert (HERE / "metrics" / "test_traps.py").is_file()
 
 

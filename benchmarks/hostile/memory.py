@@ -70,7 +70,14 @@ _dict("nothing", "`{}`", REFUSED, (), lambda a: {})
 _dict("no rows", "shape (0, 3)", REFUSED, "row",
     lambda a: {"probabilities": np.zeros((0, 3)), "classes": list(CLASSES)})  # fmt: skip
 _dict("None for everything", "`{'probabilities': None}`", REFUSED, (), lambda a: {"probabilities": None})
-_dict("a name that is no field", "`{'probs': ...}`", REFUSED, "probs", lambda a: {"probs": a["probabilities"]})
+_dict("a name that is no field", "`{'matrix': ...}`", REFUSED, "matrix", lambda a: {"matrix": a["probabilities"]})
+_dict(
+    "a usual name for a field",
+    "`{'probs': ...}`",
+    SAME,
+    (),
+    lambda a: {"probs": a["probabilities"], "label": a["label"]},
+)
 _dict("a number for the data", "`estimate(reference, 3)`", REFUSED, "int", lambda a: 3)
 _dict("a list of numbers for the data", "`estimate(reference, [1, 2])`", REFUSED, (), lambda a: [1, 2])
 _dict("a folder without data", "`estimate(reference, 'src')`", REFUSED, "folder", lambda a: str(Path(__file__).parent))

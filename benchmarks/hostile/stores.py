@@ -110,7 +110,7 @@ for _address in (
     _bad("a password with @ in an address", f"`{_address}`", "postgresql://user@host", lambda kit, a=_address: a)
 _bad("a store that is not there", "`history none.sqlite`", ("none.sqlite", "no such file"),
      lambda kit: kit.path("none.sqlite"), ("history",))  # fmt: skip
-_bad("a store in a folder that is not there", "`nowhere/runs.sqlite`", ("no such folder", "make"),
+_bad("a store in a folder that is not there", "`nowhere/runs.sqlite`", ("no folder", "choose a file in a folder"),
      lambda kit: kit.path("nowhere") / "runs.sqlite", ("estimate",))  # fmt: skip
 _bad("a folder as a store", "`--store .`", "a folder; name a file in it", lambda kit: kit.folder, ("estimate",))
 _bad("a store of another kind", "`mysql://host/db`", "postgresql://user@host/database", lambda kit: "mysql://host/db")

@@ -41,7 +41,8 @@ def _is_cell(value: Any) -> bool:
 
 def columns_of(value: Any) -> list[Any] | None:
     """Names of the columns of a frame or of a table of Arrow; None for anything else."""
-    names = getattr(value, "column_names", getattr(value, "columns", None))
+    lazy = getattr(value, "collect_schema", None)  # of polars, which warns where its columns are asked
+    names = lazy().names() if lazy else getattr(value, "column_names", getattr(value, "columns", None))
     if names is None or callable(names) or isinstance(value, Mapping) or hasattr(value, "fields"):
         return None
     return list(names)

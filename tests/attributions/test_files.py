@@ -212,7 +212,7 @@ def test_a_part_of_another_job_is_made_anew(tmp_path: Path, monkeypatch: pytest.
     explain_in(other, Lime(samples=5), lambda texts: 1 - model(texts), TEXTS, name="n")
     for source in (other / "part-00000.json", first / "part-00001.json"):
         (first / "part-00000.json").write_bytes(source.read_bytes())
-        with pytest.warns(UserWarning, match="of another work; it is made anew"):
+        with pytest.warns(UserWarning, match="of another run; it is made anew"):
             again = explain_in(first, Lime(samples=5), model, TEXTS, name="m")
         assert same(again, found)
     assert same(explain_in(first, Lime(samples=5), model, TEXTS, name="m"), found)

@@ -93,7 +93,7 @@ def test_judging_prints_bounds_and_the_truth(judges: Path, tmp_path: Path, capsy
     rows = bracketed(tmp_path / "known.jsonl", 120, 3)
     places = {"--out": "judged.csv", "--pseudo-labels": "more.jsonl", "--json": "found.json"}
     options = [str(part) for name, file in places.items() for part in (name, tmp_path / file)]
-    assert run("predict", judges, rows, *options) == 0
+    assert run("predict", judges, rows, *options, "-v") == 0
     said = capsys.readouterr()
     for words in (
         "Accuracy by 2 judges: ",

@@ -346,7 +346,7 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     "ids that are in no file": (("a.jsonl", "b.jsonl", "--examples", "strange.csv"), "row 2: column id"),
     "a pool of files": (("a.jsonl", "b.jsonl", "--unlabelled", "pool.jsonl"), "without a label"),
     "factors of files": (("a.jsonl", "b.jsonl", "--factor", "adj"), "need live models"),
-    "one reference for two files": (("a.jsonl", "b.jsonl", "--reference", "a.jsonl"), "a reference for each"),
+    "one reference for two files": (("a.jsonl", "b.jsonl", "--reference", "a.jsonl"), "a --reference for each"),
     "a device that is none": ((*TWO, *EXAMPLES, "--device", "tpu"), "expected the device to be cpu, cuda or cuda:N"),
     "the classes exchanged": ((STRONG, "rank_toy:fitted", "--classes", "1,0", *EXAMPLES), "would exchange them"),
     "no predict_proba": ((STRONG, "rank_toy:bare", *EXAMPLES), "expected an estimator with predict_proba"),

@@ -105,7 +105,10 @@ def test_the_command_prints_it_and_the_page_shows_it(
     first, second, *targets = map(str, files)
     out, page = str(tmp_path / "out.json"), tmp_path / "page.html"
     words = [word for target in targets for word in ("--target", target)]
-    assert main(["compare", first, second, *words, "--features", "plan,age", "--json", out, "--report", str(page)]) == 0
+    assert (
+        main(["compare", first, second, *words, "--features", "plan,age", "--json", out, "--report", str(page), "-v"])
+        == 0
+    )
     printed = " ".join(capsys.readouterr().out.split())
     assert "your columns, from in domain to the target model column what changed explains 0 plan free" in printed
     models = json.loads(Path(out).read_text())["models"]

@@ -370,7 +370,7 @@ class MacroF1(ClassMean):
 
 
 @register("metric")
-class BalancedAccuracy(MacroRecall):
+class BalancedAccuracy(ClassMean):
     """Mean recall over the classes that occur as truth; of two classes (sensitivity + specificity) / 2.
 
     The same number as `macro_recall`, with its interval. Source: Brodersen et al. (2010).
@@ -380,6 +380,8 @@ class BalancedAccuracy(MacroRecall):
     """
 
     name = "balanced_accuracy"
+    weights = (1.0, 1.0, 0.0)
+    of_truths = True
     quiet = True
     citation = "brodersen2010"
 

@@ -148,9 +148,11 @@ class _Reader:
         self.fed = {name: feeds[name].columns[0] for name in ("label", "prediction") if name in feeds}
         self.own = tuple(dict.fromkeys((*wide, *(c for c in source.own_columns if c not in taken))))
         names = list(dict.fromkeys((*self.fed.values(), *self.own)))
-        with closing(cast(Any, source.raw(names))) as batches:
-            batch = next(batches).slice(0, _ROWS)
-        self.column = {name: _Column(batch.column(i), name, source) for i, name in enumerate(names)}
+        self.column: dict[str, _Column] = {}
+        if names:
+            with closing(cast(Any, source.raw(names))) as batches:
+                batch = next(batches).slice(0, _ROWS)
+            self.column = {name: _Column(batch.column(i), name, source) for i, name in enumerate(names)}
         self.usual = {name: "probabilities" if name in wide else usual_field(name) for name in self.own}
         self.scored = [c for c in self.own if self.usual[c] in ("probabilities", "confidence")]
         self.renamings: dict[str, str] = {}
