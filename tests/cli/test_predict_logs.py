@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from oodometer.cli import main
 
 LOGS = Path(__file__).parents[1] / "store" / "harness" / "logs"
 MC = LOGS / "samples_animals_mc_2026-11-22T11-43-31.774448.jsonl"
+
+SUMS = LOGS / "samples_sums_gen_2026-11-22T11-43-31.774448.jsonl"
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:
@@ -188,3 +191,15 @@ def test_predict_reads_a_log_too_and_names_its_command(tmp_path: Path, capsys: p
     assert said[1]["warnings"] == [*said[0]["warnings"], "a log has a command of its own, `oodometer read LOG`"]
     names = ("accuracy", "rows", "fields", "log", "metrics")
     assert [said[0][name] for name in names] == [said[1][name] for name in names]
+
+
+def test_a_log_with_two_filters_is_refused_with_the_command_that_reads_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["read", str(SUMS), "--out", str(tmp_path / "sums.parquet")]
+    monkeypatch.setattr("sys.argv", ["oodometer", *words])
+    code, _, said = run(capsys, *words)
+    assert code == 2
+    command = said.strip().partition("; try: oodometer ")[2]
+    assert run(capsys, *shlex.split(command))[0] == 0
+    assert (tmp_path / "sums.parquet").is_file()

@@ -233,12 +233,18 @@ class _Help(TyperCommand):
                 formatter.write_dl(sections[title])
 
 
+_CHOICE = re.compile(r"`(--(?:filter|metric) [^`]+)`")
+
+
 @contextmanager
 def _advised(name: str, offered: Sequence[Declared], typed: Mapping[str, Any]) -> Iterator[None]:
     """Inside, an error about columns that go by other names is followed by the command that would work."""
     try:
         yield
     except (InputError, UnknownColumnError) as error:
+        if isinstance(error, InputError) and (choice := _CHOICE.search(error.remedy or "")):  # of what a log holds
+            error.remedy = f"{error.remedy}; try: {output.command_line().partition('  #')[0]} {choice[1]}"
+            raise error.at() from None
         if not isinstance(error, (MissingColumnsError, UnknownColumnError)) and "known classes" not in str(error):
             raise
         from .advice import better_command
