@@ -148,6 +148,7 @@ def test_predictions_that_have_no_place_leave_nothing_behind(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("sys.dont_write_bytecode", True)  # what Python leaves behind of the user's own module
     (tmp_path / "taken.csv").mkdir()
     (tmp_path / "models_here.py").write_text("def loud(texts): raise RuntimeError('asked')\n")
     (tmp_path / "texts.csv").write_text("text,label\nhi,a\nho,b\n")
