@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, Field
@@ -14,7 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageError, WorkError
+from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageError, WorkError, without_passwords
 from ..options import About, Declared, Options, declared, option, spelt
 from . import output, samples
 
@@ -243,7 +244,8 @@ def _advised(name: str, offered: Sequence[Declared], typed: Mapping[str, Any]) -
         yield
     except (InputError, UnknownColumnError) as error:
         if isinstance(error, InputError) and (choice := _CHOICE.search(error.remedy or "")):  # of what a log holds
-            error.remedy = f"{error.remedy}; try: {output.command_line().partition('  #')[0]} {choice[1]}"
+            words = [without_passwords(word, word=True) for word in output.typed_words.get()]
+            error.remedy = f"{error.remedy}; try: {shlex.join(['oodometer', *words])} {choice[1]}"
             raise error.at() from None
         if not isinstance(error, (MissingColumnsError, UnknownColumnError)) and "known classes" not in str(error):
             raise

@@ -82,6 +82,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = [a for a in given if a != "--debug"]
     with warnings.catch_warnings(), typed():
         warnings.showwarning = _warn
+        output.typed_words.set(tuple(given))
         return _run(given, debug)
 
 

@@ -15,6 +15,7 @@ from ..outputs import terminal
 
 KEPT = "what is finished is kept, run the same command again and it goes on from there"
 _defaults: ContextVar[str] = ContextVar("defaults", default="")
+typed_words: ContextVar[tuple[str, ...]] = ContextVar("typed_words", default=())  # behind `oodometer`
 _EVERY = 10.0  # seconds between two lines of progress
 _loudness: ContextVar[int] = ContextVar("loudness", default=0)  # 1 all, 0 the usual, -1 errors alone
 
