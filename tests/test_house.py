@@ -41,7 +41,7 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "audits": 2_065,
     "backtests": 456,
     "calibrators": 649,
-    "cli": 1_621,
+    "cli": 1_620,
     "datasets": 2_569,
     "diagnoses": 659,
     "discriminators": 1_834,

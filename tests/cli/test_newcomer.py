@@ -185,3 +185,15 @@ def test_a_slice_that_no_column_resembles_is_no_reason_to_rename(capsys: pytest.
     said = error_of(capsys, "evaluate", "analysis.csv", *right, "--by", "month")
     assert "there is no column month" in said
     assert "try:" not in said
+
+
+def test_one_of_the_columns_of_all_classes_is_not_offered_as_a_lone_probability(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = ["0.6,0.3,0.1,dog", "0.2,0.5,0.3,cat", "0.1,0.2,0.7,emu"] * 10
+    path = tmp_path / "animals.csv"
+    path.write_text("\n".join(["prob_cat,prob_dog,prob_emu,label_2", *rows]) + "\n")
+    assert main(["evaluate", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert "--map TRUTH=label" in said
+    assert "--positive" not in said

@@ -13,6 +13,7 @@ from oodometer.arrays import Array
 from oodometer.errors import UsageError
 from oodometer.rankings import Posterior, posterior, rows_to_label
 from oodometer.rankings.posterior import posterior_by_pattern, safe_to_stop
+from oodometer.results.ranking import TOO_SURE
 
 
 def suite(rng: np.random.Generator, rows: int, models: int = 3, classes: int = 2) -> tuple[Array, Array]:
@@ -259,6 +260,16 @@ def test_the_committed_order_is_nowhere_worse_than_counting() -> None:
         assert cells["rank"]["beside counting"][2] > 0, group
     mean, low, _ = kept["further"]["all made suites"]["suggested less random"]
     assert low <= 0, mean
+
+
+def test_a_chance_without_a_reference_comes_with_what_came_true_of_such() -> None:
+    """The sentence beside a P(best) above 50 %, held against the committed suites."""
+    assert "fewer than half of these came true" in TOO_SURE
+    results = Path(__file__).parents[2] / "benchmarks" / "results" / "rank_suites.json"
+    kept = json.loads(results.read_text())["calibration"]["made and published"]
+    for what in ("best, no reference", "best, no reference, thirty labels"):
+        high = [tenth for tenth in kept[what] if tenth["from"] >= 0.5]
+        assert sum(t["true"] * t["cases"] for t in high) < 50 * sum(t["cases"] for t in high), what
 
 
 @pytest.mark.parametrize("group", ["made and published", "all made suites", "kind more", "kind nat", "kind published"])

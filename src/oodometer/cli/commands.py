@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageError, WorkError, without_passwords
+from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageError, WorkError
 from ..options import About, Declared, Options, declared, option, spelt
 from . import output, samples
 
@@ -244,8 +244,7 @@ def _advised(name: str, offered: Sequence[Declared], typed: Mapping[str, Any]) -
         yield
     except (InputError, UnknownColumnError) as error:
         if isinstance(error, InputError) and (choice := _CHOICE.search(error.remedy or "")):  # of what a log holds
-            words = [without_passwords(word, word=True) for word in output.typed_words.get()]
-            error.remedy = f"{error.remedy}; try: {shlex.join(['oodometer', *words])} {choice[1]}"
+            error.remedy = f"{error.remedy}; try: {output.command_line(*shlex.split(choice[1]))}"
             raise error.at() from None
         if not isinstance(error, (MissingColumnsError, UnknownColumnError)) and "known classes" not in str(error):
             raise

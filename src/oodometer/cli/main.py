@@ -70,6 +70,7 @@ def _parser(word: str) -> Any:
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns 0 done, 1 the work failed, 2 wrong usage or input, 130 interrupted, 143 terminated."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    output.typed_words.set(tuple(given))
     # Streams that were closed: the next file that is opened would be taken for them.
     for name, mode in (("stdin", "r"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -82,7 +83,6 @@ def main(arguments: list[str] | None = None) -> int:
     given = [a for a in given if a != "--debug"]
     with warnings.catch_warnings(), typed():
         warnings.showwarning = _warn
-        output.typed_words.set(tuple(given))
         return _run(given, debug)
 
 

@@ -212,12 +212,12 @@ def progress_bar(what: str, *, lines: bool = False, share: bool = False) -> Iter
         yield _Bar(bar, what)
 
 
-def command_line() -> str:
-    """The command as it was typed, for the report; passwords in addresses are hidden."""
+def command_line(*more: str) -> str:
+    """The command as it was typed, and ``more`` words behind it; passwords in addresses are hidden."""
     import shlex
 
     from ..errors import without_passwords
 
     defaults = _defaults.get()
-    words = [without_passwords(word, word=True) for word in sys.argv[1:]]
+    words = [without_passwords(word, word=True) for word in (*typed_words.get(), *more)]
     return shlex.join(["oodometer", *words]) + (f"  # {defaults}" if defaults else "")

@@ -14,6 +14,7 @@ from .view import INTERVAL, Grid, Maker, Shown, Table, View, cell, cells_of, end
 FACTORS_MAY_MISLEAD = "a factor can order models the wrong way round: across architectures the paper's factors are "
 FACTORS_MAY_MISLEAD += "right on nearly all or nearly none of the draws (Singhal et al. 2022, Table 4); read them as a "
 FACTORS_MAY_MISLEAD += "hint at why, not as a vote"
+TOO_SURE = "Without a reference a P(best) above 50 % is too high: on public suites fewer than half of these came true"
 NOT_RANDOM = "the suggested rows were chosen because the leading models disagree on them: labels of these may decide "
 NOT_RANDOM += "between the models, but they are no random sample, and no accuracy may be computed from them"
 
@@ -280,14 +281,12 @@ def ranking_view(result: Mapping[str, Any]) -> View:
     right = f"{most:,} of {counted(random, 'labelled row')} right"
     alone = f"Counting alone leaves it open among {len(counts)} with {right}: {', '.join(counts[:5])}"
     alone += ", ..." if len(counts) > 5 else ""
-    if len(counts) == 1:
-        alone = f"Counting alone: {counts[0]} is first with {right}"
+    alone = f"Counting alone: {counts[0]} is first with {right}" if len(counts) == 1 else alone
     sample = f"All {made}" if chosen == labelled else f"{chosen:,} of {labelled:,} labelled rows"
     sample += " were chosen by disagreement and count for rows like them"
     sample += "" if chosen == labelled else "; the others must be a random sample"
-    if not chosen:
-        sample = "The labelled rows must be a random sample of the data in question; then the probabilities hold for "
-        sample += "them"
+    sample = sample if chosen else "The labelled rows must be a random sample of the data in question"
+    bold = result.get("pool") and top["p_best"] > 0.5 and not (result.get("data") or {}).get("reference")
     factors = [f"Factors: {FACTORS_MAY_MISLEAD}"] if any(item["group"] == "factor" for item in evidence) else []
     return View(
         f"Most likely the best of {counted(len(rows), 'model')}",
@@ -305,6 +304,7 @@ def ranking_view(result: Mapping[str, Any]) -> View:
             _settled(result.get("settling") or {}),
             alone if counts and random else "",
             sample,
+            TOO_SURE if bold else "",
         ),
         details=tuple(f"Evidence {item['name']}: {item['note']}" for item in evidence if item.get("note")),
         grids=(

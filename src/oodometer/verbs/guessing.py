@@ -28,8 +28,7 @@ from ..store.cells import dictionary, plain
 from ..store.columns import as_options, bare_name, class_names, usual_field
 from ..store.encoding import raw_numbers
 
-_ROWS = 20_000  # that are looked at
-_LEAST_ROWS, _ROWS_OF_TIMES = 20, 100
+_ROWS, _LEAST_ROWS, _ROWS_OF_TIMES = 20_000, 20, 100  # that are looked at, that a test needs, that show times
 _TIME = re.compile(r"\d{4}[-/]\d\d?[-/]\d\d?([ T]\d\d:\d\d.*)?")
 _MOST_CLASSES, _MOST_NUMBERS = 1_000, 100  # more whole numbers are counts or amounts
 _SURE = 0.95  # area under the curve of a column for the rows that are predicted as a class
@@ -143,8 +142,8 @@ class _Reader:
 
     def __init__(self, source: Any, others: Sequence[Source], taken: Collection[str], repair: bool) -> None:
         self.source, self.others, feeds = source, others, source.layout.feeds
-        wide = feeds["probabilities"].columns if "probabilities" in feeds and feeds["probabilities"].wide else ()
-        wide = wide if repair else ()
+        block = feeds.get("probabilities") if repair else None
+        wide = block.columns if block is not None and block.wide else ()
         self.fed = {name: feeds[name].columns[0] for name in ("label", "prediction") if name in feeds}
         self.own = tuple(dict.fromkeys((*wide, *(c for c in source.own_columns if c not in taken))))
         names = list(dict.fromkeys((*self.fed.values(), *self.own)))
@@ -154,7 +153,8 @@ class _Reader:
                 batch = next(batches).slice(0, _ROWS)
             self.column = {name: _Column(batch.column(i), name, source) for i, name in enumerate(names)}
         self.usual = {name: "probabilities" if name in wide else usual_field(name) for name in self.own}
-        self.scored = [c for c in self.own if self.usual[c] in ("probabilities", "confidence")]
+        lone = [c for c in self.own if c not in wide or len(wide) == 1]  # not one of the columns of all classes
+        self.scored = [c for c in lone if self.usual[c] in ("probabilities", "confidence")]
         self.renamings: dict[str, str] = {}
         self.doubt = ""
         self.has_scores = bool(_SCORED & {*source.fields}) and not wide
