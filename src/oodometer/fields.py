@@ -235,6 +235,39 @@ def check_confidence(value: Any, column: str = "confidence") -> Array:
     return array
 
 
+def check_score(value: Any, column: str = "score") -> Array:
+    """One score a sample, float64, shape (sample,): finite, or NaN where it is unknown."""
+    cells = as_cells(value)
+    if cells.dtype.kind == "O" and cells.ndim == 1:
+        cells = np.array([np.nan if is_null(cell) else cell for cell in cells.tolist()], dtype=object)
+    array = _float_matrix(cells, column, "sample", truths=True).astype(np.float64)
+    refuse(np.isinf(array), column, "a finite score", lambda at: str(array[at]), "leave it empty where it is unknown")
+    return array
+
+
+def check_on_scale(score: Array, scale: Sequence[float], file: str | None = None, first_row: int = 0) -> None:
+    """Scores lie between the lowest and the highest that are possible; `InputError` with the first row that does not.
+
+    >>> check_on_scale(np.array([1.0, 7.0]), (1, 5), "grades.csv")
+    Traceback (most recent call last):
+    ...
+    oodometer.errors.InputError: grades.csv: row 2: column score: expected a score from 1 to 5, got 7; \
+correct the cell, or give the scale that holds, --scale LOW,HIGH
+    """
+    low, high = scale
+    remedy = "correct the cell, or give the scale that holds, --scale LOW,HIGH"
+    try:
+        refuse(
+            (score < low) | (score > high),
+            "score",
+            f"a score from {low:g} to {high:g}",
+            lambda at: f"{score[at]:.6g}",
+            remedy,
+        )
+    except InputError as error:
+        raise error.at(file=file, row_offset=first_row) from None
+
+
 def _ragged(value: Any, column: str, remedy: str) -> Ragged:
     try:
         ragged = value if isinstance(value, Ragged) else Ragged.from_rows(value)
@@ -515,6 +548,8 @@ FIELDS: dict[str, Field] = {
     "votes": Field("truth", ("judge", "sample"), "vote_"),
     "features": Field("number", ("sample", "feature"), "feature_", _features, truths=True),
     "correct": Field("truth", unknown=True, elsewhere="((is|was|pred|prediction|model)_?)?(correct|right)|correctness"),
+    # a column of this name is it only beside `correct`, or without labels and predictions (`Layout.parse`)
+    "score": Field("number", check=_alone(check_score), unknown=True, on_request=True),
     "input": Field("text", on_request=True),
     "output": Field("text", on_request=True),
     "time": Field(

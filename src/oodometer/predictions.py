@@ -62,6 +62,7 @@ class Predictions:
     votes : int8, shape (judge, sample), 1 = "correct", 0 = "incorrect".
     features : float, shape (sample, feature).
     correct : int8, shape (sample,), 1, 0, or -1 where unknown.
+    score : float64, shape (sample,), a grade, an F1, partial credit, larger = better; NaN where unknown.
     input, output, time, group : object or datetime64, shape (sample,).
 
     ``classes`` names the class axis, ``names`` the model, view and judge axes, ``columns`` holds further
@@ -90,6 +91,7 @@ class Predictions:
     votes: Array | None = None
     features: Array | None = None
     correct: Array | None = None
+    score: Array | None = None
     input: Array | None = None
     output: Array | None = None
     time: Array | None = None
@@ -380,7 +382,7 @@ class Predictions:
 
     def without_labels(self) -> Predictions:
         """The same predictions with the truth taken away."""
-        return replace(self, label=None, correct=None, _cache={})
+        return replace(self, label=None, correct=None, score=None, _cache={})
 
     def with_probabilities(self, probabilities: Array, calibrated: str, top: kernels.Top | None = None) -> Predictions:
         """The same samples with other (calibrated) probabilities; the predicted class stays.

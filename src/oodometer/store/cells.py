@@ -63,18 +63,18 @@ def wrong_type(array: Any, column: str, expected: str, remedy: str) -> InputErro
     return InputError(expected, got=got[:120], remedy=remedy, row=row, column=column)
 
 
-def number_cells(array: Any, column: str, per_row: int = 1) -> Array:
-    """Numbers as float32 or float64."""
+def number_cells(array: Any, column: str, per_row: int = 1, unknown: bool = False) -> Array:
+    """Numbers as float32 or float64; ``unknown``: null stands for one, as NaN."""
     array = plain(array, coded=False)
-    if len(array):
+    if len(array) and not unknown:
         check_no_null(array, column, "a number", per_row)
     if pt.is_decimal(array.type):
         array = array.cast(pa.float64())
     if pt.is_null(array.type):
-        return np.empty(len(array))
+        return np.full(len(array), np.nan)
     if not (pt.is_floating(array.type) or pt.is_integer(array.type)):
         raise wrong_type(array, column, "a number", "write the column as numbers, not as text")
-    out = numbers_of(array)
+    out = numbers_of(array, np.nan if unknown else None)
     return out.astype(np.float32 if out.dtype in (np.float16, np.float32) else float, copy=False)
 
 
@@ -250,7 +250,7 @@ def field(
     def flat(array: Any, column: str, per_row: int = 1) -> Any:
         match feed.kind:
             case "number" | "numbers" | "nested":
-                return number_cells(array, column, per_row)
+                return number_cells(array, column, per_row, FIELDS[feed.field].unknown)
             case "class" | "classes":
                 return classes_of(array, column, per_row)
             case "truth" | "truths":

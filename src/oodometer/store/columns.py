@@ -29,7 +29,8 @@ def usual_field(column: str) -> str | None:
     """
     bare = bare_name(column)
     order = ("confidence", *_USUAL)  # `max_prob` is one
-    return None if column in FIELDS else next((name for name in order if _USUAL[name].fullmatch(bare)), None)
+    named = column in FIELDS and column != "score"  # a probability as often
+    return None if named else next((name for name in order if _USUAL[name].fullmatch(bare)), None)
 
 
 def as_options(renamings: dict[str, str]) -> str:
@@ -192,6 +193,10 @@ class Layout:
                 pairs = [(counts[suffix], suffix) for suffix in wanted]
             raws, suffixes = zip(*pairs, strict=True)
             feeds[field] = Feed(field, FIELDS[field].cell, raws, suffixes)
+        if "score" in feeds and "score" not in mapping.values() and "correct" not in feeds:
+            usual = {name if name in FIELDS else usual_field(name) for name in ours}
+            if usual & {"label", "prediction"}:  # then it is what a classifier is called to give: a probability
+                del feeds["score"]
         where = dict(zip(ours, columns, strict=True)) | {c: c for c in columns}
         missing = [name for name in extra if name not in where]
         if missing:
@@ -280,7 +285,8 @@ class Layout:
     def select(self, fields: Iterable[str] | None = None) -> tuple[Feed, ...]:
         """Feeds of the fields that are wanted (None: all but those read on request), with stand-ins for absent ones."""
         if fields is None:
-            return tuple(feed for name, feed in self.feeds.items() if not FIELDS[name].on_request)
+            usual = tuple(feed for name, feed in self.feeds.items() if not FIELDS[name].on_request)
+            return usual or tuple(feed for name, feed in self.feeds.items() if name == "score")
         wanted = dict.fromkeys(fields)
         unknown = [name for name in wanted if name not in FIELDS]
         if unknown:

@@ -145,7 +145,8 @@ class _Reader:
         block = feeds.get("probabilities") if repair else None
         wide = block.columns if block is not None and block.wide else ()
         self.fed = {name: feeds[name].columns[0] for name in ("label", "prediction") if name in feeds}
-        self.own = tuple(dict.fromkeys((*wide, *(c for c in source.own_columns if c not in taken))))
+        scores = feeds["score"].columns if "score" in feeds else ()  # a probability where one is asked for
+        self.own = tuple(dict.fromkeys((*wide, *(c for c in (*source.own_columns, *scores) if c not in taken))))
         names = list(dict.fromkeys((*self.fed.values(), *self.own)))
         self.column: dict[str, _Column] = {}
         if names:
@@ -397,8 +398,9 @@ class Guessing:
         if labels:
             read, notes = label_of(source), list[str]()
         else:
-            answered = fields & (_SCORED | {"prediction", "members", "views"})
-            wants_truth = self.truth and not is_target and not fields & _TRUTH
+            graded = set() if self.shared else {"score"}  # beside a target it may be a probability
+            answered = fields & (_SCORED | {"prediction", "members", "views"} | graded)
+            wants_truth = self.truth and not is_target and not fields & (_TRUTH | graded)
             if not answered or (not is_target and (wants_truth or answered == {"prediction"})):
                 others = [] if is_target else [opened_raw(data) for data in self.others]
                 guessed = guess(source, [one for one in others if one is not None], self.truth and not is_target, taken)

@@ -208,6 +208,38 @@ class Methods(Options):
         doc="Names as in ``oodometer methods``; by default all that apply.")
 
 
+def parse_scale(text: str) -> tuple[float, float]:
+    """``LOW,HIGH`` as two numbers; `UsageError` for anything else."""
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        raise UsageError(f"expected --scale LOW,HIGH, such as 1,5, got {text!r}") from None
+    return low, high
+
+
+def _scale(name: str, value: Any) -> tuple[float, float] | None:
+    """The lowest and the highest score, finite and in this order."""
+    if value is None:
+        return None
+    try:
+        low, high = map(float, value)
+    except (TypeError, ValueError):
+        raise UsageError(f"expected {name} (low, high), such as (1, 5), got {value!r}") from None
+    if not -float("inf") < low < high < float("inf"):
+        raise UsageError(f"expected {name} LOW,HIGH, the lowest score first, got {low:g},{high:g}")
+    return low, high
+
+
+class Scale(Options):
+    """Between which numbers scores lie."""
+
+    scale: Sequence[float] | None = option(default=None, group=_WHAT, metavar="LOW,HIGH", rare=True, many=False,
+        parse=parse_scale, check=_scale,
+        help="Lowest and highest score that is possible, 1,5; by default 0,1 where all scores lie there, else as seen.",
+        doc="Lowest and highest possible `score`, such as ``(1, 5)``; the interval of a mean rests on it. By default 0 "
+        "to 1 where all scores lie there, else the lowest and the highest that occur.")
+
+
 class Cluster(Options):
     """Which rows depend on each other."""
 
