@@ -12,6 +12,7 @@ import json
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +31,8 @@ def write(table: pa.Table, name: str) -> None:
     """One table as Parquet, as small as it gets."""
     path = OUT / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    delta = {column: "DELTA_BINARY_PACKED" for column in DELTA if column in table.column_names}
+    delta = {column: "DELTA_BINARY_PACKED" for column in DELTA
+        if column in table.column_names and not pa.types.is_string(table[column].type)}  # fmt: skip
     pq.write_table(
         table.replace_schema_metadata(None), path, compression="zstd", compression_level=19, write_statistics=False,
         use_dictionary=[column for column in table.column_names if column not in delta], column_encoding=delta or None,
@@ -132,17 +134,133 @@ def sums() -> None:
                 "resps": [[pair] for pair in resps], "filtered_resps": resps,
                 "filter": "none", "metrics": ["acc"], "acc": float(best == gold),
             }))  # fmt: skip
-        path = OUT / f"sums/samples_{task}.jsonl.gz"
-        path.parent.mkdir(exist_ok=True)
-        with path.open("wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
-            packed.write("".join(f"{line}\n" for line in lines).encode())
+        pack(f"sums/samples_{task}.jsonl", "".join(f"{line}\n" for line in lines))
+
+
+THINGS = ["lamp", "boat", "apple", "clock", "chair", "kite", "drum", "spoon", "ladder", "basket"]
+SIZES, COLOURS = ["small", "large", "old", "new", "broken"], ["red", "blue", "green", "yellow", "white", "black"]
+TASKS = {"reading": 200, "reversing": 120, "sums": 80}
+STAMP = "2026-11-02T10-00-00.000000"
+
+
+def questions(rng: np.random.Generator) -> list[dict[str, Any]]:
+    """Questions of three tasks: ten about each of 20 passages, words to turn round, numbers to add."""
+    out: list[dict[str, Any]] = []
+    for passage in range(20):
+        held = [" ".join(map(str, (rng.choice(SIZES), rng.choice(COLOURS), rng.choice(THINGS)))) for _ in range(10)]
+        text = " ".join(f"Box {k} holds a {thing}." for k, thing in enumerate(held, 1))
+        for k, thing in enumerate(held, 1):
+            doc = {"passage": f"p{passage + 1:02}", "text": text, "question": f"What is in box {k}?", "answer": thing}
+            out.append({"task": "reading", "prompt": f"{text}\n{doc['question']}\nAnswer:", "doc": doc})
+    for _ in range(TASKS["reversing"]):
+        words = [str(rng.choice(part)) for part in (SIZES, COLOURS, THINGS)]
+        doc = {"question": f"Turn round: {' '.join(words[::-1])}", "answer": " ".join(words)}
+        out.append({"task": "reversing", "prompt": f"{doc['question']}\nAnswer:", "doc": doc})
+    for _ in range(TASKS["sums"]):
+        a, b = (int(value) for value in rng.integers(10, 1000, 2))
+        doc = {"question": f"What is {a} + {b}?", "answer": str(a + b)}
+        out.append({"task": "sums", "prompt": f"{doc['question']}\nAnswer:", "doc": doc})
+    return out
+
+
+def wrong(answer: str, rng: np.random.Generator) -> str:
+    """A wrong answer: another sum, or one to three of the three words exchanged."""
+    words = answer.split()
+    if len(words) == 1:
+        return str(int(answer) + int(rng.choice([-10, -1, 1, 10, 100])))
+    for k in rng.permutation(3)[: rng.integers(1, 4)]:
+        words[k] = str(rng.choice([word for word in (SIZES, COLOURS, THINGS)[k] if word != words[k]]))
+    return " ".join(words)
+
+
+def two_runs() -> None:
+    """Two made models, small and large, on the same questions: tables, and logs as lm-evaluation-harness writes them.
+
+    A question is hard or easy for both, a passage for each model alone. `score` is the F1 of the words of an answer.
+    """
+    rng = np.random.default_rng(45)
+    asked = questions(rng)
+    hard = rng.normal(0, 1.2, len(asked))
+    for model, skill in (("small", 0.35), ("large", 1.05)):
+        at_passage = dict(zip((f"p{k + 1:02}" for k in range(20)), rng.normal(0, 1.1, 20), strict=True))
+        lines: dict[str, list[dict[str, Any]]] = {task: [] for task in TASKS}
+        columns: dict[str, list[Any]] = {name: [] for name in ("id", "group", "passage", "correct", "score")}
+        for question, hardness in zip(asked, hard, strict=True):
+            task, doc = question["task"], question["doc"]
+            logit = skill - hardness + at_passage.get(doc.get("passage"), 0) + 0.3 * (task == "reversing")
+            right = rng.random() < 1 / (1 + np.exp(-logit))
+            answer = doc["answer"] if right else wrong(doc["answer"], rng)
+            same = len(set(answer.split()) & set(doc["answer"].split()))
+            number, f1 = len(lines[task]), round(same / len(doc["answer"].split()), 4)
+            lines[task].append({
+                "doc_id": number, "doc": doc, "target": doc["answer"],
+                "arguments": {"gen_args_0": {"arg_0": question["prompt"], "arg_1": {"until": ["\n"]}}},
+                "resps": [[f" {answer}"]], "filtered_resps": [answer], "filter": "none",
+                "metrics": ["exact_match", "f1"], "exact_match": float(right), "f1": f1,
+            })  # fmt: skip
+            row = (f"{task}/{number}", task, doc.get("passage", f"{task}-{number}"), bool(right), f1)
+            for values, value in zip(columns.values(), row, strict=True):
+                values.append(value)
+        write(pa.table(columns), f"runs/{model}.parquet")
+        results = {}
+        for task, rows in lines.items():
+            pack(f"runs/{model}/samples_{task}_{STAMP}.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+            results[task] = {"alias": task}
+            for metric in ("exact_match", "f1"):
+                values = np.array([row[metric] for row in rows])
+                results[task] |= {f"{metric},none": float(values.mean()),
+                    f"{metric}_stderr,none": float(values.std(ddof=1) / np.sqrt(len(values)))}  # fmt: skip
+        whole = {
+            "results": results, "group_subtasks": {task: [] for task in TASKS},
+            "configs": {task: {"task": task, "output_type": "generate_until", "metric_list": [
+                {"metric": name, "aggregation": "mean", "higher_is_better": True} for name in ("exact_match", "f1")
+            ]} for task in TASKS},
+            "higher_is_better": {task: {"exact_match": True, "f1": True} for task in TASKS},
+            "n-samples": {task: {"original": count, "effective": count} for task, count in TASKS.items()},
+            "lm_eval_version": "0.4.9", "model_source": "hf", "model_name": model, "model_name_sanitized": model,
+        }  # fmt: skip
+        (OUT / f"runs/{model}/results_{STAMP}.json").write_text(json.dumps(whole, indent=1) + "\n")
+
+
+def judged() -> None:
+    """2,000 answers, two made judges of each, and what people say of 150 of them, drawn at random.
+
+    The first judge passes 90 % of the right answers and, of the wrong ones, the more the longer they are; the second
+    makes fewer mistakes of this kind and more of the other. `truth.csv` has what is right, of all.
+    """
+    rng = np.random.default_rng(450)
+    group = rng.choice(["code", "maths", "writing"], 2000, p=[0.4, 0.3, 0.3])
+    length = np.round(np.exp(rng.normal(4.6, 0.6, 2000))).astype(np.int64)
+    right = rng.random(2000) < np.select([group == "code", group == "maths"], [0.62, 0.42], 0.56)
+    alarm = 1 / (1 + np.exp(-(-0.4 + 1.1 * (np.log(length) - 4.6) / 0.6)))
+    passed = rng.random(2000) < np.where(right, 0.9, alarm)
+    second = rng.random(2000) < np.where(right, 0.78, 0.18)
+    labelled = np.sort(rng.choice(2000, 150, replace=False))
+    people = np.full(2000, None, object)
+    people[labelled] = right[labelled]
+    ids = [f"a{k:04}" for k in range(2000)]
+    write(pa.table({"id": ids, "group": group, "length": length, "judge_passed": passed, "second_passed": second,
+        "human_passed": pa.array(people.tolist(), pa.bool_())}), "judged/verdicts.parquet")  # fmt: skip
+    write(pa.table({"id": ids, "correct": right}), "judged/truth.parquet")
+    print(f"judged: {right.mean():.1%} are right; the judges pass {passed.mean():.1%} and {second.mean():.1%}")
+
+
+def pack(name: str, text: str) -> None:
+    """A text as a file of gzip that has the same bytes every time."""
+    path = OUT / f"{name}.gz"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
+        packed.write(text.encode())
 
 
 if __name__ == "__main__":
-    car_loan(sys.argv[1])
-    digit_models()
-    networks()
+    if sys.argv[1:]:  # without a wheel only what needs no source
+        car_loan(sys.argv[1])
+        digit_models()
+        networks()
     sums()
+    two_runs()
+    judged()
     sizes = {path: path.stat().st_size for path in sorted(OUT.rglob("*")) if path.is_file()}
     for path, size in sizes.items():
         print(f"{size:9,} {path.relative_to(OUT)}")

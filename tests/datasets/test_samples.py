@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 import oodometer
 from oodometer.cli import main
 from oodometer.cli.samples import COMMANDS, filled
-from oodometer.datasets import load_car_loan, load_digit_models, write_sample
+from oodometer.datasets import load_car_loan, load_digit_models, load_judged, load_runs, write_sample
 from oodometer.datasets.samples import TABLES
 
 
@@ -48,6 +49,25 @@ def test_models_of_digits_have_a_known_order() -> None:
     assert "Most likely the best of 6 models: svm" in str(result)
 
 
+def test_made_evaluations_are_as_their_docs_say(tmp_path: Path) -> None:
+    verdicts = load_judged(as_frame=True)
+    truth = pd.read_parquet(TABLES / "judged/truth.parquet")
+    assert verdicts["human_passed"].count() == 150
+    assert (verdicts["human_passed"].dropna() == truth["correct"][verdicts["human_passed"].notna()]).all()
+    assert [round(float(verdicts[name].mean()), 3) for name in ("judge_passed", "second_passed")] == [0.682, 0.502]
+    assert truth["correct"].mean() == pytest.approx(0.542, abs=5e-4)
+    small, large = load_runs(as_frame=True).values()
+    assert (small["id"] == large["id"]).all()
+    assert [table["correct"].mean() for table in (small, large)] == [0.64, 0.7125]
+    assert ((small["score"] == 1) == small["correct"]).all()
+    write_sample("runs", tmp_path)
+    for name, table in (("small", small), ("large", large)):  # the logs hold the same answers
+        for task, rows in table.groupby("group"):
+            (log,) = (tmp_path / name).glob(f"samples_{task}_*.jsonl")
+            answers = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+            assert [answer["exact_match"] for answer in answers] == rows["correct"].tolist()
+
+
 @pytest.mark.parametrize("sample", COMMANDS)
 def test_files_that_are_written_are_those_of_the_commands(sample: str, tmp_path: Path) -> None:
     written = {str(path.relative_to(tmp_path)) for path in write_sample(sample, tmp_path)}
@@ -55,7 +75,7 @@ def test_files_that_are_written_are_those_of_the_commands(sample: str, tmp_path:
         named = {word.rpartition("=")[2] for word in shlex.split(words) if word.endswith((".csv", ".jsonl"))}
         assert named <= written, command
         paths = [word.rpartition("=")[2] for word in filled([command, "--sample", sample])[0] if "/" in word]
-        assert all(Path(path).is_file() for path in paths)
+        assert all(Path(path).exists() for path in paths)
 
 
 def test_sample_stands_for_the_files_that_demo_writes(
@@ -85,7 +105,10 @@ def test_sample_stands_for_the_files_that_demo_writes(
         (["rank", "--sample", "car-loan"], "expected rank --sample digits, got car-loan"),
         (["estimate", "--sample", "carloan"], "did you mean car-loan?"),
         (["estimate", "--sample"], "got nothing"),
-        (["demo", "--sample", "digit"], "expected --sample to be one of car-loan, digits, sums, got 'digit'"),
+        (
+            ["demo", "--sample", "digit"],
+            "expected --sample to be one of car-loan, digits, judged, runs, sums, got 'digit'",
+        ),
     ],
 )
 def test_a_sample_that_is_not_there_is_refused(

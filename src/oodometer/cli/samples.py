@@ -27,6 +27,8 @@ COMMANDS = {
         "compare": " ".join(f"reference/{name}.csv" for name in _MODELS),
         **_of_one_model("reference/svm.csv", "target/svm.csv"),
     },
+    "judged": {"audit": "verdicts.csv --judge judge_passed --labels human_passed"},
+    "runs": {"compare": "small.csv large.csv", "evaluate": "small.csv", "read": "small/ --out small.parquet"},
     "sums": {"read": "samples_two_digits.jsonl --out two_digits.parquet"},
 }
 """Sample -> command -> the words that ``--sample`` stands for."""
@@ -69,11 +71,7 @@ def filled(words: Sequence[str]) -> tuple[list[str], str]:
     for word in shlex.split(stands):
         model, link, file = word.rpartition("=")
         stem, _, ending = file.rpartition(".")
-        stored = {"csv": f"{stem}.parquet", "jsonl": f"{file}.gz"}.get(ending)
+        stored = file if file.endswith("/") else {"csv": f"{stem}.parquet", "jsonl": f"{file}.gz"}.get(ending)
         paths.append(f"{model}{link}{_TABLES / name / stored}" if stored else word)
-    return [
-        command,
-        *fitted,
-        *paths,
-        *rest,
-    ], f"sample {name}: {stands} (oodometer demo --sample {name} writes the files)"
+    says = f"sample {name}: {stands} (oodometer demo --sample {name} writes the files)"
+    return [command, *fitted, *paths, *rest], says

@@ -70,6 +70,28 @@ def load_digit_models(*, as_frame: bool = False) -> DigitModels:
     return DigitModels(*sides, *(_table(f"digits/{name}", as_frame) for name in ("ten", "labels")))
 
 
+def load_judged(*, as_frame: bool = False) -> Any:
+    """2,000 answers with two judges' verdicts, and people's on 150 drawn at random; a table as of `load_car_loan`. All is
+    made by `scripts/samples.py`: 54.2 % of the answers are right, ``judge_passed`` passes 90 % of these and, of wrong
+    ones, the more the longer they are; ``second_passed`` passes 78 % and 18 %.
+
+    >>> load_judged().column_names
+    ['id', 'group', 'length', 'judge_passed', 'second_passed', 'human_passed']
+    """
+    return _table("judged/verdicts", as_frame)
+
+
+def load_runs(*, as_frame: bool = False) -> dict[str, Any]:
+    """Two models, ``small`` and ``large``, on the same 400 questions of three tasks, for `compare`; as `load_car_loan`.
+    Made by `scripts/samples.py`, no model was asked; ``large`` is better in truth. 200 questions are about 20 passages,
+    on which a model does well or badly as a whole; ``score`` is the F1 of an answer's words.
+
+    >>> load_runs()["small"].column_names
+    ['id', 'group', 'passage', 'correct', 'score']
+    """
+    return {name: _table(f"runs/{name}", as_frame) for name in ("small", "large")}
+
+
 def write_sample(name: str, folder: str | Path) -> list[Path]:
     """Write the files of a sample, as one's own look, into a folder, tables as CSV; their paths.
 
@@ -84,6 +106,8 @@ def write_sample(name: str, folder: str | Path) -> list[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         if source.suffix == ".gz":
             out.append(write_atomic(path.with_suffix(""), gzip.decompress(source.read_bytes())))
+        elif source.suffix == ".json":
+            out.append(write_atomic(path, source.read_bytes()))
         else:
             table = _table(source.relative_to(TABLES).with_suffix(""), False)
             out.append(write_atomic(path.with_suffix(".csv"), partial(_write_csv, table)))
