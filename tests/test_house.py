@@ -59,7 +59,7 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "passes": 2_074,
     "persistence": 452,
     "rankings": 2_239,
-    "recipes": 6_908,
+    "recipes": 6_833,
     "reports": 3_349,
     "results": 3_626,
     "runs": 337,

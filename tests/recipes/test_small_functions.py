@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scripts.publish import written
 
 from oodometer.errors import UsageError
 from oodometer.recipes.correctness_discriminators import findings as judged
@@ -14,7 +15,7 @@ from oodometer.recipes.correctness_discriminators.study import TaskData, halves
 from oodometer.recipes.dialogue_shift.study import Condition, RunConfig, conditions_of
 from oodometer.recipes.few_shot_ranking.lineup import suites_of
 from oodometer.recipes.few_shot_ranking.study import balanced, cut_folder
-from oodometer.recipes.kit import claims, publish, sources, tables
+from oodometer.recipes.kit import claims, sources, tables
 from oodometer.recipes.reproduce import find_recipe
 from oodometer.recipes.scoring_functions.study import groups_of
 from oodometer.recipes.selective_answering import findings, lineup
@@ -60,7 +61,7 @@ FLAT = inverted("start", np.full(100, 10), np.full(100, 0.9), 0.2)
         ),
         ([one.verdict for one in SEEN], ["holds", "undecided", "does not hold"]),
         (claims.larger([3.0, 4.0, 5.0], [1.0, 1.5, 2.0]).supports, pytest.approx(0.016, abs=5e-4)),
-        (publish.written({"form": 1, "rows": [{"name": "a"}]}, "name"), '{"form":1,"rows":[\n{"name":"a"}]}\n'),
+        (written({"form": 1, "rows": [{"name": "a"}]}, "name"), '{"form":1,"rows":[\n{"name":"a"}]}\n'),
         (sources.beside_the_data("owner/no-such-model"), "owner/no-such-model"),
         (sources.beside_the_data("no-such-model"), "hub:no-such-model"),
         ([tables.percent(CELL), tables.percent(None), tables.bare(CELL)], ["50.0 [40.0, 62.5]", "-", "50.0"]),

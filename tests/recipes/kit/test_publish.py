@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripts.publish import END, START, publish, with_tables, written
 
 from oodometer.errors import InputError
 from oodometer.recipes import RECIPES, Recipe, find_recipe
-from oodometer.recipes.kit.publish import END, START, publish, with_tables, written
 
 PUBLISHED = [
     (name, path.stem) for name in RECIPES for path in sorted((find_recipe(name).home / "results").glob("*.json"))

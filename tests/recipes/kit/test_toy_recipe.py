@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripts.publish import publish
 
 from oodometer.recipes import RECIPES, find_recipe, reproduce
-from oodometer.recipes.kit.publish import can_draw, publish
+from oodometer.recipes.kit.publish import can_draw
 
 FOLDER = Path(__file__).with_name("toy")
 
