@@ -225,15 +225,14 @@ def two_runs() -> None:
 def judged() -> None:
     """2,000 answers, two made judges of each, and what people say of 150 of them, drawn at random.
 
-    The first judge passes 90 % of the right answers and, of the wrong ones, the more the longer they are; the second
-    makes fewer mistakes of this kind and more of the other. `truth.csv` has what is right, of all.
+    The first judge passes many wrong answers, too, and long ones more often than short ones; the second makes fewer
+    mistakes of this kind and more of the other. `truth.csv` has what is right, of all.
     """
     rng = np.random.default_rng(450)
     group = rng.choice(["code", "maths", "writing"], 2000, p=[0.4, 0.3, 0.3])
     length = np.round(np.exp(rng.normal(4.6, 0.6, 2000))).astype(np.int64)
     right = rng.random(2000) < np.select([group == "code", group == "maths"], [0.62, 0.42], 0.56)
-    alarm = 1 / (1 + np.exp(-(-0.4 + 1.1 * (np.log(length) - 4.6) / 0.6)))
-    passed = rng.random(2000) < np.where(right, 0.9, alarm)
+    passed = rng.random(2000) < 1 / (1 + np.exp(-(np.where(right, 2.6, -0.3) + 1.1 * (np.log(length) - 4.6) / 0.6)))
     second = rng.random(2000) < np.where(right, 0.78, 0.18)
     labelled = np.sort(rng.choice(2000, 150, replace=False))
     people = np.full(2000, None, object)
