@@ -22,10 +22,10 @@ from benchmarks.natural.prior import fit_prior, source_of
 from benchmarks.natural.run import unpack, work_folder
 from benchmarks.natural.tables import LEVEL, Shift, read_shifts
 from benchmarks.real.data import Floats, Ints
-from oodometer.audits.betting import SampledRows, sizes
 from oodometer.audits.judge import SMALL_TARGET, believed_interval, likelihood_labels, prior_cdf
 from oodometer.audits.proxy import Correctness
 from oodometer.audits.suggestion import choose_share
+from oodometer.inference.betting import SampledRows, sizes
 from oodometer.store import as_source
 
 LABELS = (10, 25, 50, 100, 200)

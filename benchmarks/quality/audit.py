@@ -21,10 +21,10 @@ import oodometer
 from benchmarks import kit
 from benchmarks.kit import data_folder
 from benchmarks.real.data import OUTPUTS, Floats, Ints, Shift, load_outputs, redraw
-from oodometer.audits.betting import betting_interval, sampled_game, sampled_mean, sizes
 from oodometer.audits.judge import confidence_pays, hypergeometric, ppi_plus_plus
 from oodometer.audits.proxy import Correctness
 from oodometer.audits.suggestion import choose_share
+from oodometer.inference.betting import betting_interval, sampled_game, sampled_mean, sizes
 from oodometer.intervals import clopper_pearson
 
 LEVEL = 0.9

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import binom
 
-from oodometer.audits.betting import SampledRows
 from oodometer.audits.judge import FALL, RISE, believe, believed_interval, hypergeometric, likelihood_labels, prior_cdf
 from oodometer.audits.suggestion import suggest
 from oodometer.headline.natural_shifts import ShiftSigns, packaged_prior
+from oodometer.inference.betting import SampledRows
 from oodometer.intervals import clopper_pearson
 
 LEVELS = np.array([0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99])

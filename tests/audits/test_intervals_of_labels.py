@@ -14,7 +14,6 @@ from scipy import stats
 from scipy.stats import binom
 
 import oodometer
-from oodometer.audits.betting import SampledRows
 from oodometer.audits.judge import (
     confidence_pays,
     effective_labels,
@@ -31,6 +30,7 @@ from oodometer.audits.result import noticeable, strata
 from oodometer.audits.suggestion import COUNTS, expected_widths, labels_alone_width, moved
 from oodometer.cli import main
 from oodometer.errors import InputError
+from oodometer.inference.betting import SampledRows
 from oodometer.intervals import clopper_pearson
 from oodometer.results import Interval
 from oodometer.store import as_source

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oodometer
-from oodometer.audits.betting import SampledRows, betting_interval, sampled_game, sampled_mean, sizes
 from oodometer.audits.labels import LEVEL, unlike
 from oodometer.audits.proxy import Correctness
 from oodometer.audits.suggestion import choose_share, suggest
 from oodometer.errors import NotApplicable, UsageError
+from oodometer.inference.betting import SampledRows, betting_interval, sampled_game, sampled_mean, sizes
 from oodometer.predictions import Predictions
 
 
@@ -54,7 +54,7 @@ def test_unbiased_over_every_possible_draw(share: float) -> None:
 @pytest.mark.parametrize("side", [1, -1])
 def test_the_game_is_fair_over_every_possible_draw(side: int) -> None:
     """The expected capital against the truth is 1, with weights and predictions, whatever was bet."""
-    from oodometer.audits import betting
+    from oodometer.inference import betting
 
     score, right = np.array([0.3, 0.95, 0.6, 1.0, 0.8]), np.array([1, 1, 0, 0, 1.0])
     size = sizes(score, 0.4)

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oodometer import Predictions, audit
-from oodometer.audits import betting
-from oodometer.audits.betting import betting_interval, sampled_game, sampled_mean
 from oodometer.audits.judge import confidence_pays, exact_interval
 from oodometer.audits.proxy import Correctness, VoteRate, choose_proxy
 from oodometer.errors import NotApplicable
+from oodometer.inference import betting
+from oodometer.inference.betting import betting_interval, sampled_game, sampled_mean
 
 LEVEL = 0.9
 AUDITS = 2000

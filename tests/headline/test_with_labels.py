@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import oodometer
-from oodometer.audits.betting import SampledRows
 from oodometer.errors import UsageError
 from oodometer.headline.natural_shifts import packaged_prior, signs_of_result, with_labels
+from oodometer.inference.betting import SampledRows
 from oodometer.results.estimation import Estimation
 from oodometer.testing import example_record
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..inference.betting import Game, SampledRows, betting_interval, betting_p_value, sampled_game, sampled_mean, sizes
 from ..intervals import clopper_pearson, normal_quantile
 from ..results import Estimate, Interval, Kind
 from ..results.alarms import Fall
-from .betting import Game, SampledRows, betting_interval, betting_p_value, sampled_game, sampled_mean, sizes
 
 SMALL_TARGET = 100  # target rows a label, up to which the target's own size is used
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..arrays import Array, present
 from ..errors import InputError
+from ..inference.betting import SampledRows
 from ..results import percent
 from ..store import Source, as_source
-from .betting import SampledRows
 from .joining import matched_labels
 
 LEVEL = 0.001  # below which p-value labelled rows are said to be no random sample

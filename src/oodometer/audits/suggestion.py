@@ -10,8 +10,8 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import UsageError
+from ..inference.betting import betting_interval, sizes
 from ..results.values import Interval, Record
-from .betting import betting_interval, sizes
 from .judge import MOST_PLAYED, SMALL_TARGET, confidence_pays, exact_interval, imagined_audits, predicted_widths
 
 _SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3)

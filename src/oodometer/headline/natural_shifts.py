@@ -16,9 +16,9 @@ from typing import Any, Self
 import numpy as np
 
 from ..arrays import Array
-from ..audits.betting import SampledRows
 from ..audits.judge import Believed, believe, below_with_labels, prior_cdf
 from ..errors import InputError, UsageError
+from ..inference.betting import SampledRows
 from ..intervals import clopper_pearson, holm, normal_quantile
 from ..registry import classes_of, known
 from ..results import Estimate, Interval, percent

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..audits.betting import SampledRows
 from ..audits.joining import KEY, target_key
 from ..audits.judge import Believed, Judgement, judge, refutes
 from ..audits.labels import LabelledRows, collect, open_labels, read_labels, unlike
@@ -20,6 +19,7 @@ from ..audits.suggestion import COUNTS, expected_widths, suggest
 from ..audits.worksheet import Worksheet, check_worksheet, write_worksheet
 from ..errors import NotApplicable, UsageError
 from ..headline.natural_shifts import check_margin, with_labels
+from ..inference.betting import SampledRows
 from ..options import verb
 from ..passes.folding import Execution
 from ..passes.reference import label_warnings, read_reference

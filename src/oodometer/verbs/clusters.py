@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..arrays import Array
-from ..audits.betting import SampledRows
 from ..audits.joining import KEY
 from ..diagnoses import ShiftStatistics
 from ..errors import UnknownColumnError, UsageError, near_names
+from ..inference.betting import SampledRows
 from ..inference.clusters import Clusters, cells_effect, cluster_keys, clustered_error, clustered_share
 from ..intervals import normal_quantile
 from ..passes.evaluating import widened

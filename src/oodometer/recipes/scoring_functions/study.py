@@ -12,12 +12,12 @@ from typing import Any, final
 import numpy as np
 
 from ...arrays import Array
-from ...audits.betting import SampledRows
 from ...audits.judge import refutes
 from ...datasets import Dataset
 from ...datasets.files import data_folder
 from ...datasets.image_sets import CIFAR10_CLASSES, cifar10, cifar10_1, find_cifar10_1, find_stl10, mnist, stl10
 from ...estimators.threshold import ScoreThreshold, find_threshold, find_threshold_on_grid, total_credit
+from ...inference.betting import SampledRows
 from ...models import Classifier, ResNet, load_model
 from ...models.base import Request
 from ...models.image.network import randaugment

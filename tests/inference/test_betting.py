@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from oodometer.audits import betting
-from oodometer.audits.betting import Game, betting_interval, betting_mean, betting_p_value
+from oodometer.inference import betting
+from oodometer.inference.betting import Game, betting_interval, betting_mean, betting_p_value
 from oodometer.intervals import clopper_pearson
 
 
@@ -28,7 +28,7 @@ def capital_by_loop(values: list[float], mean: float, goal: float, side: int, po
         if capital >= goal:
             continue
         d = norm.ppf(capital / goal)
-        variance = (betting._PRIOR_ROUNDS * prior + squares) / (betting._PRIOR_ROUNDS + t)
+        variance = (20 * prior + squares) / (20 + t)
         bet = norm.pdf(d) / norm.cdf(d) / math.sqrt(variance * (rounds - t))
         room = expected if side > 0 else 1 - expected
         bet = min(bet, betting._MOST_STAKED / max(room, 1e-12))

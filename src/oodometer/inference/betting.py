@@ -11,7 +11,6 @@ from ..arrays import Array
 
 _GRID = 64  # candidate means a round; three rounds resolve 1/32,000 of the range
 _ROUNDS = 3
-_PRIOR_ROUNDS = 20.0  # weight of the predicted variance against that of the rounds already played
 _FLOOR = 0.5  # a mean near 0 or 1 must not make bets so bold that one surprise ruins the gambler
 _MOST_STAKED = 0.97
 _NO_MEAN = 1e-12
@@ -19,8 +18,9 @@ _NO_MEAN = 1e-12
 
 @dataclass(frozen=True)
 class Game:
-    """Bounded observations with means scale * m - offset given the past, all (..., round); ``spread`` (...) sets the
-    size of bets and has no part in validity.
+    """Bounded observations with means scale * m - offset given the past, all (..., round); ``spread`` (...), the
+    variance that is expected over that of a coin with the mean, and ``prior``, the rounds that this counts for, set
+    the size of bets and have no part in validity.
     """
 
     value: Array
@@ -29,6 +29,7 @@ class Game:
     scale: Array
     offset: Array
     spread: Array
+    prior: float = 20.0
 
     @classmethod
     def plain(cls, value: Array, low: float = 0.0, high: float = 1.0, population: int | None = None) -> Game:
@@ -66,7 +67,7 @@ def _log_capital(game: Game, mean: Array, target: float, side: int) -> Array:
     for t in range(rounds):
         value, low, high = (a[..., t, None] for a in (game.value, game.low, game.high))
         expected = game.scale[..., t, None] * mean - game.offset[..., t, None]
-        variance = (_PRIOR_ROUNDS * prior + squares) / (_PRIOR_ROUNDS + t)
+        variance = (game.prior * prior + squares) / (game.prior + t)
         bet = np.interp(capital - log_target, log_price, ratio) / np.sqrt(variance * (rounds - t))
         room = np.maximum(expected - low if side > 0 else high - expected, _NO_MEAN)
         bet = np.minimum(bet, _MOST_STAKED / room)
