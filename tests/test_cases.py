@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from oodometer.cli import main
+from oodometer.store.harness import LogOptions, read_logs
 
 Answer = dict[str, Any]
 Check = Callable[[Answer], bool]
@@ -122,10 +123,9 @@ CASES: Sequence[tuple[str, Check | None, bool]] = [
 ]
 
 
-# A log is read by `predict`, then evaluated: log, options of predict, what must hold of the evaluation or None where
-# only a refusal by predict is right, whether a refusal is right as well
-LOGS: Sequence[tuple[str, Check | None, bool]] = [
-    ("inspect_20q_10epochs.eval", interval(*ACCURACY[:2], lower=0.231, upper=0.685), False),
+# A log is read, then evaluated: log, what must hold of the evaluation
+LOGS: Sequence[tuple[str, Check]] = [
+    ("inspect_20q_10epochs.eval", interval(*ACCURACY[:2], lower=0.231, upper=0.685)),
     (
         "inspect_cot_mcq_logprobs.eval",
         lambda a: (
@@ -133,24 +133,63 @@ LOGS: Sequence[tuple[str, Check | None, bool]] = [
             and 0.03 < a["metrics"]["ece"]["value"] < 0.06
             and abs(a["metrics"]["auc_coverage"]["value"] - 0.729) < 0.01
         ),
-        False,
     ),
-    ("inspect_quality_and_format.eval", near(*ACCURACY, value=0.50), True),
-    ("inspect_judge_1to5.eval", None, True),
-    ("lmeval045_two_filters.jsonl", near(*ACCURACY, value=0.25, by=0.051), True),
-    ("lmeval045_acc_mutual_info.jsonl", near(*ACCURACY, value=0.225), True),
-    ("samples_inf_2026-01-01T00-00-00.jsonl", near(*ACCURACY, value=2 / 6), True),
-    ("samples_truthfulqa_mc2_2026-01-01T00-00-00.jsonl", None, True),
-    ("samples_ner_2026-01-16T15-23-47.285735.jsonl", None, True),
-    ("samples_ifeval_2026-07-01T15-37-23.337479.jsonl", lambda a: 0 <= a["metrics"]["accuracy"]["value"] <= 1, True),
-    ("samples_t_mc_2026-11-25T16-00-38.136676.jsonl", near(*ACCURACY, value=0.35), False),
-    ("samples_t_mc_letter_2026-11-25T16-00-38.136676.jsonl", near(*ACCURACY, value=0.225), False),
-    ("samples_t_mc_mi_2026-11-25T16-00-38.136676.jsonl", near(*ACCURACY, value=0.25), True),
-    ("samples_t_mc_f1_2026-11-25T16-00-38.136676.jsonl", near(*ACCURACY, value=0.625), True),
-    ("samples_t_lm_2026-11-25T16-00-38.136676.jsonl", near(*ACCURACY, value=0.0), True),
-    ("samples_t_gen_2026-11-25T16-00-38.136676.jsonl", near(*ACCURACY, value=0.25, by=0.051), True),
-    ("samples_t_rep_2026-11-25T16-00-38.136676.jsonl", near(*ACCURACY, value=0.2, by=0.026), True),
+    (
+        "samples_t_mc_f1_2026-11-25T16-00-38.136676.jsonl",
+        lambda a: (
+            abs(a["metrics"]["f1"]["value"] - 0.5946) < 1e-4 and abs(a["metrics"]["mcc"]["value"] - 0.2465) < 1e-4
+        ),
+    ),
 ]
+
+
+# The mean of what is right, or of the scores, in each row of a log: by the main metric, and by one that is named
+FOLDER_TASKS = {"t_mc": 0.35, "t_mc_letter": 0.225, "t_mc_mi": 0.25, "t_mc_f1": 0.625, "t_lm": 0, "t_gen": 0.3}
+FOLDER_TASKS |= {"t_rep": 0.225}
+MEANS: Sequence[tuple[str, float, Any]] = [
+    ("inspect_cot_mcq_logprobs.eval", 0.5975, None),
+    ("inspect_quality_and_format.eval", 0.5, None),
+    ("inspect_quality_and_format.eval", 1.0, "graded=format_ok"),
+    ("inspect_20q_10epochs.eval", 0.45, None),
+    ("inspect_judge_1to5.eval", 3.4, None),
+    ("lmeval045_acc_mutual_info.jsonl", 0.225, None),
+    ("lmeval045_acc_mutual_info.jsonl", 0.15, "acc_mutual_info"),
+    ("lmeval045_two_filters.jsonl", 0.3, None),
+    ("lmeval045_two_filters.jsonl", 0.2, "exact_match:2"),
+    ("samples_ifeval_2026-07-01T15-37-23.337479.jsonl", 1 / 3, None),
+    ("samples_ifeval_2026-07-01T15-37-23.337479.jsonl", 2 / 3, "inst_level_strict_acc"),
+    ("samples_ner_2026-01-16T15-23-47.285735.jsonl", 0.5, None),
+    ("samples_inf_2026-01-01T00-00-00.jsonl", 2 / 6, None),
+    ("samples_truthfulqa_mc2_2026-01-01T00-00-00.jsonl", 0.54, None),
+    *((f"samples_{task}_2026-11-25T16-00-38.136676.jsonl", mean, None) for task, mean in FOLDER_TASKS.items()),
+    ("samples_t_gen_2026-11-25T16-00-38.136676.jsonl", 0.2, "t_gen=exact_match:flex"),
+    ("samples_t_rep_2026-11-25T16-00-38.136676.jsonl", 0.175, "exact_match:maj"),
+]
+
+
+def _mean(record: Any) -> float:
+    """The mean of a record's scores, else of what is right in it."""
+    return float((record.verdicts if record.score is None else record.score).mean())
+
+
+@pytest.mark.parametrize(("log", "mean", "metric"), MEANS)
+def test_mean_of_a_log(cases: Path, log: str, mean: float, metric: Any) -> None:
+    assert _mean(read_logs(cases / log, LogOptions(metric)).record) == pytest.approx(mean, abs=1e-9)
+
+
+def test_a_folder_of_seven_tasks_in_one_go(data_dir: Path, tmp_path: Path) -> None:
+    folder = data_dir.parent / "cases" / "logs" / "lmeval049_folder"
+    if not folder.is_dir():
+        pytest.skip(f"needs {folder}")
+    result = read_logs(folder)
+    assert {task: _mean(part) for task, part in result.parts.items()} == pytest.approx(FOLDER_TASKS)
+    groups = result.record.group.tolist()
+    assert len(result.record) == 280
+    assert {task: groups.count(task) for task in FOLDER_TASKS} == dict.fromkeys(FOLDER_TASKS, 40)
+    chosen = read_logs(folder, LogOptions(["t_gen=exact_match:flex", "t_rep=exact_match:maj", "t_mc=acc_norm"]))
+    means = {task: _mean(part) for task, part in chosen.parts.items()}
+    assert means == pytest.approx(FOLDER_TASKS | {"t_gen": 0.2, "t_rep": 0.175, "t_mc": 0.325})
+    assert _mean(read_logs(folder, LogOptions(filter="flex")).parts["t_gen"]) == pytest.approx(0.2)
 
 
 @pytest.mark.slow
@@ -158,8 +197,8 @@ LOGS: Sequence[tuple[str, Check | None, bool]] = [
     ("commands", "check", "may_refuse"),
     [pytest.param([f"{command} --json -"], *rest, id=command) for command, *rest in CASES]
     + [
-        pytest.param([f"predict {log} --out {log}.parquet", f"evaluate {log}.parquet --json -"], *rest, id=log)
-        for log, *rest in LOGS
+        pytest.param([f"read {log} --out {log}.parquet", f"evaluate {log}.parquet --json -"], check, False, id=log)
+        for log, check in LOGS
     ],
 )
 def test_right_value_or_refusal(

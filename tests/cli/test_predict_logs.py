@@ -193,10 +193,10 @@ def test_predict_reads_a_log_too_and_names_its_command(tmp_path: Path, capsys: p
     assert [said[0][name] for name in names] == [said[1][name] for name in names]
 
 
-def test_a_log_with_two_filters_is_refused_with_the_command_that_reads_it(
+def test_a_wrong_choice_is_refused_with_the_command_that_reads_the_log(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["read", str(SUMS), "--out", str(tmp_path / "sums.parquet")]
+    words = ["read", str(SUMS), "--out", str(tmp_path / "sums.parquet"), "--filter", "odd"]
     code, _, said = run(capsys, *words)
     assert code == 2
     command = said.strip().partition("; try: oodometer ")[2]

@@ -358,7 +358,7 @@ def predict(options: Asked) -> Prediction:
         goes_with = {"model", "data", "out", "keep_input", "metric", "filter", "engine", "workers", "progress"}
         if any(getattr(options, name) != field.default for name, field, _ in declared(Asked) if name not in goes_with):
             raise UsageError("a log holds the answers already: only --metric, --filter and --keep-input go with it")
-        result = read_log(model, out=out, metric=log.metric, filter=log.filter, keep_input=log.keep_input)
+        result = read_log(model, out=out, metric=options.metric, filter=options.filter, keep_input=options.keep_input)
         return replace(result, warnings=(*result.warnings, "a log has a command of its own, `oodometer read LOG`"))
     classifier = options.opened()
     if options.replies is not None and "dialogue" not in classifier.reads:

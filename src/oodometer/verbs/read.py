@@ -55,7 +55,7 @@ def read_log(options: ReadOptions) -> Prediction:
     about = (__version__, read.model or name, tasks, None if out is None else str(out), len(record), (), record.fields)
     more: dict[str, Any] = {"log": name, "metrics": read.metrics, "record": record if out is None else None}
     left_out = (len(read.skipped), read.skipped[:EXAMPLES])
-    return Prediction(*about, accuracy, *left_out, warnings=(*read.warnings, *repeated), **more)
+    return Prediction(*about, accuracy, *left_out, warnings=(*read.notes, *read.warnings, *repeated), **more)
 
 
 def _no_log(file: str) -> InputError:

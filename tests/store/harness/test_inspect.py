@@ -152,19 +152,19 @@ def test_a_list_without_tokens_beside_a_text_is_no_log_probability(tmp_path: Pat
     assert record.confidence is record.token_logprobs is None
 
 
-def test_several_scorers_are_listed_even_if_some_samples_lack_one(tmp_path: Path) -> None:
-    """Quality is graded, the format is 0 or 1: that is no reason to take it."""
+def test_the_first_scorer_is_read_even_if_another_is_0_or_1_and_some_samples_lack_it(tmp_path: Path) -> None:
     log = given(SUMS)
     for i, one in enumerate(log["samples"]):
         one["scores"] = {"quality": {"value": i / 4}, "format_ok": {"value": "C"}}
-    del log["samples"][1]["scores"]["quality"]
+    del log["samples"][1]["scores"]["quality"], log["results"]
     path = put(tmp_path, log)
-    assert "got quality (mean 0.4167, 95 % interval" in refused(path)
-    assert "`--metric 'quality>=0.5'` or `--metric format_ok`" in refused(path)
-    found = read(path, metric="quality>=0.5")
-    assert found.metrics == ("quality>=0.5",)
-    assert len(found.record) == 3
-    assert found.skipped[0][1] == "no score by quality"
+    result = read(path)
+    assert result.record.score.tolist() == [0.0, 0.5, 0.75]
+    assert result.record.columns["format_ok"].tolist() == [1.0] * 3
+    assert "quality is read; the log also has format_ok (0 or 1, mean 1): `--metric sums=format_ok`" in result.notes[0]
+    assert result.skipped[0][1] == "no score by quality"
+    assert read(path, metric="quality>=0.5").metrics == ("quality>=0.5",)
+    assert len(read(path, metric="sums=format_ok").record) == 4
 
 
 def test_the_interval_of_epochs_counts_samples() -> None:
@@ -185,9 +185,7 @@ def test_options_put_back_in_order_leave_the_scores_out(tmp_path: Path) -> None:
 
 
 def test_several_scorers_and_epochs() -> None:
-    said = refused(SUMS)
-    assert "expected one metric, got match (0 or 1, mean 0.5), includes (0 or 1, mean 0.5); name" in said
-    assert said.endswith("`--metric match` or `--metric includes`")
+    assert "match is read; the log also has includes (0 or 1, mean 0.5)" in read(SUMS).notes[0]
     record = read(SUMS, metric="includes", keep_input=True).record
     assert record.columns["id"].tolist() == ["1", "2", "1", "2"], "one name for one sample: epochs are seen as repeats"
     assert record.columns["epoch"].tolist() == [1, 1, 2, 2]
@@ -243,22 +241,23 @@ def test_a_run_that_did_not_end_is_read_with_a_warning(tmp_path: Path) -> None:
     assert len(found.record) == 3
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        ("P", "column match: expected a metric that is 0 or 1, got 'P'"),
-        (0.4, "column match: expected a metric that is 0 or 1, got 0.4"),
-        ("banana", "got 'banana'"),
-        ([1, 0], "got [1, 0]"),
-    ],
-)
-def test_partly_right_is_refused(tmp_path: Path, value: Any, said: str) -> None:
+@pytest.mark.parametrize(("value", "score"), [("P", 0.5), (0.4, 0.4), ("0.25", 0.25)])
+def test_partly_right_is_a_score(tmp_path: Path, value: Any, score: float) -> None:
     log = given(SUMS)
     log["samples"][1]["scores"]["match"]["value"] = value
+    del log["results"]
     path = put(tmp_path, log)
-    assert said in refused(path, metric="match")
-    if value in ("P", 0.4):
-        assert read(path, metric="match>=0.5").record.verdicts.tolist() == [1, int(value == "P"), 0, 1]
+    assert sorted(read(path, metric="match").record.score.tolist()) == sorted([1, score, 0, 1])
+    assert read(path, metric="match>=0.5").record.verdicts.sum() == 2 + (score >= 0.5)
+
+
+@pytest.mark.parametrize("value", ["banana", [1, 0]])
+def test_a_score_that_is_no_number_is_refused(tmp_path: Path, value: Any) -> None:
+    log = given(SUMS)
+    log["samples"][1]["scores"]["match"]["value"] = value
+    said = refused(put(tmp_path, log), metric="match")
+    assert f"column match: expected a number, got {value!r}" in said
+    assert said.endswith("name another: `--metric includes`")
 
 
 def test_scores_of_several_values(tmp_path: Path) -> None:
@@ -267,11 +266,47 @@ def test_scores_of_several_values(tmp_path: Path) -> None:
         one["scores"] = {
             "rubric": {"value": {"style": 0.3, "fact": 1 if one["scores"]["match"]["value"] == "C" else 0}}
         }
-    said = refused(put(tmp_path, log))
-    assert "got rubric/style (mean 0.3, 95 % interval" in said, "that one is 0 or 1 does not mean that it is meant"
-    assert "`--metric 'rubric/style>=0.5'` or `--metric rubric/fact`" in said
+    result = read(put(tmp_path, log))
+    assert result.record.score.tolist() == [0.3] * 4, "that another is 0 or 1 does not mean that it is meant"
+    assert "rubric/style is read; the log also has rubric/fact (0 or 1, mean 0.5)" in result.notes[0]
     assert read(put(tmp_path, log), metric="rubric/fact").record.verdicts.tolist() == [1, 0, 0, 1]
     assert read(put(tmp_path, log), metric="rubric/style>=0.2").record.accuracy == 1.0
+
+
+def test_the_header_is_held_against_the_samples(tmp_path: Path) -> None:
+    log = given(SUMS)
+    log["results"]["total_samples"] = 6
+    assert "sums: partial: 4 samples are in the log, 6 in its header" in read(put(tmp_path, log)).warnings[0]
+    log = given(SUMS)
+    log["results"]["scores"][0]["metrics"]["accuracy"]["value"] = 0.75
+    said = refused(put(tmp_path, log))
+    assert "match is 0.5 in the log and 0.75 in its header" in said
+    _, remedy, _ = said.split("`")
+    assert "match is 0.5 in the log" in read(put(tmp_path, log), metric=remedy.split()[1]).warnings[0]
+    log["eval"]["config"]["epochs_reducer"] = ["max"]
+    assert "the log's own figures are max of epochs, not their mean" in read(put(tmp_path, log)).warnings[0]
+    log = {"samples": log["samples"], **{name: part for name, part in given(SUMS).items() if name != "samples"}}
+    assert len(read(put(tmp_path, log)).record) == 4, "samples may come first"
+
+
+def test_answers_that_are_none_and_limits_are_counted(tmp_path: Path) -> None:
+    log = given(SUMS)
+    log["samples"][0]["scores"]["match"]["value"] = "N"
+    log["samples"][1]["limit"] = {"type": "token", "limit": 5}
+    del log["results"]
+    notes = read(put(tmp_path, log)).notes
+    assert any("1 of 4 samples have no answer (N, or an empty text)" in note for note in notes)
+    assert any("1 of 4 samples ran into a limit" in note for note in notes)
+
+
+def test_the_newest_whole_run_of_a_task_is_read(tmp_path: Path) -> None:
+    for name, day, status in (("a", 1, "success"), ("b", 2, "success"), ("c", 3, "error")):
+        log = given(ANIMALS)
+        log["eval"]["created"], log["status"] = f"2026-01-0{day}T00:00:00+00:00", status
+        put(tmp_path, log, f"{name}.json")
+    result = read(tmp_path)
+    assert len(result.record) == 3
+    assert "2 older left out: a.json, c.json" in result.notes[0]
 
 
 def test_a_single_score_of_version_1(tmp_path: Path) -> None:

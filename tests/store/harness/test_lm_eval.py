@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import oodometer
 from oodometer.errors import InputError, UsageError
 from oodometer.store.harness import LogOptions, log_kind, read_logs
 
@@ -190,7 +191,7 @@ def test_minus_infinity_is_a_log_likelihood(tmp_path: Path) -> None:
     found = read(put(tmp_path, rows))
     assert found.record.verdicts.tolist() == [1, 0, 1]
     assert found.record.confidence == pytest.approx([1 / (1 + math.exp(-2)), 1.0, 1 / 3])
-    assert any("-inf get a probability of 0" in said for said in found.warnings)
+    assert any("-inf get a probability of 0" in note for note in found.notes)
 
 
 def test_filters_without_a_name_are_counted(tmp_path: Path) -> None:
@@ -200,11 +201,14 @@ def test_filters_without_a_name_are_counted(tmp_path: Path) -> None:
     for row in rows:
         del row["filter"], row["metrics"]
     path = put(tmp_path, rows)
-    assert "got 1: exact_match (0 or 1, mean 0.3333); 2: exact_match (0 or 1, mean 0.6667)" in refused(path)
-    found = read(path, filter="2")
-    assert found.record.verdicts.tolist() == verdicts[1]
-    assert found.record.output.tolist() == ["1"] * 3
-    assert found.metrics == ("exact_match,2",)
+    result = read(path)
+    assert result.record.verdicts.tolist() == verdicts[0]
+    assert "behind the others exact_match is 2 (0 or 1, mean 0.6667): `--metric quiz=exact_match:2`" in result.notes[0]
+    for options in ({"filter": "2"}, {"metric": "quiz=exact_match:2"}, {"metric": ["exact_match:2"]}):
+        result = read(path, **options)
+        assert result.record.verdicts.tolist() == verdicts[1]
+        assert result.record.output.tolist() == ["1"] * 3
+        assert result.metrics == ("exact_match,2",)
     assert read(put(tmp_path, rows[:3]), filter="none").record.verdicts.tolist() == verdicts[0]
 
 
@@ -215,82 +219,103 @@ def test_an_answer_that_no_filter_found_counts_as_the_metric_has_it(tmp_path: Pa
     assert record.output.tolist() == ["4", "", "[invalid]"]
 
 
-def test_a_metric_that_is_0_or_1_by_chance_is_not_taken(tmp_path: Path) -> None:
+def test_the_first_metric_is_read_whatever_it_holds_and_the_others_are_named(tmp_path: Path) -> None:
+    """A score is not passed over for another metric that happens to be 0 or 1."""
     rows = [written(i, "x", **{"pass@1": share, "pass@5": float(share > 0)}) for i, share in enumerate((0.2, 0.0, 1.0))]
-    said = refused(put(tmp_path, rows))
-    assert "expected one metric, got pass@1 (mean 0.4, 95 % interval" in said
-    assert "`--metric 'pass@1>=0.5'` or `--metric pass@5`" in said
+    result = read(put(tmp_path, rows))
+    assert result.record.score.tolist() == [0.2, 0.0, 1.0]
+    assert result.record.correct is None
+    assert result.metrics == ("pass@1",)
+    assert result.record.columns["metric"].tolist() == ["pass@1"] * 3
+    assert result.record.columns["pass@5"].tolist() == [1.0, 0.0, 1.0]
+    assert "pass@1 is read; the log also has pass@5 (0 or 1, mean 0.6667): `--metric quiz=pass@5`" in result.notes[0]
+    assert read(put(tmp_path, rows), metric="quiz=pass@5").record.verdicts.tolist() == [1, 0, 1]
+    assert read(put(tmp_path, rows), metric="pass@1>=0.5").record.verdicts.tolist() == [0, 0, 1]
+    assert "'bleu'; there are pass@1 (mean 0.4, 95 %" in refused(put(tmp_path, rows), metric="bleu")
 
 
-def test_the_metric_that_is_taken_is_named(tmp_path: Path) -> None:
-    rows = [choice(i, [-1, -2], [" a", " bbb"], i, acc=float(i == 0), acc_norm=float(i == 1)) for i in range(2)]
-    found = read(put(tmp_path, rows))
-    assert found.metrics == ("acc",)
-    assert found.record.columns["metric"].tolist() == ["acc", "acc"]
-    assert "acc says what is right; the log also has acc_norm (0 or 1, mean 0.5)" in found.warnings[0]
+def test_lists_of_verdicts_are_shares_with_the_mean_of_all_entries(tmp_path: Path) -> None:
+    rows = [written(i, "x", strict=float(i == 0), each=[i == 0, True, True][: 2 + (i > 2)]) for i in range(4)]
+    result = read(put(tmp_path, rows), metric="each")
+    assert result.record.score.tolist() == pytest.approx([1.0, 0.5, 0.5, 2 / 3])
+    assert "each is a share of each row; the mean of all 9 entries is 0.6667" in result.notes[0]
+    assert "each (lists, mean 0.6667)" in read(put(tmp_path, rows)).notes[0]
 
 
-def test_lists_of_verdicts_and_of_pairs(tmp_path: Path) -> None:
-    """Neither is right or wrong in a row: of verdicts the mean is told, pairs only the harness can work out."""
-    rows = [written(i, "x", strict=float(i == 0), each=[i == 0, True]) for i in range(4)]
-    said = refused(put(tmp_path, rows), metric="each")
-    assert "got [True, True] (mean 0.625 of the 8 entries of all rows)" in said
-    assert said.endswith("name another: `--metric strict`")
-    assert "each (lists, mean 0.625 of all entries)" in refused(put(tmp_path, rows))
-    said = refused(put(tmp_path, [written(i, "x", acc=1.0, mcc=[0, 1]) for i in range(4)]), metric="mcc")
-    assert "got [0, 1]; the harness works mcc out over all rows at once" in said
-    assert said.endswith("; name another: `--metric acc`")
-    said = refused(put(tmp_path, [written(i, "x", f1=["DATE: a", ["per: b"]]) for i in range(2)]))
-    assert "works f1 out over all rows at once" in said
-    assert "--metric" not in said, "there is no other that could be named"
+def test_pairs_of_classes_tell_whether_they_agree(tmp_path: Path) -> None:
+    """As the harness has f1 and mcc; without `acc` beside them they are what there is."""
+    pairs = [(0, 0), (1, 0), (1, 1), (0, 0)] * 3
+    rows = [choice(i, [-1 - answer, -2 + answer], [" no", " yes"], truth, mcc=[truth, answer])
+            for i, (truth, answer) in enumerate(pairs)]  # fmt: skip
+    result = read(put(tmp_path, rows))
+    assert result.record.verdicts.tolist() == [1, 0, 1, 1] * 3
+    assert result.record.classes == ("no", "yes")
+    assert "a row is right where both of its pair agree" in result.notes[0]
+    with_acc = [
+        {**row, "acc": float(t == a), "metrics": ["mcc", "acc"]} for row, (t, a) in zip(rows, pairs, strict=True)
+    ]
+    result = read(put(tmp_path, with_acc))
+    assert result.metrics == ("acc",)
+    assert "mcc (worked out over all rows, as `evaluate` does)" in result.notes[0]
+    assert oodometer.evaluate(result.record).metrics["mcc"].value == pytest.approx(3**-0.5)
+
+
+def test_options_that_all_rows_share_are_classes(tmp_path: Path) -> None:
+    def rows(options: list[str], count: int) -> list[Row]:
+        return [choice(i, [-1, -2], options, i % 2, acc=float(i % 2 == 0)) for i in range(count)]
+
+    record = read(put(tmp_path, rows([" no", " yes"], 10))).record
+    assert (record.classes, record.label.tolist()) == (("no", "yes"), [0, 1] * 5)
+    for letters_or_few in (rows([" A", " B"], 10), rows([" no", " yes"], 9)):
+        record = read(put(tmp_path, letters_or_few)).record
+        assert record.classes is None
+        assert record.candidate_scores is not None
+
+
+def test_spans_of_named_entities(tmp_path: Path) -> None:
+    pairs = [["PER: a $$ LOC: b", ["per: a"]], ["DATE: c", ["loc: c"]], ["", [""]]]
+    result = read(put(tmp_path, [written(i, "x", f1=pair) for i, pair in enumerate(pairs)]))
+    assert result.record.score.tolist() == pytest.approx([2 / 3, 0, 1])
+    assert "f1 is that of the spans of each row; of the spans of all rows it is 0.4" in result.notes[0]
+
+
+def test_without_a_metric_of_rows_the_answer_may_be_held_against_the_target(tmp_path: Path) -> None:
+    """Corpus metrics, and runs with --predict_only."""
+    for metrics in ({"bleu": ["four", "4"]}, {"bypass": 999}):
+        path = put(tmp_path, [written(i, text, **metrics) for i, text in enumerate(("4", "four", " 4 "))])
+        assert "`--metric target` counts an answer as right that is the target" in refused(path)
+        assert read(path, metric="target").record.verdicts.tolist() == [1, 0, 1]
 
 
 def test_a_threshold_outside_of_the_scale_is_refused(tmp_path: Path) -> None:
     path = put(tmp_path, [written(i, "x", judge=value) for i, value in enumerate((1, 5, 4, 2))])
-    assert "row 1: column judge" not in refused(path, metric="judge>=0.5")
-    assert "expected a threshold within the scale, 1 to 5, got 0.5; it would call all rows right" in refused(
-        path, metric="judge>=0.5"
-    )
+    said = refused(path, metric="judge>=0.5")
+    assert "expected a threshold within the scale, 1 to 5, got 0.5; it would call all rows right" in said
+    assert "`--metric 'judge>=4'`" in said
     assert "call all rows wrong" in refused(path, metric="judge>=6")
-    assert "`--metric 'judge>=4'`" in refused(path)
-    assert "mean 3, standard error 0.913" in refused(path)
     assert read(path, metric="judge>=4").record.verdicts.tolist() == [0, 1, 1, 0]
+    assert read(path).record.score.tolist() == [1, 5, 4, 2]
 
 
-def test_a_share_counts_from_a_threshold_on(tmp_path: Path) -> None:
+def test_a_share_may_count_from_a_threshold_on(tmp_path: Path) -> None:
     path = put(tmp_path, [choice(i, [-1, -2], [" a", " b"], 0, acc=share) for i, share in enumerate((0.7, 0.2))])
-    assert "row 1: column acc: expected a metric that is 0 or 1, got 0.7" in refused(path)
+    assert read(path).record.score.tolist() == [0.7, 0.2]
     record = read(path, metric="acc>=0.5").record
     assert record.verdicts.tolist() == [1, 0]
     assert record.label is None
 
 
 def test_filters_are_told_apart() -> None:
-    said = refused(SUMS)
-    assert (
-        "expected one filter, got strict: exact_match (0 or 1, mean 0); loose: exact_match (0 or 1, mean 0.5)" in said
-    )
-    assert said.endswith("name one, `--filter strict` or `--filter loose`")
-    assert "'odd'; there are strict: " in refused(SUMS, filter="odd")
-    found = read(SUMS, filter="loose", keep_input=True)
-    assert found.record.output.tolist() == ["lol", "lol"]
-    assert found.record.input.tolist() == ["2+2=", "Say lol"]
-    assert found.record.verdicts.tolist() == [0, 1]
-    assert found.record.confidence is None
-    assert "no confidence" in found.warnings[0]
-
-
-def test_metric_of_a_written_answer(tmp_path: Path) -> None:
-    rows = [written(i, "four", f1=i / 2, exact_match=float(i == 2)) for i in range(3)]
-    path = put(tmp_path, rows)
-    said = refused(path)
-    assert "expected one metric, got f1 (mean 0.5, 95 % interval" in said
-    assert "`--metric 'f1>=0.5'` or `--metric exact_match`" in said
-    assert read(path, metric="exact_match").record.verdicts.tolist() == [0, 0, 1]
-    assert read(path, metric="f1>=0.5").record.verdicts.tolist() == [0, 1, 1]
-    assert "'bleu'; there are f1 (mean 0.5" in refused(path, metric="bleu")
-    both = put(tmp_path, [written(0, "4", a=1, b=0)], "samples_two.jsonl")
-    assert "expected one metric, got a (0 or 1, mean 1), b (0 or 1, mean 0)" in refused(both)
+    assert "'odd'; there are strict: exact_match (0 or 1, mean 0); loose: exact" in refused(SUMS, filter="odd")
+    empty, filters, _ = read(SUMS).notes
+    assert empty == "sums_gen: 2 of 2 answers are empty or could not be parsed"
+    assert "the first of 2 filters is read, strict; behind the others exact_match is loose" in filters
+    result = read(SUMS, filter="loose", keep_input=True)
+    assert result.record.output.tolist() == ["lol", "lol"]
+    assert result.record.input.tolist() == ["2+2=", "Say lol"]
+    assert result.record.verdicts.tolist() == [0, 1]
+    assert result.record.confidence is None
+    assert "no confidence" in result.notes[0]
 
 
 def test_releases_up_to_0_4_2(tmp_path: Path) -> None:
@@ -325,19 +350,94 @@ def test_folder_and_gzip_give_one_record_with_a_group_for_each_task(tmp_path: Pa
     assert found.record.columns["id"].tolist() == ["one/0", "two/0", "two/1", "two/2"]
     assert found.record.group.tolist() == ["one", "two", "two", "two"]
     assert found.record.verdicts.tolist() == [1, 1, 0, 0]
-    put(tmp_path, [written(0, "4", exact_match=1)], "samples_three.jsonl")
-    said = refused(tmp_path)
-    assert "expected `candidate_scores` in each log" in said
-    first = tmp_path / "samples_one_2026-01-02T03-04-05.6.jsonl"
-    assert f"`oodometer read {first} --out samples_one_2026-01-02T03-04-05.6.parquet`" in said
-    assert f"{tmp_path / 'samples_three.jsonl'}, {tmp_path / 'samples_two.jsonl.gz'}" in said
+    assert read(tmp_path, metric="two=acc>=1").metrics == ("acc", "acc>=1")
+    for wrong in ({"metric": "three=acc"}, {"metric": "f1"}, {"filter": "loose"}):
+        assert "the tasks are one, two" in refused(tmp_path, **wrong)
+    put(tmp_path, [written(0, "4", f1=0.5)], "samples_three.jsonl")
+    put(tmp_path, [written(0, "x", bleu=["x", "y"])], "samples_four.jsonl")
+    result = read(tmp_path)
+    assert result.tasks == ("one", "three", "two")
+    assert result.record.score.tolist() == [1, 0.5, 1, 0, 0], "what is right is 1 of what is graded elsewhere"
+    assert result.left_out["candidate_scores"] == ("one", "two")
+    assert result.parts["two"].candidate_scores is not None
+    assert result.parts["two"].columns["id"].tolist() == ["0", "1", "2"]
+    assert "left out: " in result.warnings[0]
+    assert "samples_four.jsonl: expected a metric that is a number for each row" in result.warnings[0]
 
 
-def test_the_same_task_twice_is_refused(tmp_path: Path) -> None:
-    for day in "12":
-        row = choice(0, [-1, -2], [" a", " b"], 0, acc=1.0)
-        put(tmp_path, [row], f"samples_quiz_2026-01-0{day}T03-04-05.6.jsonl")
-    assert "expected logs of different tasks, got quiz as in" in refused(tmp_path)
+def test_the_newest_run_of_a_task_is_read(tmp_path: Path) -> None:
+    below = tmp_path / "org__model"
+    below.mkdir()
+    for day in (1, 2):
+        row = choice(day, [-1, -2], [" a", " b"], 0, acc=1.0)
+        put(below, [row], f"samples_quiz_2026-01-0{day}T03-04-05.6.jsonl")
+    put(below, [choice(7, [-1, -2], [" a", " b"], 0, acc=1.0)], "samples_old_2025-01-01T03-04-05.6.jsonl")
+    result = read(tmp_path)
+    assert result.record.columns["id"].tolist() == ["old/7", "quiz/2"]
+    assert "the newest run of each task is read; 1 older left out: samples_quiz_2026-01-01T" in result.notes[0]
+    put(below, [row], "samples_quiz.jsonl")
+    assert read(below).record.columns["id"].tolist() == ["old/7", "quiz/2"], "one without a date is older"
+    both = sorted(map(str, below.glob("samples_quiz_*")))
+    assert "expected logs of different tasks, got quiz as in" in refused(both)
+    other = tmp_path / "org__other"
+    other.mkdir()
+    put(other, [row])
+    assert f"`oodometer read {other} --out org__other.parquet`" in refused(tmp_path)
+
+
+def results(folder: Path, name: str = "results_2026-01-02T03-04-05.678.json", task: str = "quiz", **parts: Any) -> Path:
+    """A results file beside the samples, as releases from 0.4.3 on write it."""
+    whole = {
+        "results": {task: {"alias": task, "exact_match,none": 0.5, "exact_match_stderr,none": 0.1}},
+        "configs": {task: {"task": task, "metric_list": [{"metric": "exact_match", "aggregation": "mean"}]}},
+        "n-samples": {task: {"original": 9, "effective": 4}},
+        "config": {"model": "hf", "model_args": "pretrained=org/model,dtype=float16"},
+    }
+    path = folder / name
+    path.write_text(json.dumps(whole | parts))
+    return path
+
+
+def test_results_beside_the_samples_name_model_and_metric_and_are_held_against_them(tmp_path: Path) -> None:
+    rows = [written(i, "x", f1=0.25, exact_match=float(i < 2)) for i in range(4)]
+    path = put(tmp_path, rows)
+    assert read(path).metrics == ("f1",), "without results the first of the log"
+    source = results(tmp_path)
+    result = read(path)
+    assert (result.model, result.metrics, result.warnings) == ("org/model", ("exact_match",), ())
+    assert "quiz: the run was limited to 4 of 9 questions" in result.notes
+    put(tmp_path, rows[:3])
+    partial = (
+        "quiz: partial: 3 samples are in the log, 4 in results_2026-01-02T03-04-05.678.json; exact_match is 0.6667"
+    )
+    assert read(path).warnings[0].startswith(partial)
+    put(tmp_path, rows)
+    results(tmp_path, results={"quiz": {"exact_match,none": 0.75}})
+    said = refused(path)
+    assert "exact_match is 0.5 in the log and 0.75 in results_2026-01-02T03-04-05.678.json" in said
+    _, remedy, _ = said.split("`")
+    assert "exact_match is 0.5 in the log and 0.75" in read(path, metric=remedy.split()[1]).warnings[0]
+    source.write_text("{")
+    assert "results_2026-01-02T03-04-05.678.json: expected a whole and readable JSON file" in refused(path)
+
+
+def test_results_choose_the_filter_and_pass_over_metrics_of_which_less_is_better(tmp_path: Path) -> None:
+    rows = [written(i, "x", name, ppl=2.0, exact_match=float(name == "b")) for name in "ab" for i in range(4)]
+    path = put(tmp_path, rows)
+    config = {"metric_list": [{"metric": "ppl", "higher_is_better": False}, {"metric": "exact_match"}]}
+    config["filter_list"] = [{"name": "b"}, {"name": "a"}]
+    results(tmp_path, configs={"quiz": config}, results={"quiz": {"exact_match,b": 1.0, "exact_match,a": 0.0}})
+    assert read(path).metrics == ("exact_match,b",)
+    assert read(path, metric="exact_match:a").metrics == ("exact_match,a",)
+    assert read(path, metric="ppl").record.score.tolist() == [2.0] * 4
+
+
+def test_releases_up_to_0_4_2_have_results_without_a_date(tmp_path: Path) -> None:
+    path = put(tmp_path, [written(0, "x", exact_match=1.0)], "pretrained__org__model_my_quiz.jsonl")
+    totals = {"my_quiz": {"exact_match,none": 1.0}, "quiz": {"exact_match,none": 0.0}}
+    results(tmp_path, "results.json", results=totals, configs={}, **{"n-samples": {}})
+    result = read(path)
+    assert (result.tasks, result.model) == (("my_quiz",), "org/model")
 
 
 GOOD = choice(0, [-1.0, -2.0], [" a", " b"], 0, acc=1.0)
@@ -351,7 +451,7 @@ GOOD = choice(0, [-1.0, -2.0], [" a", " b"], 0, acc=1.0)
         (choice(1, [-1.0, -2.0], [" a", " b"], 2, acc=0.0), "row 2: column target: expected a position below 2"),
         (choice(1, [-1.0, -2.0], [" a", " b"], -100, acc=0.0), "row 2: column target: expected a position below 2"),
         (choice(1, [-1.0, -2.0], [" a", " b"], 1, acc=1.0), "row 2: expected acc to say whether the best option is"),
-        (choice(1, [-1.0, -2.0], [" a", " b"], 1, acc=0.5), "row 2: column acc: expected a metric that is 0 or 1"),
+        (choice(1, [-1.0, -2.0], [" a", " b"], 1, acc="odd"), "row 2: column acc: expected a number, got 'odd'"),
         (choice(1, [-1.0, -2.0], [" a", " b"], 1, other=0.0), "row 2: expected the metrics acc, as in the rows above"),
         (written(1, "lol", acc=1.0), "row 2: expected log-likelihoods of several options in each row"),
         ({**GOOD, "doc_id": 1, "resps": [], "filtered_resps": None}, "row 2: expected the model's answers"),
@@ -372,15 +472,15 @@ def test_cut_off_and_empty_files(tmp_path: Path) -> None:
     path.write_text("")
     assert "expected a log, got an empty file" in refused(path)
     assert "got another file" in refused(put(tmp_path, [{"text": "a", "label": 1}]))
-    assert "got a folder without one" in refused(LOGS.parent)
+    assert "got a folder without one" in refused(LOGS.parents[2] / "inference")
     assert "no such file" in refused(tmp_path / "none.jsonl")
 
 
-def test_perplexities_are_no_verdicts(tmp_path: Path) -> None:
-    row = {**written(0, "-12.5", word_perplexity=[-12.5, 3]), "arguments": {"gen_args_0": {"arg_0": "Some text."}}}
+def test_perplexities_are_scores_only_where_asked_for(tmp_path: Path) -> None:
+    row = {**written(0, "-12.5", word_perplexity=[-12.5, 5]), "arguments": {"gen_args_0": {"arg_0": "Some text."}}}
     said = refused(put(tmp_path, [row]))
-    assert "column word_perplexity: expected a metric that is 0 or 1, got [-12.5, 3]" in said
-    assert "works word_perplexity out over all rows at once" in said
+    assert said.endswith("of these less is better; to read one all the same: `--metric word_perplexity`")
+    assert read(put(tmp_path, [row]), metric="word_perplexity").record.score.tolist() == [-2.5]
 
 
 def test_a_filter_of_another_harness_is_refused() -> None:

@@ -1,78 +1,204 @@
-"""Base: what is asked of a log, and what every reader of logs gives."""
+"""Base: what is asked of a log, what every reader of logs gives, and which metric tells how good an answer is."""
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import InputError
+from ...fields import FIELDS
 from ...intervals import wilson_from_variance
 from ..files import check_row, most_row, opened, translated
 
 _WORDS = dict.fromkeys(("c", "correct", "true", "yes"), 1.0) | {"p": 0.5}
 _WORDS |= dict.fromkeys(("i", "n", "incorrect", "false", "no"), 0.0)
-_AT_LEAST = re.compile(r"(?P<name>.+?)\s*>=\s*(?P<least>-?[0-9.]+(e-?[0-9]+)?)")
+_ENTRY = re.compile(r"(?:(?P<task>[^=>]+)=)?(?P<metric>[^=].*)", re.DOTALL)
+_AT_LEAST = re.compile(r"(?P<name>.+?)\s*>=\s*(?P<least>-?[0-9.]+(e-?[0-9]+)?)(?P<filter>:.+)?")
+_TAKEN = {*FIELDS, "id", "epoch", "metric"}  # names of columns that other metrics do not get
+
+
+@dataclass(frozen=True)
+class LogOptions:
+    """What is taken from a log.
+
+    metric : the metric or scorer that tells how good an answer is, ``NAME>=X`` for a score that counts as right from X
+    on, ``NAME:FILTER``, or ``TASK=NAME`` for one task of several; or a list of these. filter : the filter of
+    lm-evaluation-harness whose answers are taken. keep_input : whether the prompts are kept. several : whether the log
+    is one of several, of which each takes of metric and filter what it has.
+    """
+
+    metric: str | Sequence[str] | None = None
+    filter: str | None = None
+    keep_input: bool = False
+    several: bool = False
+
+    @property
+    def table(self) -> dict[str | None, str]:
+        """The metric of each task that was named; of None: that of all others."""
+        entries = [self.metric] if isinstance(self.metric, str) else self.metric or []
+        matches = [_ENTRY.fullmatch(entry) for entry in entries]
+        return {match["task"]: match["metric"] for match in matches if match}
+
+    def choice(self, task: str) -> str | None:
+        """The metric that was named for a task."""
+        return self.table.get(task, self.table.get(None))
+
+
+@dataclass
+class Answers:
+    """What one log holds: ids name its rows, columns are fields of a record -> one value a row, ``more`` are columns
+    beside the fields; ``label_decides`` says whether label == prediction was checked against the log's own metric in
+    each row; ``classes`` are the options where all rows have the same; skipped are rows without an answer, with the
+    reason. Notes say what was chosen, warnings what a reader has to know.
+    """
+
+    file: str
+    task: str
+    model: str | None = None
+    ids: list[str] = field(default_factory=list)
+    columns: dict[str, list[Any]] = field(default_factory=dict)
+    more: dict[str, list[float]] = field(default_factory=dict)
+    metric: str = ""
+    filter: str = ""
+    label_decides: bool = False
+    classes: tuple[str, ...] | None = None
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def take(self, columns: Mapping[str, Metric], metric: Metric, rows: Sequence[int], named: bool) -> None:
+        """Give each row its verdict or score by ``metric``, and its numbers by the others; ``rows`` are their numbers
+        in the file. A list is judged by the mean of its entries, which the note says.
+        """
+        self.metric = str(metric)
+        self.columns |= metric.judged(rows, self.file, columns)
+        others = {name: other for name, other in columns.items() if name != metric.name}
+        for name, other in others.items():
+            if other.is_number and not other.is_pairs:
+                values = [math.nan if value is None else value for value in other.scores]
+                self.more[f"{name}_metric" if name in _TAKEN else name] = values
+        note = f"{self.task}: {metric.how}" if metric.how else ""
+        if others and not named:
+            note = (note or f"{self.task}: {metric.name} is read") + f"; the log also has {described(others)}"
+            options = [
+                option for other in others.values() if not other.is_pairs and (option := other.option(self.task))
+            ]
+            note += f": {' or '.join(options)}" if options else ""
+        if note:
+            self.notes.append(note)
+
+    def check(self, source: str, mean: float, reported: Any, rows: int, asked: Any, named: bool) -> None:
+        """Hold what was read against what the harness reported: its mean, and the number of questions it asked."""
+        is_number = isinstance(reported, (int, float)) and math.isfinite(reported)
+        off = is_number and abs(mean - reported) > 5e-5 * max(1.0, abs(reported))  # four digits may have been kept
+        differ = f"{self.metric} is {mean:.4g} in the log and {reported:.4g} in {source}" if off else ""
+        if isinstance(asked, int) and 0 < asked != rows:
+            reason = f"{'partial: ' * (rows < asked)}{rows} samples are in the log, {asked} in {source}"
+            self.warnings.append(f"{self.task}: {reason}" + (differ and f"; {differ}"))
+        elif off and named:
+            self.warnings.append(f"{self.task}: {differ}")
+        elif off:
+            remedy = f"find out which one was changed; `--metric {shlex.quote(f'{self.task}={self.metric}')}` takes "
+            raise InputError(
+                f"{source} to say what the log says", got=differ, remedy=remedy + "the log", file=self.file
+            )
+
+
+class NoMetric(InputError):
+    """No metric of a log is a number for each row."""
 
 
 class Metric:
-    """One metric of a log; ``least``: the score from which on an answer counts as right, None where it is 0 or 1
-    anyway.
+    """One metric of a log: its number in each row.
+
+    raw : what the log has. least : the score from which on an answer counts as right, None where the number itself
+    counts. scores : the number of each row, None where it has none. mean : what the harness reports. how : how lists
+    became numbers.
     """
 
-    def __init__(self, name: str, least: float | None = None) -> None:
-        self.name, self.least = name, least
+    def __init__(self, name: str, raw: Sequence[Any]) -> None:
+        self.name, self.raw, self.how, self.is_pairs = name, raw, "", False
+        self.least: float | None = None
+        self.scores = [_score(value) for value in raw]
+        known = [score for score in self.scores if score is not None]
+        self.mean = math.fsum(known) / len(known) if known else math.nan
+        if known or not raw or not all(isinstance(value, list) and value for value in raw):
+            return
+        entries = [entry for value in raw for entry in value]
+        if all(isinstance(entry, bool) for entry in entries):  # as instructions of ifeval
+            self.scores = [sum(value) / len(value) for value in raw]
+            self.mean = sum(entries) / len(entries)
+            self.how = f"{name} is a share of each row; the mean of all {len(entries)} entries is {self.mean:.4g}"
+        elif all(len(value) == 2 and isinstance(value[0], int) and isinstance(value[1], int) for value in raw):
+            self.is_pairs, self.scores = True, [float(truth == answer) for truth, answer in raw]
+            self.mean = math.fsum(self.known) / len(raw)
+            self.how = f"{name} is worked out over all rows; here a row is right where both of its pair agree"
+        elif all(len(value) == 2 and isinstance(value[0], float) and value[1] for value in raw):  # (logarithm, length)
+            self.scores = [float(total / length) for total, length in raw]
+            self.mean = math.fsum(self.known) / len(raw)
+            self.how = f"{name} is worked out over all rows; a row has its log-likelihood by length, more is better"
+        elif "f1" in name and all(len(value) == 2 and isinstance(value[0], str) for value in raw):
+            counts = [_spans(truth, answer) for truth, answer in raw]
+            hits, total = sum(hits for hits, _ in counts), sum(total for _, total in counts)
+            if total:  # as of named entities
+                self.scores = [2 * own_hits / own if own else 1.0 for own_hits, own in counts]
+                self.mean = 2 * hits / total
+                self.how = f"{name} is that of the spans of each row; of the spans of all rows it is {self.mean:.4g}"
 
     def __str__(self) -> str:
         return self.name if self.least is None else f"{self.name}>={self.least:g}"
 
-    def verdict(self, value: Any) -> bool | None:
-        """Whether the answer is right; None where the value tells neither."""
-        score = _score(value)
-        if score is None:
-            return None
-        if self.least is not None:
-            return score >= self.least
-        return bool(score) if score in (0.0, 1.0) else None
+    @property
+    def known(self) -> list[float]:
+        """The numbers that there are."""
+        return [score for score in self.scores if score is not None]
 
-    def verdicts(self, metrics: Mapping[str, Sequence[Any]], rows: Sequence[int], file: str) -> list[bool]:
-        """Whether each answer is right; ``rows`` are their numbers in the file. Raises `InputError` naming the first
-        row whose value is neither, and a threshold that lies outside of the scale; it gives the mean, which is what a
-        harness reports.
+    @property
+    def is_number(self) -> bool:
+        """Whether each row that has a value has a number."""
+        return any(score is not None for score in self.scores) and all(
+            score is not None or value is None for score, value in zip(self.scores, self.raw, strict=True)
+        )
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether each number is 0 or 1."""
+        return self.is_number and all(score in (0.0, 1.0) for score in self.known)
+
+    def option(self, task: str, least: bool = False) -> str | None:
+        """The option that takes this metric, with a threshold if wished; None where a row has no number."""
+        name = self.name if not least else f"{self.name}>={_scale(self.known)[2]:g}"
+        return f"`--metric {shlex.quote(f'{task}={name}' if task else name)}`" if self.is_number else None
+
+    def judged(self, rows: Sequence[int], file: str, all_of: Mapping[str, Metric]) -> dict[str, list[Any]]:
+        """``correct`` or ``score`` of each row. Raises `InputError` naming the first row without a number, and a
+        threshold that lies outside of the scale.
         """
-        values = metrics[self.name]
-        verdicts = [self.verdict(value) for value in values]
-        scores = [score for value in values if (score := _score(value)) is not None]
+        if None in self.scores:
+            at = self.scores.index(None)
+            others = [other.option("") for other in all_of.values() if other.name != self.name and other.is_number]
+            another = f", or name another: {others[0]}" if others else ""
+            got, remedy = repr(self.raw[at])[:60], f"find out what the scorer meant, or score the log again{another}"
+            if not self.known and isinstance(self.raw[at], (list, dict)):
+                remedy = f"the harness works {self.name} out over all rows at once, and no row has one{another}"
+            raise InputError("a number", got=got, remedy=remedy, file=file, row=rows[at], column=self.name)
+        scores = self.known
+        if self.least is None:
+            return {"correct": [score == 1.0 for score in scores]} if self.is_binary else {"score": scores}
         low, high, _ = _scale(scores)
-        others = [name for name, column in metrics.items() if name != self.name and _is_plain(column)]
-        another = f"name another: `--metric {shlex.quote(others[0])}`" if others else ""
-        if None not in verdicts:
-            if self.least is not None and low < high and not low < self.least <= high:
-                expected, verdict = f"a threshold within the scale, {low:g} to {high:g}", ("wrong", "right")
-                remedy = f"it would call all rows {verdict[self.least <= low]}; take for example "
-                remedy += str(_option(self.name, values))
-                raise InputError(expected, got=f"{self.least:g}", file=file, column=self.name, remedy=remedy)
-            return [bool(verdict) for verdict in verdicts]
-        at = verdicts.index(None)
-        got = repr(values[at])[:60]
-        if len(scores) == len(values):
-            got += f" ({_mean(scores)})"
-            remedy = "no row is right or wrong by it: say from where on it counts as right, "
-            remedy += f"{_option(self.name, values)}" + (another and f", or {another}")
-        elif all(isinstance(value, (list, dict)) for value in values):
-            remedy = f"the harness works {self.name} out over all rows at once, and no row is right or wrong by it"
-            if each := _verdicts_in_lists(values):
-                got += f" (mean {sum(each) / len(each):.4g} of the {len(each)} entries of all rows)"
-                remedy = "a row with several verdicts is neither right nor wrong"
-            remedy += f"; {another or 'give the task a metric that is a number for each row, and run it again'}"
-        else:
-            remedy = "find out what the scorer meant, or score the log again" + (another and f", or {another}")
-        expected = "a metric that is 0 or 1" if self.least is None else "a number"
-        raise InputError(expected, got=got, remedy=remedy, file=file, row=rows[at], column=self.name)
+        if low < high and not low < self.least <= high:
+            expected = f"a threshold within the scale, {low:g} to {high:g}"
+            remedy = f"it would call all rows {'right' if self.least <= low else 'wrong'}; take for example "
+            remedy += str(self.option("", least=True))
+            raise InputError(expected, got=f"{self.least:g}", file=file, column=self.name, remedy=remedy)
+        return {"correct": [score >= self.least for score in scores]}
 
 
 def _score(value: Any) -> float | None:
@@ -85,15 +211,17 @@ def _score(value: Any) -> float | None:
             value = float(word)
         except ValueError:
             return None
-    if not isinstance(value, (bool, int, float)) or math.isnan(value):
-        return None
-    return float(value)
+    return float(value) if isinstance(value, (bool, int, float)) and math.isfinite(value) else None
 
 
-def _verdicts_in_lists(values: Sequence[Any]) -> list[Any]:
-    """All entries of lists of true and false; none where some value is another, such as a pair (right, predicted)."""
-    entries = [entry for value in values for entry in (value if isinstance(value, list) else [None])]
-    return entries if all(isinstance(entry, bool) for entry in entries) else []
+def _spans(truth: Any, answer: Any) -> tuple[int, int]:
+    """Spans (``TAG: text``, parted by $$) that a row has in both, and the number of spans in both together."""
+    both = []
+    for given in (truth, answer):
+        text = "$$".join(map(str, given)) if isinstance(given, list) else str(given)
+        parts = (part.strip().lower() for part in text.split("$$"))
+        both.append(Counter(part for part in parts if ": " in part))
+    return (both[0] & both[1]).total(), both[0].total() + both[1].total()
 
 
 def _scale(scores: Sequence[float]) -> tuple[float, float, float]:
@@ -104,94 +232,135 @@ def _scale(scores: Sequence[float]) -> tuple[float, float, float]:
     return low, high, min(score for score in scores if score > (low + high) / 2 or score == high)
 
 
-def _is_plain(values: Sequence[Any]) -> bool:
-    """Whether every value is 0 or 1."""
-    return all(Metric("").verdict(value) is not None for value in values)
-
-
-def _mean(scores: Sequence[float]) -> str:
-    """The mean as a harness would report it: with an interval of a share, with its standard error on other scales."""
-    n, mean = len(scores), math.fsum(scores) / len(scores)
-    variance = math.fsum((score - mean) ** 2 for score in scores) / max(n - 1, 1) / n
-    if min(scores) >= 0 and max(scores) <= 1:
-        lower, upper = wilson_from_variance(mean, variance, n, 0.95)
-        return f"mean {mean:.4g}, 95 % interval {lower:.3g} to {upper:.3g}"
-    return f"{min(scores):g} to {max(scores):g}, mean {mean:.4g}, standard error {math.sqrt(variance):.3g}"
-
-
-def described(metrics: Mapping[str, Sequence[Any]]) -> str:
-    """Metrics by their names and what they hold."""
+def described(metrics: Mapping[str, Metric]) -> str:
+    """Metrics by their names and what they hold, with the mean as a harness would report it."""
     out = []
-    for name, values in metrics.items():
-        scores = [_score(value) for value in values if value is not None]
-        numbers = [score for score in scores if score is not None]
-        if each := _verdicts_in_lists(values):
-            about = f"lists, mean {sum(each) / len(each):.4g} of all entries"
-        elif not numbers or len(numbers) < len(scores):
-            about = "no number a row"
-        else:
-            about = f"0 or 1, mean {sum(numbers) / len(numbers):.4g}" if _is_plain(numbers) else _mean(numbers)
+    for name, metric in metrics.items():
+        scores, about = metric.known, "no number a row"
+        if metric.is_pairs:
+            about = "worked out over all rows, as `evaluate` does"
+        elif metric.is_number and (metric.how or metric.is_binary):
+            about = f"{'0 or 1' if not metric.how else 'lists'}, mean {metric.mean:.4g}"
+        elif metric.is_number:
+            n, mean = len(scores), metric.mean
+            variance = math.fsum((score - mean) ** 2 for score in scores) / max(n - 1, 1) / n
+            about = f"{min(scores):g} to {max(scores):g}, mean {mean:.4g}, standard error {math.sqrt(variance):.3g}"
+            if min(scores) >= 0 and max(scores) <= 1:
+                lower, upper = wilson_from_variance(mean, variance, n, 0.95)
+                about = f"mean {mean:.4g}, 95 % interval {lower:.3g} to {upper:.3g}"
         out.append(f"{name} ({about})")
     return ", ".join(out) or "none"
 
 
 def choose_metric(
-    columns: Mapping[str, Sequence[Any]], wanted: str | None, file: str, usual: Sequence[str] = ()
+    metrics: Mapping[str, Metric], wanted: str | None, file: str, lower: Collection[str] = (), remedy: str = ""
 ) -> Metric:
-    """The metric that was asked for, the first usual one, or the only one of ``columns`` (name -> values). Which of
-    several means "right" nobody but the user can say: the one that happens to be 0 or 1 may be a check of the format.
+    """The metric that was named, or the main one: the first that is a number for each row and of which more is better,
+    those that are worked out over all rows last. The others are named in a note.
     """
-    several = described(columns)
-    if wanted is not None:
-        match = _AT_LEAST.fullmatch(wanted)
-        name = wanted if match is None or wanted in columns else match["name"]
-        if name not in columns:
-            remedy = f"name one of them: {_options(columns)}" if columns else "score the log first"
-            raise InputError("a metric of this log", got=f"{name!r}; there are {several}", file=file, remedy=remedy)
+    if wanted is None:
+        ranked = sorted((metric for metric in metrics.values() if metric.known), key=lambda metric: bool(metric.how))
+        main = next((metric for metric in ranked if metric.name not in lower), None)
+        if main is None:
+            by_hand = " or ".join(filter(None, (metric.option("") for metric in ranked)))
+            remedy = f"of these less is better; to read one all the same: {by_hand}" if by_hand else remedy
+            remedy = remedy or "run the task with a metric, or score the log first"
+            raise NoMetric("a metric that is a number for each row", got=described(metrics), file=file, remedy=remedy)
+        return main
+    match = None if wanted in metrics else _AT_LEAST.fullmatch(wanted)
+    name = wanted if match is None else match["name"]
+    if name not in metrics:
+        options = " or ".join(filter(None, (metric.option("") for metric in metrics.values())))
+        remedy = f"name one of them: {options}" if options else remedy or "score the log first"
+        got = f"{name!r}; there are {described(metrics)}"
+        raise InputError("a metric of this log", got=got, file=file, remedy=remedy)
+    if match is not None:
         try:
-            return Metric(name, None if name == wanted or match is None else float(match["least"]))
+            metrics[name].least = float(match["least"])
         except ValueError:
             raise InputError("a number behind >=", got=wanted, remedy="write for example --metric 'f1>=0.5'") from None
-    first = next((name for name in usual if name in columns), None)
-    if first is None and len(columns) != 1:
-        remedy = "run the task with a metric, or score the log first"
-        remedy = f"name the one that says what is right: {_options(columns)}" if columns else remedy
-        raise InputError("one metric", got=several, file=file, remedy=remedy)
-    return Metric(first or next(iter(columns)))
+    return metrics[name]
 
 
-def _options(columns: Mapping[str, Sequence[Any]]) -> str:
-    """The options of all metrics that can be taken, as they are typed."""
-    return " or ".join(filter(None, (_option(name, values) for name, values in columns.items()))) or "none can be taken"
+class JsonStream:
+    """The values of one JSON text one after the other, each parsed by the standard library once all of it was read."""
 
+    _STEP = 1 << 20
 
-def _option(name: str, values: Sequence[Any]) -> str | None:
-    """The option that takes a metric, with a threshold where it needs one; None where no row has a number."""
-    if _is_plain(values):
-        return f"`--metric {shlex.quote(name)}`"
-    scores = [_score(value) for value in values]
-    numbers = [score for score in scores if score is not None]
-    if not numbers or len(numbers) < len(scores):
-        return None
-    return f"`--metric {shlex.quote(f'{name}>={_scale(numbers)[2]:g}')}`"
+    def __init__(self, stream: Any, file: str) -> None:
+        self._stream, self._file, self._text, self._at = stream, file, "", 0
+        self._decode, self._bytes = json.JSONDecoder().raw_decode, codecs.getincrementaldecoder("utf-8-sig")()
+
+    def _more(self) -> bool:
+        rest = self._text[self._at :]
+        check_row(len(rest), self._file)
+        data = self._stream.read(max(self._STEP, len(rest)))
+        self._text, self._at = rest + self._bytes.decode(data, final=not data), 0
+        return bool(data)
+
+    def peek(self) -> str:
+        """The next character that is no blank; empty at the end."""
+        while True:
+            rest = self._text[self._at : self._at + 64].lstrip(" \t\r\n")
+            if rest:
+                self._at = self._text.index(rest[0], self._at)
+                return rest[0]
+            self._at = min(self._at + 64, len(self._text))
+            if self._at == len(self._text) and not self._more():
+                return ""
+
+    def take(self, characters: str) -> str:
+        """The next character, which is one of these."""
+        found = self.peek()
+        if not found or found not in characters:
+            raise ValueError(f"expected {' or '.join(characters)}, got {found or 'the end'}")
+        self._at += 1
+        return found
+
+    def value(self) -> Any:
+        """The next value."""
+        self.peek()
+        while True:
+            try:
+                value, end = self._decode(self._text, self._at)
+            except ValueError:
+                if not self._more():
+                    raise
+                continue
+            if end == len(self._text) and self._more():  # a number may go on
+                continue
+            self._at = end
+            return value
+
+    def elements(self) -> Iterator[Any]:
+        """The values of the array that comes next."""
+        self.take("[")
+        if self.peek() == "]":
+            self.take("]")
+            return
+        while True:
+            yield self.value()
+            if self.take(",]") == "]":
+                return
 
 
 def json_rows(file: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Objects with their row, from 1; blank lines are passed over. Raises `InputError` naming the row that is none."""
     with translated(file, "JSONL"), opened(file) as stream:
         head = stream.read(64).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
-    if head.startswith("["):  # as releases up to 0.4.2 wrote them
-        for row, value in enumerate(read_json(file), 1):
-            yield row, _object(value, file, row)
+    if head.startswith("["):  # as releases up to 0.4.3 wrote them
+        with translated(file, "JSON"), opened(file) as stream:
+            for row, value in enumerate(JsonStream(stream, file).elements(), 1):
+                yield row, _object(value, file, row)
         return
     for row, line in enumerate(_lines(file), 1):
         try:
-            found = json.loads(line)
+            value = json.loads(line)
         except ValueError:
             got = repr(line[:40].decode("utf-8", "replace")) + ("..." if len(line) > 40 else "")
             remedy = "the log may be cut off: copy it again, or remove that line"
             raise InputError("one JSON object a line", got=got, file=file, row=row, remedy=remedy) from None
-        yield row, _object(found, file, row)
+        yield row, _object(value, file, row)
 
 
 def read_json(file: str) -> Any:
@@ -220,32 +389,6 @@ def _object(value: Any, file: str, row: int) -> dict[str, Any]:
     return value
 
 
-@dataclass(frozen=True)
-class LogOptions:
-    """What is taken from a log.
-
-    metric : the metric or scorer that says what is right, ``NAME>=X`` for a score that counts from X on. filter : the
-    filter of lm-evaluation-harness whose answers are taken. keep_input : whether the prompts are kept.
-    """
-
-    metric: str | None = None
-    filter: str | None = None
-    keep_input: bool = False
-
-
-@dataclass
-class Answers:
-    """What one log holds: ids name its rows, columns are fields of a record -> one value a row; ``label_decides`` says
-    whether label == prediction was checked against the log's own metric in each row; skipped are rows without an
-    answer, with the reason.
-    """
-
-    file: str
-    task: str
-    model: str | None = None
-    ids: list[str] = field(default_factory=list)
-    columns: dict[str, list[Any]] = field(default_factory=dict)
-    metric: str = ""
-    label_decides: bool = False
-    skipped: list[tuple[str, str]] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+def mapping(value: Any) -> Mapping[str, Any]:
+    """A mapping as it is, anything else as an empty one."""
+    return value if isinstance(value, Mapping) else {}

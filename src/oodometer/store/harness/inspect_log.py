@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import zipfile
@@ -10,29 +11,41 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...errors import InputError
-from ..files import check_unpacked, translated
-from .base import Answers, LogOptions, choose_metric, read_json
+from ..files import check_unpacked, opened, translated
+from .base import Answers, JsonStream, LogOptions, Metric, choose_metric, mapping
 
 _ATTACHED = "attachment://"
 _ZSTANDARD = 93  # the number of the method in the zip format; the standard library reads it from Python 3.14 on
 _LOCAL = 30  # bytes of a member's own header, before its name and its extra field
 
 
+def run_of(file: str) -> tuple[str, str, bool]:
+    """The task of a log with its arguments and its model, when it ran, and whether it came to its end."""
+    header, _ = _samples(file)
+    about = mapping(header.get("eval"))
+    name = json.dumps([about.get("task"), about.get("task_args"), about.get("model")], default=str)
+    return name, str(about.get("created")), header.get("status") == "success"
+
+
 def read_inspect(file: str, options: LogOptions) -> Answers:
-    """A log as columns of a record: ``correct`` by the scorer, ``output``, and what the log-probabilities tell. Samples
-    without a score (an error, a limit) are left out and counted.
+    """A log as columns of a record: ``correct`` or ``score`` by the scorer, ``output``, and what the log-probabilities
+    tell. Samples without a score (an error, a limit) are left out and counted.
     """
     header, samples = _samples(file)
-    about = _mapping(header.get("eval"))
+    about, results = mapping(header.get("eval")), mapping(header.get("results"))
     out = Answers(file, str(about.get("task") or "task"), str(about["model"]) if about.get("model") else None)
-    logged = [_Sample(sample, row, file) for row, sample in enumerate(samples, 1)]
+    wanted, logged = options.choice(out.task), list[_Sample]()
+    scorer = wanted and wanted.partition(">=")[0].strip().partition("/")[0]
+    for row, sample in enumerate(samples, 1):
+        logged.append(_Sample(sample, row, file, scorer, options.keep_input))
+        scorer = scorer or logged[-1].scorer
     if not logged:
         remedy = "run it again with samples logged"
         raise InputError("a log with samples", got=f"none (status {header.get('status')})", file=file, remedy=remedy)
-    order = _mapping(about.get("dataset")).get("sample_ids")
+    order = mapping(about.get("dataset")).get("sample_ids")
     order_in = {str(name): i for i, name in enumerate(order if isinstance(order, list) else [])}
     logged.sort(key=lambda sample: (sample.epoch, order_in.get(sample.id, len(order_in))))
-    repeated = len({sample.epoch for sample in logged}) > 1
+    epochs = len({sample.epoch for sample in logged})
     first: dict[tuple[str, int], int] = {}
     for sample in logged:
         row = first.setdefault((sample.id, sample.epoch), sample.row)
@@ -40,119 +53,177 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
             got = f"{sample.id} (epoch {sample.epoch}) as in row {row}"
             raise InputError("each sample once an epoch", got=got, file=file, row=sample.row, remedy="keep one of them")
     scored = [sample for sample in logged if sample.scores]
-    out.skipped = [(sample.name(repeated), sample.why) for sample in logged if not sample.scores]
+    out.skipped = [(sample.name(epochs > 1), sample.why) for sample in logged if not sample.scores]
     if not scored:
         got = f"{len(logged)} samples without one, the first: {logged[0].why}"
         raise InputError("a sample with a score", got=got, file=file, remedy="score the log first (inspect score)")
-    status = header.get("status")
-    if status != "success":
-        out.warnings.append(f"{file}: the run ended with status {status}; the log may lack samples")
-    reducers = [reducer for reducer in _mapping(about.get("config")).get("epochs_reducer") or () if reducer != "mean"]
-    if repeated and reducers:
-        named = ", ".join(map(str, reducers))
-        out.warnings.append(f"{file}: the log's own figures are {named} of epochs, not their mean")
-    scores: dict[str, list[Any]] = {}
-    for sample in scored:
-        for name, value in sample.scores.items():
-            scores.setdefault(name, []).append(value)
-    metric = choose_metric(scores, options.metric, out.file)
-    out.metric, why = str(metric), f"no score by {metric.name}"
-    out.skipped += [(sample.name(repeated), why) for sample in scored if metric.name not in sample.scores]
+    names = list(dict.fromkeys(name for sample in scored for name in sample.scores))
+    raw = {name: [sample.scores.get(name) for sample in scored] for name in names}
+    if options.several and options.table.get(out.task) is None and str(wanted).partition(">=")[0].strip() not in raw:
+        wanted = None  # of another task
+    metric = choose_metric({name: Metric(name, values) for name, values in raw.items()}, wanted, file)
+    why = f"no score by {metric.name}"
+    out.skipped += [(sample.name(epochs > 1), why) for sample in scored if metric.name not in sample.scores]
     scored = [sample for sample in scored if metric.name in sample.scores]
-    out.columns["correct"] = metric.verdicts(scores, [sample.row for sample in scored], out.file)
+    metrics = {name: Metric(name, [sample.scores.get(name) for sample in scored]) for name in names}
+    metrics[metric.name].least = metric.least
+    metric = metrics[metric.name]
+    out.take(metrics, metric, [sample.row for sample in scored], wanted is not None)
     out.ids += [sample.id for sample in scored]
     out.columns["output"] = [sample.output for sample in scored]
-    if repeated:
+    if epochs > 1:
         out.columns["epoch"] = [sample.epoch for sample in scored]
     if options.keep_input:
         out.columns["input"] = [sample.input for sample in scored]
-    scorer = metric.name.partition("/")[0]
-    letters = [
-        _letter_scores(sample.tokens, sample.output, sample.choices, sample.target, sample.answers.get(scorer))
-        for sample in scored
-    ]
-    whole = [letter for letter in letters if letter is not None]
-    if len(whole) == len(letters):
+    whole = [sample.letters for sample in scored if sample.letters is not None]
+    if len(whole) == len(scored):
         out.columns["candidate_scores"] = [scores for scores, _, _ in whole]
         out.columns["prediction"] = [position for _, position, _ in whole]
         if all(right is not None for _, _, right in whole):
             out.columns["label"] = [right for _, _, right in whole]
-    if all(sample.tokens is not None for sample in scored):
-        all_tokens = [sample.tokens or () for sample in scored]
-        out.columns["token_logprobs"] = [[min(token["logprob"], 0.0) for token in own] for own in all_tokens]
-        if len(whole) < len(letters):
-            probable = [_answer_probability(sample.tokens or (), sample.answers.get(scorer)) for sample in scored]
-            out.columns["confidence"] = probable
-    elif any(sample.tokens for sample in scored):
-        without = [sample for sample in scored if sample.tokens is None]
+    without = [sample for sample in scored if sample.logprobs is None]
+    if not without:
+        out.columns["token_logprobs"] = [sample.logprobs for sample in scored]
+        if len(whole) < len(scored):
+            out.columns["confidence"] = [sample.probability for sample in scored]
+    elif len(without) < len(scored):
         out.warnings.append(
-            f"{out.file}: {len(without)} samples have no log-probabilities (the first: {without[0].id}); "
+            f"{out.task}: {len(without)} samples have no log-probabilities (the first: {without[0].id}); "
             "those of the others are left out"
         )
+    _hold(out, header, metric, scored, len(logged), wanted is not None)
+    for what, count in (
+        ("have no answer (N, or an empty text): they count as the scorer has it", sum(one.is_empty for one in scored)),
+        ("ran into a limit", sum(one.is_limited for one in scored)),
+    ):
+        if count:
+            out.notes.append(f"{out.task}: {count} of {len(scored)} samples {what}")
+    if results.get("early_stopping"):
+        out.warnings.append(f"{out.task}: samples were stopped early; the mean of the others may be off")
     return out
 
 
-class _Sample:
-    """What is needed of one sample of a log."""
+def _hold(
+    out: Answers, header: Mapping[str, Any], metric: Metric, scored: Sequence[_Sample], rows: int, named: bool
+) -> None:
+    """Hold the answers against what the header of the log says: the end of the run, the samples, the mean."""
+    about, results, status = mapping(header.get("eval")), mapping(header.get("results")), header.get("status")
+    config, ids = mapping(about.get("config")), mapping(about.get("dataset")).get("sample_ids")
+    asked = results.get("total_samples")
+    if asked is None and isinstance(ids, list):
+        asked = len(ids) * (config.get("epochs") or 1)
+    if status != "success":
+        of = f"{rows} of {asked} samples are in the log" if isinstance(asked, int) else "the log may lack samples"
+        out.warnings.append(f"{out.task}: the run ended with status {status}: {of}")
+        asked = None
+    reducers = config.get("epochs_reducer") or ["mean"]
+    others = ", ".join(str(reducer) for reducer in reducers if reducer != "mean")
+    if others and "epoch" in out.columns:
+        out.warnings.append(f"{out.task}: the log's own figures are {others} of epochs, not their mean")
+    scorer, _, key = metric.name.partition("/")
+    figures: Mapping[str, Any] = {}
+    entries = results.get("scores")
+    for entry in map(mapping, entries if isinstance(entries, list) else []):
+        if entry.get("name") == (key or scorer) and entry.get("scorer") in (None, scorer):
+            figures = mapping(entry.get("metrics")) if entry.get("reducer") in (None, "mean") else figures
+    by_id: dict[str, list[float]] = {}
+    for sample, score in zip(scored, metric.scores, strict=True):
+        by_id.setdefault(sample.id, []).append(score or 0.0)
+    means = [math.fsum(own) / len(own) for own in by_id.values()]  # as inspect's: a mean of means
+    reported = mapping(figures.get("accuracy") or figures.get("mean"))
+    plain = metric.least is None and "mean" in reducers and not (reported.get("params") or reported.get("options"))
+    out.check("its header", math.fsum(means) / len(means), reported.get("value") if plain else None, rows, asked, named)
 
-    def __init__(self, given: Any, row: int, file: str) -> None:
-        sample = _mapping(given)
+
+class _Sample:
+    """What is needed of one sample of a log: of its log-probabilities what they say of the answer of one scorer."""
+
+    def __init__(self, given: Any, row: int, file: str, scorer: str | None, with_input: bool) -> None:
+        sample = mapping(given)
         if "id" not in sample or "output" not in sample:
             expected = "a sample with id, epoch, input, output and scores"
             got = ", ".join(list(sample)[:6]) or type(given).__name__
             raise InputError(expected, got=got, file=file, row=row, remedy="the log may be cut off, or of another kind")
         self.row, self.id, self.epoch = row, str(sample["id"]), int(sample.get("epoch") or 1)
         # values by scorer (``scorer/key`` where there are several), and the answers that scorers read off
-        given = _mapping(sample.get("scores"))
+        given = mapping(sample.get("scores"))
         if not given and isinstance(sample.get("score"), Mapping):  # one scorer, in logs of version 1
             given = {"score": sample["score"]}
         values: dict[str, Any] = {}
-        answers: dict[str, str] = {}
         for name, entry in given.items():
-            score = _mapping(entry)
-            value = score.get("value")
+            value = mapping(entry).get("value")
             parts = {name: value}
             if isinstance(value, Mapping):
                 parts = {f"{name}/{key}": part for key, part in value.items()}
             values |= {key: part for key, part in parts.items() if part is not None and part == part}
-            if isinstance(score.get("answer"), str):
-                answers[name] = score["answer"]
-        self.scores, self.answers = ({}, answers) if sample.get("invalidation") else (values, answers)
-        self.why = _why(sample)
-        attached = _mapping(sample.get("attachments"))
-        value = _mapping(sample["output"]).get("choices")
-        choice = _mapping(value[0]) if isinstance(value, list) and value else {}
-        self.output = _content(_mapping(choice.get("message")).get("content"), attached)
+        self.scores = {} if sample.get("invalidation") else values
+        self.scorer = scorer or next(iter(given), None)
+        error = sample.get("error")
+        message = mapping(error).get("message") if isinstance(error, Mapping) else error
+        self.why = " ".join(str(message).split())[:80] if message else "no score"
+        self.why = "invalidated" if sample.get("invalidation") else self.why
+        attached = mapping(sample.get("attachments"))
+        value = mapping(sample["output"]).get("choices")
+        choice = mapping(value[0]) if isinstance(value, list) and value else {}
+        self.output = _content(mapping(choice.get("message")).get("content"), attached)
+        own = mapping(given.get(self.scorer))
+        answer = own.get("answer") if isinstance(own.get("answer"), str) else None
+        self.is_limited = bool(sample.get("limit"))
+        self.is_empty = own.get("value") == "N" or not (self.output.strip() or answer)
         options = sample.get("choices")
-        self.choices: list[str] = list(map(str, options)) if isinstance(options, list) else []
-        self.target = sample.get("target")
-        given = sample.get("input")
-        if isinstance(given, list):
-            messages = [(m.get("role"), _content(m.get("content"), attached)) for m in map(_mapping, given)]
-            text = messages[0][1] if len(messages) == 1 else "\n\n".join(f"{role}: {words}" for role, words in messages)
-        else:
-            text = _content(given, attached)
-        lettered = (f"{chr(ord('A') + i)}) {words}" for i, words in enumerate(self.choices))
-        self.input = "\n".join([text, *lettered])
+        choices: list[str] = list(map(str, options)) if isinstance(options, list) else []
+        self.input = _question(sample.get("input"), choices, attached) if with_input else ""
         tokens = _logprobs(choice.get("logprobs"), file, row) if self.scores else None
-        self.tokens = tokens or (None if self.output.strip() else tokens)  # none of an answer that is empty
+        tokens = tokens or (None if self.output.strip() else tokens)  # none of an answer that is empty
+        self.letters = _letter_scores(tokens, self.output, choices, sample.get("target"), answer)
+        self.logprobs = None if tokens is None else [min(token["logprob"], 0.0) for token in tokens]
+        self.probability = 0.0 if tokens is None else _answer_probability(tokens, answer)
 
     def name(self, repeated: bool) -> str:
         """The id, with the epoch where there are several."""
         return f"{self.id}_epoch_{self.epoch}" if repeated else self.id
 
 
+def _question(given: Any, choices: Sequence[str], attached: Mapping[str, Any]) -> str:
+    """The prompt: messages with their roles, options with their letters."""
+    if isinstance(given, list):
+        messages = [(m.get("role"), _content(m.get("content"), attached)) for m in map(mapping, given)]
+        text = messages[0][1] if len(messages) == 1 else "\n\n".join(f"{role}: {words}" for role, words in messages)
+    else:
+        text = _content(given, attached)
+    return "\n".join([text, *(f"{chr(ord('A') + i)}) {words}" for i, words in enumerate(choices))])
+
+
 def _samples(file: str) -> tuple[Mapping[str, Any], Iterator[Any]]:
-    """The header of a log, and its samples one after the other."""
+    """The header of a log, and its samples one after the other; what stands behind them is added to the header."""
     with open(file, "rb") as stream:
         packed = stream.read(2) == b"PK"
-    if not packed and not file.endswith(".eval"):
-        header = _mapping(read_json(file))
-        samples = header.get("samples")
-        return header, iter(samples if isinstance(samples, list) else [])
-    headers = (one for name in ("header.json", "_journal/start.json") for one in _members(file, name.__eq__))
-    header = {"status": "started", **_mapping(next(headers, None))}
-    return header, _members(file, lambda name: name.startswith("samples/") and name.endswith(".json"))
+    if packed or file.endswith(".eval"):
+        headers = (one for name in ("header.json", "_journal/start.json") for one in _members(file, name.__eq__))
+        whole = {"status": "started", **mapping(next(headers, None))}
+        return whole, _members(file, lambda name: name.startswith("samples/") and name.endswith(".json"))
+    header: dict[str, Any] = {}
+    samples = _streamed(file, header)
+    first = list(itertools.islice(samples, 1))
+    if "eval" not in header:  # it stands behind them
+        first += samples
+    return header, itertools.chain(first, samples)
+
+
+def _streamed(file: str, header: dict[str, Any]) -> Iterator[Any]:
+    """The samples of a log in JSON; all else goes to ``header``."""
+    with translated(file, "JSON"), opened(file) as stream:
+        text = JsonStream(stream, file)
+        text.take("{")
+        while text.peek() != "}":
+            name = text.value()
+            text.take(":")
+            if name == "samples" and text.peek() == "[":
+                yield from text.elements()
+            else:
+                header[name] = text.value()
+            if text.take(",}") == "}":
+                return
 
 
 def _members(file: str, wanted: Callable[[str], bool]) -> Iterator[Any]:
@@ -182,23 +253,10 @@ def _members(file: str, wanted: Callable[[str], bool]) -> Iterator[Any]:
             yield value
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _why(sample: Mapping[str, Any]) -> str:
-    """Why a sample has no score."""
-    if sample.get("invalidation"):
-        return "invalidated"
-    error = sample.get("error")
-    message = _mapping(error).get("message") if isinstance(error, Mapping) else error
-    return " ".join(str(message).split())[:80] if message else "no score"
-
-
 def _content(content: Any, attached: Mapping[str, Any]) -> str:
     """Text of a message; other parts of it, such as images and reasoning, are left out."""
     if isinstance(content, list):
-        texts = [_mapping(part).get("text") for part in content if _mapping(part).get("type") == "text"]
+        texts = [mapping(part).get("text") for part in content if mapping(part).get("type") == "text"]
         return "\n".join(_resolved(text, attached) for text in texts if isinstance(text, str))
     return _resolved(content, attached) if isinstance(content, str) else ""
 
@@ -210,10 +268,10 @@ def _resolved(text: str, attached: Mapping[str, Any]) -> str:
 
 def _logprobs(given: Any, file: str, row: int) -> list[Mapping[str, Any]] | None:
     """The tokens with their log-probabilities, none of an empty answer; None where the log does not have them."""
-    content = _mapping(given).get("content")
+    content = mapping(given).get("content")
     if not isinstance(content, list):
         return None
-    tokens = [_mapping(token) for token in content]
+    tokens = [mapping(token) for token in content]
     for token in tokens:
         value = token.get("logprob")
         if not isinstance(value, (int, float)) or value - value != 0 or value > 1e-3:

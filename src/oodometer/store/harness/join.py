@@ -6,19 +6,20 @@ import os
 import re
 import shlex
 import zipfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from ...errors import InputError, UsageError
+from ...fields import FIELDS
 from ...predictions import Predictions
 from ..files import opened, translated
-from .base import LogOptions
-from .inspect_log import read_inspect
-from .lm_eval import read_samples
+from .base import Answers, LogOptions, NoMetric
+from .inspect_log import read_inspect, run_of
+from .lm_eval import NAME, read_samples
 
 LogKind = Literal["lm_eval", "inspect"]
 _HEAD = 1 << 16
@@ -52,30 +53,66 @@ def log_kind(path: Any) -> LogKind | None:
     return "inspect" if start.startswith(b"{") and _INSPECT.search(head) and b'"version"' in head else None
 
 
-def log_files(logs: Any) -> list[tuple[str, LogKind]]:
-    """The files of one path, a folder or several paths, each with its kind; `InputError` for what is no log."""
+def log_files(logs: Any) -> tuple[list[tuple[str, LogKind]], list[str]]:
+    """The files of one path, a folder or several paths, each with its kind, and what of a folder was left out: older
+    runs of a task. `InputError` for what is no log.
+    """
     several = isinstance(logs, Sequence) and not isinstance(logs, (str, bytes))
-    out: list[tuple[str, LogKind]] = []
+    out, notes = list[tuple[str, LogKind]](), list[str]()
     for path in logs if several else [logs]:
-        if os.path.isdir(path):
-            files = sorted(file for file in Path(path).iterdir() if file.name.lower().endswith(_ENDINGS))
-            inside = [(str(name), kind) for name in files if (kind := log_kind(name)) is not None]
-            if not inside:
-                below = sorted({str(log.parent) for log in Path(path).rglob("samples_*.jsonl")})
-                expected = "logs of lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json)"
-                remedy = f"name {below[0]}" if below else "write them with --log_samples --output_path"
-                raise InputError(expected, got="a folder without one", file=str(path), remedy=remedy)
-            out += inside
-            continue
         kind = log_kind(path)
-        if kind is None:
+        if os.path.isdir(path):
+            inside = _inside(path)
+            if not inside:
+                below = sorted({str(log.parent) for log in Path(path).rglob("*") if log_kind(log) is not None})
+                if len(below) == 1:  # the folder of the model
+                    inside = _inside(below[0])
+                else:
+                    expected = "logs of lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json)"
+                    remedy = f"name one of its folders: {', '.join(f'`{read_command(one)}`' for one in below[:5])}"
+                    remedy = remedy if below else "write them with --log_samples --output_path"
+                    raise InputError(expected, got="a folder without one", file=str(path), remedy=remedy)
+            newest, older = _newest(inside)
+            out += newest
+            if older:
+                named = ", ".join(map(os.path.basename, older[:3])) + ", ..." * (len(older) > 3)
+                notes.append(f"{path}: the newest run of each task is read; {len(older)} older left out: {named}")
+        elif kind is None:
             empty = os.path.exists(path) and not os.path.getsize(path)
             got = "an empty file" if empty else "another file" if os.path.exists(path) else "no such file"
             raise InputError("a log", got=got, remedy="check the path, and what wrote it", file=str(path))
-        out.append((str(path), kind))
+        else:
+            out.append((str(path), kind))
     if not out:
         raise InputError("at least one log", got="none", remedy="name a log or a folder of logs")
-    return out
+    return out, notes
+
+
+def _inside(folder: Any) -> list[tuple[str, LogKind]]:
+    """The logs of a folder, by name."""
+    files = sorted(file for file in Path(folder).iterdir() if file.name.lower().endswith(_ENDINGS))
+    return [(str(name), kind) for name in files if (kind := log_kind(name)) is not None]
+
+
+def _newest(files: Sequence[tuple[str, LogKind]]) -> tuple[list[tuple[str, LogKind]], list[str]]:
+    """The newest log of each task, of inspect those that came to their end first, and the others."""
+    by_task: dict[Any, tuple[Any, str]] = {}
+    older = []
+    for file, kind in files:
+        match = NAME.fullmatch(os.path.basename(file))
+        task, date = (match["task"], match["date"] or "") if match else (file, "")
+        when: Any = date
+        if kind == "inspect":
+            task, when, is_whole = run_of(file)
+            when = (is_whole, when)
+        before = by_task.get((kind, task))
+        if before is not None and before[0] == when:  # which of them is meant is not known
+            task = file
+        elif before is not None:
+            older.append(file if when < before[0] else before[1])
+        if before is None or not when < before[0]:
+            by_task[kind, task] = (when, file)
+    return [(file, kind) for file, kind in files if file not in older], older
 
 
 def read_command(log: str) -> str:
@@ -100,16 +137,26 @@ _READERS = {"lm_eval": read_samples, "inspect": read_inspect}
 
 @dataclass(frozen=True)
 class LogRecord:
-    """A record, its tasks, who answered (None where logs do not say), the metrics that say what is right, and what was
-    left out.
+    """What logs hold: a record of all rows with the columns that all logs have, one of each task with all of its own,
+    who answered (None where logs do not say), the metrics that tell how good an answer is, and what was left out.
+
+    left_out : columns of some tasks that the joint record lacks -> their tasks. notes : what was chosen where a log
+    leaves a choice.
     """
 
     record: Predictions
-    tasks: tuple[str, ...]
+    parts: Mapping[str, Predictions]
     model: str | None
     metrics: tuple[str, ...]
     skipped: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
     warnings: tuple[str, ...]
+    left_out: Mapping[str, tuple[str, ...]]
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Names of the tasks, in the order of the logs."""
+        return tuple(self.parts)
 
 
 def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
@@ -117,75 +164,130 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
 
     ``logs`` are ``samples_*.jsonl`` of lm-evaluation-harness or ``.eval`` and ``.json`` of inspect. Rows stand in the
     order of the logs. The column ``id`` has their names, behind the task where there are several: a sample that was
-    answered in several epochs has one name, and ``epoch`` tells them apart. ``metric`` names what `correct` rests on.
-    Raises `InputError` for what is no log, a row that cannot be read, and logs that do not belong together.
+    answered in several epochs has one name, and ``epoch`` tells them apart. ``metric`` names what `correct` or `score`
+    rests on. Of several logs, those without a number for each row are left out, with a warning. Raises `InputError` for
+    what is no log, a row that cannot be read, and logs that do not belong together.
     """
-    options, files = options or LogOptions(), log_files(logs)
+    options, (files, notes) = options or LogOptions(), log_files(logs)
+    options = replace(options, several=len(files) > 1)
     without = next((file for file, kind in files if kind != "lm_eval"), None)
     if options.filter is not None and without is not None:
         raise UsageError(f"--filter is of lm-evaluation-harness; {without} is a log of inspect: use --metric")
-    try:
-        read = []
-        for file, kind in files:
+    read, warnings, without_metric = list[Answers](), list[str](), list[NoMetric]()
+    for file, kind in files:
+        try:
             with translated(file, "log"):  # what holds a number where a list should be is no log, and no traceback
                 read.append(_READERS[kind](file, options))
-        first, seen = read[0], {read[0].task: read[0].file}
-        for answers in read[1:]:
-            if answers.task in seen:
-                remedy = "name the log of one run"
-                got = f"{answers.task} as in {seen[answers.task]}"
-                raise InputError("logs of different tasks", got=got, file=answers.file, remedy=remedy)
-            seen[answers.task] = answers.file
-            if answers.model != first.model:
-                remedy = "write a file for each model"
-                expected = f"answers of {first.model}, as in {first.file}"
-                raise InputError(expected, got=str(answers.model), file=answers.file, remedy=remedy)
-            for name in ("candidate_scores", "output"):
-                if (name in answers.columns) != (name in first.columns):
-                    having, lacking = (answers, first) if name in answers.columns else (first, answers)
-                    expected, remedy = (
-                        f"`{name}` in each log, as in {having.file}",
-                        "write a file for each kind of task",
-                    )
-                    raise InputError(expected, got="none", file=lacking.file, remedy=remedy)
-    except InputError as error:
-        if len(files) == 1:
-            raise
-        others = ", ".join(shlex.quote(file) for file, _ in files[1:])
-        remedy = f"read each by itself: `{read_command(files[0][0])}`, and so {others}"
-        raise InputError("logs that go into one file", got=f"{len(files)} logs; {error}", remedy=remedy) from None
+        except NoMetric as error:
+            without_metric.append(error)
+            warnings.append(f"left out: {error}")
+    if not read:
+        raise without_metric[0]
+    _check(read, files, options)
     several = len(read) > 1
-    # columns that all logs have; where label == prediction says what is right, `correct` is not repeated
-    names = [name for name in read[0].columns if all(name in answers.columns for answers in read)]
-    if "label" in names and "correct" in names and all(answers.label_decides for answers in read):
-        names.remove("correct")
-    elif "label" in names and not all("prediction" in answers.columns or answers.label_decides for answers in read):
-        names.remove("label")
-    columns: dict[str, Any] = {}
-    for name in names:
-        values = [value for answers in read for value in answers.columns[name]]
-        columns[name] = _objects(values) if isinstance(values[0], str) else values
-    metrics = [answers.metric for answers in read for _ in answers.ids]
-    extra: dict[str, Any] = {"metric": metrics} if any(metrics) else {}
-    if "epoch" in columns:
-        extra["epoch"] = columns.pop("epoch")
-    # A plain list of rows as an array of objects: numbers of different tasks may be ids of one another.
-    ids = [f"{answers.task}/{name}" if several else name for answers in read for name in answers.ids]
-    columns["group"] = _objects([answers.task for answers in read for _ in answers.ids])
-    warnings = [warning for answers in read for warning in answers.warnings]
-    if not any(name in columns for name in ("candidate_scores", "confidence")):
-        warnings.append(
+    answers_of = {answers.task: answers for answers in read}
+    parts = {task: _record([answers], several=False) for task, answers in answers_of.items()} if several else {}
+    record = _record(read, several=several)
+    parts = parts or {read[0].task: record}
+    left_out: dict[str, list[str]] = {}
+    for task, part in parts.items():
+        for name in {*part.fields, *part.columns} - {*record.fields, *record.columns}:
+            left_out.setdefault(name, []).append(task)
+    for answers in read:
+        notes += answers.notes
+        warnings += answers.warnings
+    if not {"candidate_scores", "logits", "confidence", "token_logprobs"} & set(record.fields):
+        notes.append(
             "nothing in the logs tells how sure the model was, so there is no confidence: `evaluate` gives accuracy, "
             "`discriminate` learns from `input` and `output`"
         )
+    skipped = [(answers.task, *pair) for answers in read for pair in answers.skipped]
+    return LogRecord(
+        record,
+        parts,
+        next((answers.model for answers in read if answers.model), None),
+        tuple(dict.fromkeys(answers.metric for answers in read if answers.metric)),
+        tuple((f"{task}/{name}" if several else name, why) for task, name, why in skipped),
+        tuple(notes),
+        tuple(warnings),
+        {name: tuple(tasks) for name, tasks in sorted(left_out.items())},
+    )
+
+
+def _check(read: Sequence[Answers], files: Sequence[tuple[str, LogKind]], options: LogOptions) -> None:
+    """Raise `InputError` where logs do not belong together, or none has what was asked for."""
+    seen: dict[str, Answers] = {}
+    named = [answers for answers in read if answers.model is not None]
+    for answers in read:
+        before = seen.setdefault(answers.task, answers)
+        if before is not answers:
+            remedy = f"they are two runs; read each by itself: `{read_command(before.file)}`"
+            got = f"{answers.task} as in {before.file}"
+            raise InputError("logs of different tasks", got=got, file=answers.file, remedy=remedy)
+        if answers.model is not None and answers.model != named[0].model:
+            remedy = f"read each by itself: `{read_command(named[0].file)}`, `{read_command(answers.file)}`"
+            expected = f"answers of {named[0].model}, as in {named[0].file}"
+            raise InputError(expected, got=str(answers.model), file=answers.file, remedy=remedy)
+    names = f"the tasks are {', '.join(seen)}"
+    for task, metric in options.table.items():
+        plain = [answers for answers in read if answers.metric.partition(",")[0].partition(">=")[0] in metric]
+        if (task not in seen) if task is not None else (len(read) > 1 and not plain):
+            got = f"{metric}, which none has" if task is None else task
+            raise InputError("a task=metric of these logs", got=got, file=read[0].file, remedy=names)
+    if options.filter is not None and options.several and all(answers.filter != options.filter for answers in read):
+        got, remedy = f"{options.filter!r}, which none has", "name that of a task: `--metric task=metric:filter`"
+        raise InputError("a filter of these logs", got=got, file=read[0].file, remedy=f"{remedy}; {names}")
+
+
+def _record(read: Sequence[Answers], *, several: bool) -> Predictions:
+    """One record of logs, with the columns that all of them have."""
+    own: list[dict[str, Any]] = [dict(answers.columns) for answers in read]
+    if any("score" in columns for columns in own):  # what is right is 1, of what is graded elsewhere
+        for part in own:
+            if "score" not in part and "correct" in part:
+                part["score"] = [float(right) for right in part["correct"]]
+    shared = [name for name in own[0] if all(name in columns for columns in own)]
+    if "candidate_scores" not in shared and all({"candidate_scores", "confidence"} & {*columns} for columns in own):
+        for part in own:  # of options that some logs have, the probability of the best one
+            if "confidence" not in part:
+                scores = part["candidate_scores"]
+                part["confidence"] = [float(1 / np.exp(np.subtract(row, max(row))).sum()) for row in scores]
+        shared = [*(name for name in shared if name != "confidence"), "confidence"]
+    # where label == prediction tells what is right, `correct` is not repeated
+    if "candidate_scores" not in shared:
+        shared = [name for name in shared if name not in ("label", "prediction")]
+    elif "label" in shared and "correct" in shared and all(answers.label_decides for answers in read):
+        shared.remove("correct")
+    elif "label" in shared and not all("prediction" in answers.columns or answers.label_decides for answers in read):
+        shared.remove("label")
+    columns: dict[str, Any] = {}
+    for name in shared:
+        values = [value for part in own for value in part[name]]
+        columns[name] = _objects(values) if isinstance(values[0], str) else values
+    classes = read[0].classes
+    if classes and "label" in columns and all(answers.classes == classes for answers in read):
+        columns["logits"] = columns.pop("candidate_scores")
+        for name in {"label", "prediction"} & {*columns}:
+            columns[name] = _objects([classes[position] for position in columns[name]])
+    else:
+        classes = None
+    more: dict[str, Any] = {"metric": [answers.metric for answers in read for _ in answers.ids]}
+    more = more if any(more["metric"]) else {}
+    more |= {name: columns.pop(name) for name in shared if name not in FIELDS}
+    # A plain list of rows as an array of objects: numbers of different tasks may be ids of one another.
+    ids = [f"{answers.task}/{name}" if several else name for answers in read for name in answers.ids]
+    columns["group"] = _objects([answers.task for answers in read for _ in answers.ids])
+    more |= {
+        name: [value for answers in read for value in answers.more[name]]
+        for name in read[0].more
+        if all(name in answers.more for answers in read)
+    }
     try:
-        record = Predictions.from_arrays(**columns, columns={"id": _objects(ids), **extra}, source=read[0].file)
+        return Predictions.from_arrays(
+            **columns, classes=classes, columns={"id": _objects(ids), **more}, source=read[0].file
+        )
     except InputError as error:
         raise error.at(file=", ".join(answers.file for answers in read[:3])) from None
-    left_out = [(answers.task, *pair) for answers in read for pair in answers.skipped]
-    skipped = tuple((f"{task}/{name}" if several else name, why) for task, name, why in left_out)
-    tasks, named = tuple(answers.task for answers in read), tuple(dict.fromkeys(filter(None, metrics)))
-    return LogRecord(record, tasks, read[0].model, named, skipped, tuple(warnings))
 
 
 def _objects(values: Sequence[Any]) -> Any:

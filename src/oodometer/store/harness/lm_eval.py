@@ -1,44 +1,128 @@
-"""lm-evaluation-harness: a ``samples_*.jsonl`` of one task, options that were scored or texts that were written."""
+"""lm-evaluation-harness: a samples file of one task, options that were scored or texts that were written, held against
+the results file beside it.
+"""
 
 from __future__ import annotations
 
 import ast
 import json
 import math
+import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
-from .base import Answers, LogOptions, Metric, choose_metric, described, json_rows
+from .base import Answers, LogOptions, Metric, NoMetric, choose_metric, described, json_rows, mapping, read_json
 
-# samples_<task>_<date>T<time>.jsonl
-_NAME = re.compile(r"samples_(?P<task>.+?)(_\d{4}-\d{2}-\d{2}T[\d.:-]+)?\.jsonl(\.gz)?")
-_USUAL = ("acc", "acc_norm")  # of several metrics the one that the harness's own tables call accuracy
+# samples_<task>_<date>T<time>.jsonl; 0.4.3 wrote .json
+NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d{2}-\d{2}T[\d.:-]+))?\.jsonl?(?:\.gz)?")
+_LOWER = {"perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte", "ter", "brier_score"}
 _NOT_METRICS = {
     "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash",
     "target_hash",
 }  # fmt: skip
+_NOTHING = "bypass"  # the metric of a run with --predict_only
+_TARGET = "target"  # what `--metric` may ask of written answers in any log: whether the answer is the target
+_FOUND_NOTHING = "[invalid]"
+
+_Gold = tuple[int, ...]  # positions of the right options; empty where the target cannot be read so
 
 
 @dataclass
 class _Rows:
-    """What the rows of one filter hold."""
+    """What the rows of one filter hold; of options what tells how the target is to be read, no text."""
 
     numbers: list[int] = field(default_factory=list)  # of the rows in the file, from 1
     ids: list[str] = field(default_factory=list)
-    choices: list[_Choice] = field(default_factory=list)
+    scores: list[list[float]] = field(default_factory=list)
+    splits: list[int] = field(default_factory=list)  # options, where the second half asks without the prompt, else 0
+    golds: tuple[list[_Gold], ...] = field(default_factory=lambda: ([], [], []))  # by position, text and letter
+    lengths: dict[str, tuple[list[list[int]], list[list[int]]]] = field(default_factory=dict)  # without a first blank
+    first_target: str = ""
+    options: tuple[str, ...] | None = None  # those of every row, empty where rows differ
+    in_prompts: bool = False  # whether it is the prompts of the first row that differ, not its options
+    outside: tuple[int, str, int] | None = None  # the first row whose target is a position behind the options
+    is_numbered: bool = True  # whether all targets may be positions
     outputs: list[str | None] = field(default_factory=list)  # None where one continuation was scored
+    hits: list[bool] = field(default_factory=list)  # whether the output is the target
     prompts: list[str] = field(default_factory=list)
     metrics: dict[str, list[Any]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Totals:
+    """What a results file says of one task: who answered, its metrics in their order, those of which less is better,
+    its filters, how many questions were asked and how many there are, and its figures by ``metric,filter``.
+    """
+
+    file: str
+    task: str
+    model: str | None
+    order: tuple[str, ...]
+    lower: frozenset[str]
+    filters: tuple[str, ...]
+    asked: Any
+    existing: Any
+    figures: Mapping[str, Any]
+
+    @classmethod
+    def beside(cls, file: str) -> Totals | None:
+        """Those of the run that wrote a samples file; none where its results file is not beside it."""
+        folder, name = os.path.split(file)
+        match = NAME.fullmatch(name)
+        date = match["date"] if match else None
+        path = os.path.join(folder, f"results_{date}.json" if date else "results.json")
+        if not os.path.isfile(path):
+            return None
+        with_results = mapping(read_json(path))
+        wanted = match["task"] if match else re.sub(r"(\.jsonl?)(\.gz)?$", "", name)
+
+        def of_task(key: str) -> tuple[str, Any]:
+            """The task's own name, and its entry in a part of the results, whose names may be indented or cleaned."""
+            cleaned = {re.sub(r"\W", "_", task.strip(" -")): task for task in mapping(with_results.get(key))}
+            # up to 0.4.2 the arguments of the model stand before the task
+            names = [one for one in cleaned if re.sub(r"\W", "_", wanted).endswith(one if match is None else wanted)]
+            exact = re.sub(r"\W", "_", wanted)
+            name = exact if exact in cleaned else max(names, key=len, default="") if match is None else ""
+            return (cleaned[name].strip(" -"), with_results[key][cleaned[name]]) if name else (wanted, None)
+
+        task, figures = of_task("results")
+        if figures is None:
+            return None
+        config, counts = mapping(of_task("configs")[1]), mapping(of_task("n-samples")[1])
+        listed = config.get("metric_list")
+        metrics = [mapping(entry) for entry in listed] if isinstance(listed, list) else []
+        up = {str(entry.get("metric")): entry.get("higher_is_better") for entry in metrics}
+        up |= mapping(of_task("higher_is_better")[1])
+        filters = config.get("filter_list")
+        names = [str(mapping(one).get("name")) for one in filters] if isinstance(filters, list) else []
+        lower = frozenset(name for name, better in up.items() if better is False)
+        asked, existing = counts.get("effective"), counts.get("original")
+        model = _model(with_results)
+        order = tuple(str(entry.get("metric")) for entry in metrics)
+        return cls(path, task, model, order, lower, tuple(names), asked, existing, mapping(figures))
+
+    def figure(self, metric: Metric, filter: str) -> Any:
+        """What the results say of a metric; None where it is no mean."""
+        return None if metric.is_pairs or metric.name in self.lower else self.figures.get(f"{metric.name},{filter}")
+
+
+def _model(results: Mapping[str, Any]) -> str | None:
+    """Who answered, of a results file."""
+    config = mapping(results.get("config"))
+    arguments = config.get("model_args")
+    if isinstance(arguments, str):
+        arguments = dict(part.partition("=")[::2] for part in arguments.split(","))
+    named = [mapping(arguments).get(key) for key in ("peft", "delta", "pretrained", "model", "path", "engine")]
+    return next((str(name) for name in (results.get("model_name"), *named, config.get("model")) if name), None)
+
+
 def read_samples(file: str, options: LogOptions) -> Answers:
     """A samples file as columns of a record: multiple choice gives ``candidate_scores`` and, where the log tells the
-    right option, ``label``; what a model wrote gives ``output``; both give ``correct`` by the metric.
+    right option, ``label``; what a model wrote gives ``output``; both give ``correct`` or ``score`` by the metric.
     """
     by_filter: dict[str, _Rows] = {}
     seen: dict[tuple[Any, str], list[int]] = {}  # rows of each document under each filter
@@ -63,47 +147,110 @@ def read_samples(file: str, options: LogOptions) -> Answers:
         expected = "each document once"
         got = f"doc_id {twice[1]} as in row {seen[twice][0]}"
         raise InputError(expected, got=got, file=file, row=seen[twice][1], remedy="keep the rows of one run")
-    name, rows = _of_filter(by_filter, options.filter, file)
-    task = _NAME.fullmatch(Path(file).name)
-    out = Answers(file, task["task"] if task else Path(file).name.split(".")[0], ids=rows.ids)
+    totals = Totals.beside(file)
+    match = NAME.fullmatch(os.path.basename(file))
+    task = totals.task if totals else match["task"] if match else os.path.basename(file).split(".")[0]
+    return _answers(Answers(file, task, totals.model if totals else None), by_filter, totals, options)
+
+
+def _answers(out: Answers, by_filter: Mapping[str, _Rows], totals: Totals | None, options: LogOptions) -> Answers:
+    """The rows of the filter that was named, or of the first one, with their verdicts by the metric."""
+    wanted, filter = options.choice(out.task), options.filter
+    if wanted is not None and ":" in wanted and not any(wanted in rows.metrics for rows in by_filter.values()):
+        wanted, _, filter = wanted.rpartition(":")
+    if options.several and filter == options.filter and filter not in by_filter:
+        filter = None  # of another task
+    out.filter = _filter(by_filter, filter, totals.filters if totals else (), out.file)
+    rows = by_filter[out.filter]
+    out.ids = rows.ids
     if options.keep_input:
         out.columns["input"] = list(rows.prompts)
-    metric = None
-    if rows.metrics or options.metric is not None or not rows.choices:
-        metric = choose_metric(rows.metrics, options.metric, file, _USUAL)
-        out.columns["correct"] = metric.verdicts(rows.metrics, rows.numbers, file)
-        out.metric = str(metric) + (f",{name}" if len(by_filter) > 1 else "")
-        if options.metric is None and len(rows.metrics) > 1:
-            others = described({name: values for name, values in rows.metrics.items() if name != metric.name})
-            out.warnings.append(f"{file}: {metric} says what is right; the log also has {others}: --metric NAME")
-    if rows.choices:
-        # the target is a position, a text or a letter, and does not say which: each way is tried against the metric
-        by_score = metric is not None and metric.least is None and metric.name in _BY_SCORE
-        verdicts: Sequence[bool] | None = out.columns["correct"] if by_score else None
-        scores, golds, picked = _fitting(rows.choices, metric if by_score else None, verdicts, out.file)
-        out.columns["candidate_scores"] = [_finite(one) for one in scores]
-        if any(math.isinf(one) for row in scores for one in row):
-            out.warnings.append(f"{out.file}: options of log-likelihood -inf get a probability of 0")
-        if picked is not None:
-            out.columns["prediction"] = picked
-            right = sum(_best(row) in gold for row, gold in zip(scores, golds or (), strict=True)) / len(scores)
-            out.warnings.append(
-                f"{out.file}: this release of the harness took options with and without the prompt for one another; "
-                f"{metric} is its own verdict, by the log-likelihoods it would be {right:.4g}"
-            )
-        if golds is None and verdicts is not None and all(len(one) == 2 for one in scores):
-            golds = [{_best(s) if right else 1 - _best(s)} for s, right in zip(scores, verdicts, strict=True)]
-        if golds is None and metric is None:
-            got, row = repr(rows.choices[0].target)[:40], rows.choices[0].row
-            expected, remedy = "the right option, or a metric", "a log without both does not say what is right"
-            raise InputError(expected, got=got, file=out.file, row=row, column="target", remedy=remedy)
-        unchecked = metric is not None and not by_score  # the target may be one of several right options
-        if golds is not None and not unchecked and all(len(one) == 1 for one in golds):
-            out.columns["label"] = [next(iter(one)) for one in golds]
-            out.label_decides = picked is None
-    elif rows.outputs[0] is not None:
+    if rows.outputs and rows.outputs[0] is not None:
         out.columns["output"] = list(rows.outputs)
+        empty = sum(output in ("", _FOUND_NOTHING) for output in rows.outputs)
+        if empty:
+            out.notes.append(f"{out.task}: {empty} of {len(rows.outputs)} answers are empty or could not be parsed")
+    metrics = {name: Metric(name, values) for name, values in rows.metrics.items()}
+    if totals:
+        metrics = {name: metrics[name] for name in dict.fromkeys((*totals.order, *metrics)) if name in metrics}
+    if options.several and options.table.get(out.task) is None and wanted not in metrics and wanted != _TARGET:
+        wanted = None if wanted is None or wanted.partition(">=")[0].strip() not in metrics else wanted
+    remedy = ""
+    if rows.hits:
+        remedy = f"`--metric {_TARGET}` counts an answer as right that is the target"
+        if wanted == _TARGET and _TARGET not in metrics:
+            metrics[_TARGET] = Metric(_TARGET, rows.hits)
+    metric = None
+    if metrics or wanted is not None or not rows.scores:
+        metric = choose_metric(metrics, wanted, out.file, _LOWER | (totals.lower if totals else set()), remedy)
+        out.take(metrics, metric, rows.numbers, wanted is not None)
+    if len(by_filter) > 1 and filter is None:
+        others = {
+            name: Metric(name, other.metrics[metric.name])
+            for name, other in by_filter.items()
+            if metric is not None and metric.name in other.metrics and name != out.filter
+        }
+        option = f"`--metric {shlex.quote(f'{out.task}={out.metric}')}:{next(iter(others), 'FILTER')}`"
+        unnamed = ", which this release of the harness did not name (here they are counted)" * ("1" in by_filter)
+        first = f"{out.task}: the first of {len(by_filter)} filters is read, {out.filter}{unnamed}"
+        out.notes.append(f"{first}; behind the others {out.metric} is {described(others)}: {option}")
+    if rows.scores:
+        _options(out, rows, metric)
+    if metric is not None and totals is not None:
+        source, named = os.path.basename(totals.file), wanted is not None
+        reported = totals.figure(metric, out.filter) if metric.least is None else None
+        out.check(source, metric.mean, reported, len(rows.ids), totals.asked, named)
+        if isinstance(totals.existing, int) and totals.asked == len(rows.ids) < totals.existing:
+            out.notes.append(f"{out.task}: the run was limited to {totals.asked} of {totals.existing} questions")
+    out.metric += f",{out.filter}" if len(by_filter) > 1 else ""
     return out
+
+
+def _filter(by_filter: Mapping[str, _Rows], wanted: str | None, order: Iterable[str], file: str) -> str:
+    """The filter that was named, or the first of the task."""
+    if wanted in by_filter:
+        return str(wanted)
+    if wanted is None or (len(by_filter) == 1 and wanted == "none"):
+        return next((name for name in order if name in by_filter), next(iter(by_filter)))
+    several = "; ".join(
+        f"{name}: {described({key: Metric(key, values) for key, values in rows.metrics.items()})}"
+        for name, rows in by_filter.items()
+    )
+    remedy = f"name one, {' or '.join(f'`--filter {shlex.quote(name)}`' for name in by_filter)}"
+    raise InputError("a filter of this log", got=f"{wanted!r}; there are {several}", file=file, remedy=remedy)
+
+
+def _options(out: Answers, rows: _Rows, metric: Metric | None) -> None:
+    """Scores of options, the right one where the log tells it, and the options as classes where all rows have them."""
+    # the target is a position, a text or a letter, and does not say which: each way is tried against the metric
+    by_score = metric is not None and metric.least is None and (metric.name in _BY_SCORE or metric.is_pairs)
+    verdicts: Sequence[bool] | None = out.columns.get("correct") if by_score else None
+    scores, golds, picked = _fitting(rows, metric if verdicts else None, verdicts, out.file)
+    out.columns["candidate_scores"] = [_finite(one) for one in scores]
+    if any(math.isinf(one) for row in scores for one in row):
+        out.notes.append(f"{out.task}: options of log-likelihood -inf get a probability of 0")
+    if picked is not None and metric is not None:
+        out.columns["prediction"] = picked
+        right = sum(_best(row) in gold for row, gold in zip(scores, golds or (), strict=True)) / len(scores)
+        out.warnings.append(
+            f"{out.task}: this release of the harness took options with and without the prompt for one another; "
+            f"{metric} is its own verdict, by the log-likelihoods it would be {right:.4g}"
+        )
+    if golds is None and verdicts is not None and all(len(one) == 2 for one in scores):
+        golds = [(_best(s) if right else 1 - _best(s),) for s, right in zip(scores, verdicts, strict=True)]
+    if golds is None and metric is None:
+        expected, remedy = "the right option, or a metric", "a log without both does not say what is right"
+        got, row = rows.first_target, rows.numbers[0]
+        raise NoMetric(expected, got=got, file=out.file, row=row, column="target", remedy=remedy)
+    unchecked = metric is not None and verdicts is None  # the target may be one of several right options
+    if golds is not None and not unchecked and all(len(one) == 1 for one in golds):
+        out.columns["label"] = [one[0] for one in golds]
+        out.label_decides = picked is None
+        own = rows.options or ()
+        lettered = all(option.strip("().").upper() == chr(ord("A") + i) for i, option in enumerate(own))
+        # a handful of rows does not show that the options are classes; letters name options, which differ
+        if own and not lettered and len(set(own)) == len(own) == len(scores[0]) and len(scores) >= 5 * len(own):
+            out.classes = own
 
 
 def _responses(sample: Mapping[str, Any], file: str, row: int) -> list[Any]:
@@ -141,7 +288,7 @@ def _keep(
     sample: Mapping[str, Any], answers: Sequence[Any], rows: _Rows, file: str, row: int, options: LogOptions
 ) -> None:
     """Add what is needed of one row."""
-    arguments = sample.get("arguments")
+    arguments, target = sample.get("arguments"), sample.get("target")
     given = list(arguments.values()) if isinstance(arguments, dict) else arguments or []
     requests = [list(request.values()) if isinstance(request, dict) else list(request) for request in given]
     rows.numbers.append(row)
@@ -149,14 +296,9 @@ def _keep(
     if options.keep_input:
         prompts = dict.fromkeys(_text(request[0]) for request in requests if request and request[0])
         rows.prompts.append("\n".join(prompts))
-    if len(answers) > 1:
-        scores = [_log_likelihood(answer[0], file, row) for answer in answers]
-        pairs = [(_text(request[0]), _text(request[1])) for request in requests if len(request) > 1]
-        rows.choices.append(_Choice(row, scores, pairs if len(pairs) == len(scores) else [], sample.get("target")))
-    else:
-        rows.outputs.append(None if _is_scored(answers[0]) else _written(answers[0]))
     named = sample.get("metrics")
     names = named if isinstance(named, list) else [name for name in sample if name not in _NOT_METRICS]
+    names = [name for name in names if name != _NOTHING]
     before = rows.metrics or dict.fromkeys(names)
     if set(names) != set(before):
         expected = f"the metrics {', '.join(before)}, as in the rows above"
@@ -164,6 +306,52 @@ def _keep(
         raise InputError(expected, got=got, file=file, row=row, remedy="a samples file holds one task")
     for name in names:
         rows.metrics.setdefault(name, []).append(sample.get(name))
+    if len(answers) > 1:
+        rows.scores.append([_log_likelihood(answer[0], file, row) for answer in answers])
+        pairs = [(bool(request[0]), _text(request[1])) for request in requests if len(request) > 1]
+        _keep_options(rows, pairs if len(pairs) == len(answers) else [], target)
+    elif _is_scored(answers[0]) or any(len(request) == 1 for request in requests):  # the second: a text alone
+        rows.outputs.append(None)
+    else:
+        rows.outputs.append(_written(answers[0]))
+        output = (rows.outputs[-1] or "").strip().casefold()
+        rows.hits.append(any(output == str(one).strip().casefold() for one in _targets(target)))
+
+
+def _keep_options(rows: _Rows, pairs: Sequence[tuple[bool, str]], target: Any) -> None:
+    """Add what the options of one row say about the target: (whether there is a prompt, option) of each request."""
+    half, texts = len(pairs) // 2, [option.strip() for _, option in pairs]
+    alone = not any(prompt for prompt, _ in pairs[half:]) and any(prompt for prompt, _ in pairs[:half])
+    split = half if half > 1 and alone and texts[:half] == texts[half:] else 0
+    count = split or len(rows.scores[-1])
+    texts = texts[:count] if len(set(texts)) > 1 else []  # else it is the prompts that differ
+    targets = _targets(target)
+    positions = [_whole(one) for one in targets]
+    words = [str(one).strip() for one in targets]
+    letters = [one.strip("().").upper() for one in words]
+    by_way = (
+        [-1 if position is None else position for position in positions],
+        [texts.index(word) if word in texts else -1 for word in words],
+        [ord(letter) - ord("A") if len(letter) == 1 else -1 for letter in letters],
+    )
+    for golds, places in zip(rows.golds, by_way, strict=True):
+        right = places and all(0 <= place < count for place in places)
+        golds.append(tuple(sorted(set(places))) if right else ())
+    rows.is_numbered &= None not in positions
+    if rows.outside is None and not (rows.golds[0][-1] or rows.golds[1][-1]):
+        rows.outside = (rows.numbers[-1], str(target), count)
+    rows.first_target = rows.first_target or repr(target)[:40]
+    rows.splits.append(split)
+    if rows.options is None:
+        rows.options, rows.in_prompts = tuple(texts), bool(pairs) and not texts
+    elif rows.options != tuple(texts):
+        rows.options = ()
+    given = [option for _, option in pairs[:count]]
+    blank = bool(given) and all(option[:1].isspace() for option in given)
+    for name in _BY_LENGTH.intersection(rows.metrics):
+        for own, cut in zip(rows.lengths.setdefault(name, ([], [])), (blank, False), strict=True):
+            sizes = [len(option.encode() if name == "acc_bytes" else option) - cut for option in given]
+            own.append(sizes if all(sizes) else [])
 
 
 def _log_likelihood(value: Any, file: str, row: int) -> float:
@@ -189,68 +377,40 @@ def _written(answer: Any) -> str:
     return _text(answer)
 
 
-def _of_filter(by_filter: Mapping[str, _Rows], wanted: str | None, file: str) -> tuple[str, _Rows]:
-    if len(by_filter) == 1 and wanted in (None, "none", *by_filter):
-        return next(iter(by_filter.items()))
-    if wanted is not None and wanted in by_filter:
-        return wanted, by_filter[wanted]
-    several = "; ".join(f"{name}: {described(rows.metrics)}" for name, rows in by_filter.items())
-    unnamed = ", which this release of the harness did not name (here they are counted)" if "1" in by_filter else ""
-    remedy = " or ".join(f"`--filter {shlex.quote(name)}`" for name in by_filter)
-    remedy = f"the answers went through {len(by_filter)} filters{unnamed}: name one, {remedy}"
-    if wanted is None:
-        raise InputError("one filter", got=several, file=file, remedy=remedy)
-    raise InputError("a filter of this log", got=f"{wanted!r}; there are {several}", file=file, remedy=remedy)
-
-
 # Metrics that ask whether the best option is the right one; they differ in what makes an option the best.
 _BY_SCORE = ("acc", "acc_norm", "acc_bytes", "acc_mutual_info")
+_BY_LENGTH = {"acc_norm", "acc_bytes"}
 _FAR = 1000.0  # behind all others: exp(-1000) is 0
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """One question: its row in the file, a log-likelihood for each request, (prompt, option) of each, the target."""
-
-    row: int
-    scores: list[float]
-    pairs: list[tuple[str, str]]
-    target: Any
-
-    @property
-    def options(self) -> list[str]:
-        """Texts of the options, none where they are all the same (then it is the prompts that differ)."""
-        texts = [option.strip() for _, option in self.pairs]
-        return texts if len(set(texts)) > 1 else []
-
-
-def _finite(scores: Sequence[float]) -> list[float]:
+def _finite(scores: Sequence[float]) -> Sequence[float]:
     """Scores with infinite ones as finite ones, so far from the others that the probability is 0, or 1."""
+    if all(map(math.isfinite, scores)):
+        return scores
     finite = [score for score in scores if math.isfinite(score)] or [0.0]
     return [min(max(score, min(finite) - _FAR), max(finite) + _FAR) for score in scores]
 
 
 def _fitting(
-    choices: Sequence[_Choice], metric: Metric | None, verdicts: Sequence[bool] | None, file: str
-) -> tuple[list[list[float]], list[set[int]] | None, list[int] | None]:
+    rows: _Rows, metric: Metric | None, verdicts: Sequence[bool] | None, file: str
+) -> tuple[Sequence[Sequence[float]], list[_Gold] | None, list[int] | None]:
     """Scores, and the right options of each row, that give the verdicts; no right options where none can be read."""
-    ways = _scores(choices, "acc" if metric is None else metric.name, file)
-    count = [len(row) for row in ways[0]]
-    readings = []
-    for way in (_by_position, _by_text, _by_letter):
-        read = [way(choice, k) for choice, k in zip(choices, count, strict=True)]
-        if all(read):
-            readings.append([gold for gold in read if gold])
+    ways = _scores(rows, "acc" if metric is None or metric.is_pairs else metric.name, file)
+    readings = [golds for golds in rows.golds if all(golds)]
     if not readings:
-        _refuse_outside(choices, count, file)
+        if not rows.in_prompts and rows.is_numbered and rows.outside is not None:
+            row, got, count = rows.outside
+            expected = f"a position below {count}, the number of options"
+            remedy = "the harness counts such a row as wrong whatever the model says: remove it"
+            raise InputError(expected, got=got, file=file, row=row, column="target", remedy=remedy)
         return ways[0], None, None
     if verdicts is None or metric is None:
         return ways[0], readings[0] if all(reading == readings[0] for reading in readings) else None, None
-    wrong: tuple[int, set[int], int] | None = None
+    wrong: tuple[int, _Gold, int] | None = None
     picks = [(scores, [_best(row) for row in scores], False) for scores in ways]
-    if all(map(_split, choices)):
+    if all(rows.splits):
         # how earlier releases picked an option, where each was asked about with and without the prompt
-        halves = [(_finite(choice.scores[::2]), _finite(choice.scores[1::2])) for choice in choices]
+        halves = [(_finite(scores[::2]), _finite(scores[1::2])) for scores in rows.scores]
         mixed_up = [[a - b * (metric.name != "acc") for a, b in zip(*both, strict=True)] for both in halves]
         picks.append((ways[0], [*map(_best, mixed_up)], True))
     for scores, best, mixed in picks:
@@ -265,60 +425,36 @@ def _fitting(
     assert wrong is not None
     at, gold, top = wrong
     expected = f"{metric.name} to say whether the best option is the target"
-    got = f"{metric.name} {int(verdicts[at])}, the best option {top}, the target {', '.join(map(str, sorted(gold)))}"
+    got = f"{metric.name} {int(verdicts[at])}, the best option {top}, the target {', '.join(map(str, gold))}"
     remedy = "this task defines the metric in its own way; to take its verdicts as they are, "
     remedy += f"`--metric '{metric.name}>=1'`"
-    raise InputError(expected, got=got, file=file, row=choices[at].row, remedy=remedy)
+    raise InputError(expected, got=got, file=file, row=rows.numbers[at], remedy=remedy)
 
 
-def _scores(choices: Sequence[_Choice], metric: str, file: str) -> list[list[list[float]]]:
+def _scores(rows: _Rows, metric: str, file: str) -> list[Sequence[Sequence[float]]]:
     """Scores by which the metric picks the best option; two ways where the log does not say how long an option is."""
-    split = [_split(choice) for choice in choices]
-    if metric == "acc_mutual_info":
-        if not all(split):
-            _refuse_lengths(choices[split.index(0)], file, "pairs with and without the prompt")
-        of_options = zip(choices, split, strict=True)
-        halves = [(_finite(choice.scores[:k]), _finite(choice.scores[k:])) for choice, k in of_options]
+    what, ways = "pairs with and without the prompt", list[Sequence[Sequence[float]]]()
+    if metric == "acc_mutual_info" and all(rows.splits):
+        halves = [(_finite(row[:k]), _finite(row[k:])) for row, k in zip(rows.scores, rows.splits, strict=True)]
         return [[[a - b for a, b in zip(*both, strict=True)] for both in halves]]
-    plain = [choice.scores[: k or None] for choice, k in zip(choices, split, strict=True)]
-    if metric not in ("acc_norm", "acc_bytes"):
+    plain = [row[:k] if k else row for row, k in zip(rows.scores, rows.splits, strict=True)]
+    if metric not in _BY_SCORE[1:]:
         return [plain]
-    ways = []
-    for stripped in (True, False):  # the blank before an option is not counted, where the harness put it there
-        pairs = zip(choices, plain, strict=True)
-        lengths = [_lengths(choice, len(s), stripped, metric == "acc_bytes") for choice, s in pairs]
-        if all(lengths):
-            ways.append([[s / n for s, n in zip(*row, strict=True)] for row in zip(plain, lengths, strict=True)])
-        elif not stripped and not ways:
-            _refuse_lengths(choices[lengths.index([])], file, "the text of each option")
+    lengths = rows.lengths.get(metric, ())
+    for sizes in lengths:  # the blank before an option is not counted, where the harness put it there
+        if all(sizes):
+            ways.append([[s / n for s, n in zip(*row, strict=True)] for row in zip(plain, sizes, strict=True)])
+    if not ways:
+        lacking, what = (lengths[1], "the text of each option") if lengths else (rows.splits, what)
+        row = next(row for row, part in zip(rows.numbers, lacking, strict=True) if not part)
+        remedy = "take the plain log-likelihoods: --metric acc"
+        raise InputError(what, got="none in `arguments`", file=file, row=row, remedy=remedy)
     return ways
-
-
-def _split(choice: _Choice) -> int:
-    """Number of options where the second half asks about them without a prompt, else 0."""
-    half = len(choice.pairs) // 2
-    first, second = choice.pairs[:half], choice.pairs[half:]
-    alone = all(not prompt for prompt, _ in second) and any(prompt for prompt, _ in first)
-    same = [option.strip() for _, option in first] == [option.strip() for _, option in second]
-    return half if half > 1 and alone and same else 0
-
-
-def _lengths(choice: _Choice, count: int, stripped: bool, in_bytes: bool) -> list[int]:
-    texts = [option for _, option in choice.pairs[:count]]
-    if stripped and all(text[:1].isspace() for text in texts):
-        texts = [text[1:] for text in texts]
-    lengths = [len(text.encode()) if in_bytes else len(text) for text in texts]
-    return lengths if all(lengths) else []
-
-
-def _refuse_lengths(choice: _Choice, file: str, what: str) -> None:
-    remedy = "take the plain log-likelihoods: --metric acc"
-    raise InputError(what, got="none in `arguments`", file=file, row=choice.row, remedy=remedy)
 
 
 def _best(scores: Sequence[float]) -> int:
     """Position of the largest score, the first among ties, as the harness has it."""
-    return max(range(len(scores)), key=scores.__getitem__)
+    return scores.index(max(scores))
 
 
 def _targets(target: Any) -> list[Any]:
@@ -331,11 +467,6 @@ def _targets(target: Any) -> list[Any]:
     return list(target) if isinstance(target, list) else [target]
 
 
-def _by_position(choice: _Choice, count: int) -> set[int] | None:
-    positions = [_whole(target) for target in _targets(choice.target)]
-    return {i for i in positions if i is not None} if all(i is not None and 0 <= i < count for i in positions) else None
-
-
 def _whole(target: Any) -> int | None:
     if isinstance(target, bool):
         return None
@@ -343,29 +474,3 @@ def _whole(target: Any) -> int | None:
         return int(str(target))
     except ValueError:
         return None
-
-
-def _by_text(choice: _Choice, count: int) -> set[int] | None:
-    options = choice.options[:count]
-    wanted = [str(target).strip() for target in _targets(choice.target)]
-    places = [options.index(target) for target in wanted if target in options]
-    return set(places) if wanted and len(places) == len(wanted) else None
-
-
-def _by_letter(choice: _Choice, count: int) -> set[int] | None:
-    wanted = [str(target).strip().strip("().").upper() for target in _targets(choice.target)]
-    positions = [ord(target) - ord("A") if len(target) == 1 else -1 for target in wanted]
-    return set(positions) if positions and all(0 <= i < count for i in positions) else None
-
-
-def _refuse_outside(choices: Sequence[_Choice], count: Sequence[int], file: str) -> None:
-    """Say where a position is outside, if targets are positions and options differ by their text."""
-    in_prompts = bool(choices[0].pairs) and not choices[0].options
-    if in_prompts or any(_whole(t) is None for choice in choices for t in _targets(choice.target)):
-        return
-    for choice, k in zip(choices, count, strict=True):
-        if _by_position(choice, k) is None and _by_text(choice, k) is None:
-            expected = f"a position below {k}, the number of options"
-            remedy = "the harness counts such a row as wrong whatever the model says: remove it"
-            got = str(choice.target)
-            raise InputError(expected, got=got, file=file, row=choice.row, column="target", remedy=remedy)
