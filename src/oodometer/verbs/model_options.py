@@ -199,9 +199,8 @@ class ReadOptions(Options):
     out: str | Path | None = option(default=None, path="written", metavar="FILE",
         help="Write the predictions to this file.",
         doc="The predictions file to write; None keeps the record in memory (``result.record``).")
-    metric: str | Sequence[str] | None = option(default=None, many=True,
-        help="The metric or scorer instead of the main one: NAME, NAME:FILTER, TASK=NAME for one task of several; "
-        "f1>=0.5 counts as right from 0.5 on; may be repeated.")
+    metric: str | Sequence[str] | None = option(default=None, many=True, help="The metric instead of the main one: "
+        "NAME, NAME:FILTER, or TASK=NAME for one task; f1>=0.5 counts as right from 0.5 on; may be repeated.")
     filter: str | None = option(default=None, help="Of lm-evaluation-harness: the filter instead of the first one.")
     keep_input: bool = option(default=False, help="Keep the prompts as input.")
 
