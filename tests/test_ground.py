@@ -32,7 +32,7 @@ from oodometer.kernels import concatenated, row_sums
 from oodometer.persistence.archive import NotKept, class_named, name_of
 from oodometer.predictions import follows_argmax
 from oodometer.runs import places_of_run, places_said
-from oodometer.store.harness.base import choose_metric, described
+from oodometer.store.harness.base import Metric, choose_metric, described
 from oodometer.store.harness.inspect_log import _answer_probability, _letter_scores
 from oodometer.store.harness.join import read_command
 from oodometer.store.places import is_remote, path_of, split_query
@@ -87,7 +87,10 @@ EXAMPLES: dict[str, tuple[Any, Any]] = {
     "path": ([path_of(path) for path in ("file:///d/a%20b.csv", "s3://b/a")], ["/d/a b.csv", "s3://b/a"]),
     "folders": ([may_match([one], {"day": "2026-11-01"}) for one in DAYS], [True, False, True]),
     "conditions": (said(parse_where(["a > 1", "b not in (x, y)"])), "a > 1 and b not in (x, y)"),
-    "metrics": (described({"acc": [1, 0], "f1": [["a", ["b"]]]}), "acc (0 or 1, mean 0.5), f1 (no number a row)"),
+    "metrics": (
+        described({name: Metric(name, raw) for name, raw in {"acc": [1, 0], "f1": [["a", ["b"]]]}.items()}),
+        "acc (0 or 1, mean 0.5), f1 (no number a row)",
+    ),
     "command": (read_command("logs/a_1.jsonl"), "oodometer read logs/a_1.jsonl --out a_1.parquet"),
     "letters": (_letter_scores(TOKENS, "A", ["yes", "no"], "B", "A"), ([-0.2, -1.8], 0, 1)),
     "answer": ([round(_answer_probability(TOKENS, answer), 4) for answer in ("A", None)], [0.8187, 0.8187]),
@@ -121,7 +124,7 @@ def test_an_example_of_each(got: Any, expected: Any) -> None:
         (lambda: check_candidate_scores([[0.5, -1], [2]]), InputError, "row 2: .* at least 2 candidates, got 1"),
         (lambda: refuse_classes_beside_positions(["candidate_scores", "logits"]), InputError, "no field of classes"),
         (lambda: follows_argmax(np.array([0, 1, 0]), RULE, (0, 1)), InputError, "that go with the probabilities"),
-        (lambda: choose_metric({"a": [0.3], "b": [1]}, None, "l"), InputError, "l: expected one metric, got a"),
+        (lambda: choose_metric({}, "a", "l"), InputError, "l: expected a metric of this log, got 'a'"),
         (lambda: places_of_run(target={}), UsageError, "a run folder is for files, and the target is a dict in memory"),
         (lambda: class_named("os:system"), LookupError, "os:system"),
         (lambda: name_of(re.Pattern), NotKept, "a Pattern .re., which no fitted file may hold"),

@@ -95,7 +95,7 @@ def samples(name: str, rows: list[dict[str, Any]]) -> Callable[[], None]:
 
     def make() -> None:
         path = Path(name)
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w") as file:
             for number, row in enumerate(rows):
                 whole = {"doc_id": number, "doc": {}, "target": "0", "filter": "none", "arguments": {}, **row}
@@ -176,16 +176,18 @@ MISTAKES: dict[str, tuple[Callable[[], None], list[str], bool]] = {
         ["estimate", "samples_t.jsonl", "samples_t.jsonl"],
         True,
     ),
-    "a log of a graded metric": (samples("samples_t.jsonl", [{"f1": one["f1"]} for one in GRADED]), PREDICT, True),
-    "a log of several metrics": (samples("samples_t.jsonl", GRADED), PREDICT, True),
     "a metric that the log lacks": (samples("samples_t.jsonl", GRADED), [*PREDICT, "--metric", "acc"], True),
-    "a metric of lists": (
-        samples("samples_t.jsonl", [{**one, "em": 1.0} for one in GRADED]),
-        [*PREDICT, "--metric", "lists"],
+    "a log of a metric over all rows": (samples("samples_t.jsonl", [{"bleu": ["x", "x"]}]), PREDICT, True),
+    "a filter that the log lacks": (
+        samples("samples_t.jsonl", [{"filter": f, "doc_id": i, "em": 1.0} for f in "ab" for i in range(3)]),
+        [*PREDICT, "--filter", "c"],
         True,
     ),
-    "a log of several filters": (
-        samples("samples_t.jsonl", [{"filter": f, "doc_id": i, "em": 1.0} for f in "ab" for i in range(3)]),
+    "a log that its results contradict": (
+        both(
+            samples("samples_t.jsonl", CHOICES),
+            lambda: Path("results.json").write_text('{"results": {"t": {"acc,none": 0.123}}}') and None,
+        ),
         PREDICT,
         True,
     ),
@@ -194,14 +196,13 @@ MISTAKES: dict[str, tuple[Callable[[], None], list[str], bool]] = {
         PREDICT,
         True,
     ),
-    "a judge from 1 to 5": (judged, ["read", "log.json", "--out", "p.parquet"], True),
     "a threshold of another scale": (
         judged,
         ["read", "log.json", "--out", "p.parquet", "--metric", "judge>=0.5"],
         True,
     ),
-    "logs of two kinds in a folder": (
-        both(samples("logs/samples_t.jsonl", CHOICES), samples("logs/samples_u.jsonl", [{"em": 1.0}])),
+    "folders of two models in a folder": (
+        both(samples("logs/a/samples_t.jsonl", CHOICES), samples("logs/b/samples_t.jsonl", CHOICES)),
         ["read", "logs", "--out", "p.parquet"],
         True,
     ),

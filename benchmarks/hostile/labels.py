@@ -165,17 +165,24 @@ def _choices(scores: Sequence[Any], **more: Any) -> Row:
     return {"filtered_resps": [[str(one), "False"] for one in scores], "arguments": asked, "filter": "none", **more}
 
 
-def _samples(name: str, came: str, rows: Sequence[Row], words: str | tuple[str, ...], *more: str) -> None:
-    @trial(LOGS, name, came, REFUSED, words, ("predict",))
+def _samples(
+    name: str, came: str, rows: Sequence[Row], words: str | tuple[str, ...], *more: str, must: str = REFUSED
+) -> None:
+    @trial(LOGS, name, came, must, words, ("read",))
     def _(kit: Kit, form: str) -> Call:
         log = kit.path("samples_t.jsonl", _log(rows))
         return Call([form, str(log), "--out", str(kit.path("p.parquet")), *more])
 
 
 def _marked(
-    name: str, came: str, scores: Sequence[Mapping[str, Any]], words: str | tuple[str, ...], *more: str
+    name: str,
+    came: str,
+    scores: Sequence[Mapping[str, Any]],
+    words: str | tuple[str, ...],
+    *more: str,
+    must: str = REFUSED,
 ) -> None:
-    @trial(LOGS, name, came, REFUSED, words, ("predict",))
+    @trial(LOGS, name, came, must, words, ("read",))
     def _(kit: Kit, form: str) -> Call:
         output = {"choices": [{"message": {"content": "x"}}]}
         samples = [
@@ -195,27 +202,24 @@ def _marked(
 
 
 _samples("several metrics, one of them 0 or 1", "`pass@1` 0.2, `pass@5` 1",
-    [{"filter": "none", "pass@1": share, "pass@5": float(share > 0)} for share in (0.2, 0.0, 1.0)],
-    ("expected one metric", "--metric pass@5", "--metric 'pass@1>=0.5'"))  # fmt: skip
+    [{"filter": "none", "pass@1": share, "pass@5": float(share > 0)} for share in (0.2, 0.0, 1.0)], (),
+    must=DONE)  # fmt: skip
 _samples("a metric between 0 and 1", "`acc` 0.61, as of truthfulqa_mc2",
-    [_choices([-1.0, -2.0], acc=share) for share in (0.61, 0.3, 0.8)],
-    ("column acc", "mean 0.57", "--metric 'acc>=0.5'"))  # fmt: skip
+    [_choices([-1.0, -2.0], acc=share) for share in (0.61, 0.3, 0.8)], (), must=DONE)  # fmt: skip
 _samples("a metric that is a list of verdicts", "`[true, false]`, as of ifeval",
-    [{"filter": "none", "strict": 1.0, "each": [True, False]}] * 3,
-    ("column each", "mean 0.5 of the 6 entries", "--metric strict"), "--metric", "each")  # fmt: skip
-_samples("a metric that is a pair for later", '`f1: ["DATE: a", ["per: b"]]`',
-    [{"filter": "none", "f1": ["DATE: a", ["per: b"]]}] * 3, ("column f1", "over all rows at once"))  # fmt: skip
+    [{"filter": "none", "strict": 1.0, "each": [True, False]}] * 3, (), "--metric", "each", must=DONE)  # fmt: skip
+_samples("a metric over all rows", '`bleu: ["x", "y"]`', [{"filter": "none", "bleu": ["x", "y"]}] * 3,
+    ("a metric that is a number for each row", "--metric target"))  # fmt: skip
 _samples("filters that are not named", "each document twice, as release 0.4.5 wrote them",
-    [{"doc_id": i % 3, "exact_match": float(i > 2)} for i in range(6)],
-    ("1: exact_match (0 or 1, mean 0)", "--filter 2"))  # fmt: skip
+    [{"doc_id": i % 3, "exact_match": float(i > 2)} for i in range(6)], (), must=DONE)  # fmt: skip
 _samples(
     "a log-likelihood that is no number", "`nan`", [_choices([-1.0, "nan"], acc=1.0)], ("row 1", "a log-likelihood")
 )
 _marked("several scorers, one of them 0 or 1", "`quality` 0.5, `format_ok` C",
-    [{"quality": i / 4, "format_ok": "C"} for i in range(5)],
-    ("expected one metric", "quality (mean 0.5", "format_ok (0 or 1, mean 1)"))  # fmt: skip
-_marked("marks from 1 to 5", "`judge: 4`", [{"judge": mark} for mark in (1, 2, 4, 5)],
-    ("column judge", "mean 3", "--metric 'judge>=4'"))  # fmt: skip
+    [{"quality": i / 4, "format_ok": "C"} for i in range(5)], (), must=DONE)  # fmt: skip
+_marked("marks from 1 to 5", "`judge: 4`", [{"judge": mark} for mark in (1, 2, 4, 5)], (), must=DONE)
+_marked("a score that is no number", "`banana`", [{"judge": mark} for mark in (1, "banana")],
+    ("row 2: column judge", "a number", "banana"))  # fmt: skip
 _marked("a threshold of another scale", "`--metric 'judge>=0.5'` of marks from 1 to 5",
     [{"judge": mark} for mark in (1, 2, 4, 5)], ("a threshold within the scale, 1 to 5", "--metric 'judge>=4'"),
     "--metric", "judge>=0.5")  # fmt: skip
@@ -228,8 +232,7 @@ def _(kit: Kit, form: str) -> Call:
     return Call([form, *[log] * (1 if form == "evaluate" else 2)])
 
 
-@trial(LOGS, "logs of two kinds in a folder", "options that were scored, and texts", REFUSED,
-    ("logs that go into one file", "samples_b.jsonl", "`oodometer read"), ("predict",))  # fmt: skip
+@trial(LOGS, "logs of two kinds in a folder", "options that were scored, and texts", DONE, (), ("read",))
 def _(kit: Kit, form: str) -> Call:
     (kit.folder / "logs").mkdir()
     kit.path("logs/samples_a.jsonl", _log([_choices([-1.0, -2.0], acc=1.0)]))
@@ -237,7 +240,34 @@ def _(kit: Kit, form: str) -> Call:
     return Call([form, str(kit.folder / "logs"), "--out", str(kit.path("p.parquet"))])
 
 
-@trial(LOGS, "minus infinity", "a log-likelihood of an option", DONE, (), ("predict",))
+def _totals(name: str, came: str, must: str, words: tuple[str, ...], mean: float, asked: int) -> None:
+    """A log of two rows, of which one is right, beside a results file that says other figures."""
+
+    @trial(LOGS, name, came, must, words, ("read",))
+    def _(kit: Kit, form: str) -> Call:
+        whole = {"results": {"t": {"acc,none": mean}}, "n-samples": {"t": {"original": asked, "effective": asked}}}
+        kit.path("results_2026-01-02T03-04-05.6.json", json.dumps(whole))
+        rows = [_choices([-1.0, -2.0], acc=float(right), target=str(1 - right)) for right in (0, 1)]
+        log = kit.path("samples_t_2026-01-02T03-04-05.6.jsonl", _log(rows))
+        return Call([form, str(log), "--out", str(kit.path("p.parquet")), "--json", "-"])
+
+
+_totals("a results file that contradicts its samples", "`acc` 0.75 of samples that give 0.5", REFUSED,
+    ("acc is 0.5 in the log and 0.75 in results_", "--metric t=acc"), 0.75, 2)  # fmt: skip
+_totals("a log with fewer samples than its results say", "2 of 4", WARNED,
+    ("partial: 2 samples are in the log",), 0.75, 4)  # fmt: skip
+
+
+@trial(LOGS, "logs of two models in a folder", "`out/a` and `out/b`", REFUSED,
+    ("name one of its folders", "`oodometer read"), ("read",))  # fmt: skip
+def _(kit: Kit, form: str) -> Call:
+    for model in "ab":
+        (kit.folder / "out" / model).mkdir(parents=True)
+        kit.path(f"out/{model}/samples_t.jsonl", _log([_choices([-1.0, -2.0], acc=1.0)]))
+    return Call([form, str(kit.folder / "out"), "--out", str(kit.path("p.parquet"))])
+
+
+@trial(LOGS, "minus infinity", "a log-likelihood of an option", DONE, (), ("read",))
 def _(kit: Kit, form: str) -> Call:
     rows = [_choices([-1.0, "-inf", -3.0], acc=1.0), _choices(["-inf", "-inf", -3.0], acc=0.0)]
     log, answer = kit.path("samples_t.jsonl", _log(rows)), kit.path("answer.json")
