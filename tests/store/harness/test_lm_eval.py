@@ -365,6 +365,22 @@ def test_folder_and_gzip_give_one_record_with_a_group_for_each_task(tmp_path: Pa
     assert "samples_four.jsonl: expected a metric that is a number for each row" in result.warnings[0]
 
 
+def test_a_passage_that_questions_share_is_a_column_by_which_they_are_clusters(tmp_path: Path) -> None:
+    long = "A passage of more than forty letters, of which the first forty stay. "
+    rows = [
+        {**written(i, "4", acc=1.0), "doc": {"passage": f"{long}{i // 2}", "question": "?", "context": i, "story": "a"}}
+        for i in range(6)
+    ]
+    put(tmp_path, rows)
+    put(tmp_path, [written(i, "4", acc=0.0) for i in range(3)], "samples_alone_2026-01-02T03-04-05.678.jsonl")
+    record = read(tmp_path).record
+    passages = record.columns["passage"].tolist()
+    assert [passage is None for passage in passages] == [True] * 3 + [False] * 6
+    assert len({*passages[3:]}) == 3
+    assert all(passage.startswith(f"{long[:40]}...") for passage in passages[3:])
+    assert not {"context", "story", "question"} & {*record.columns}  # each its own, or one for all
+
+
 def test_the_newest_run_of_a_task_is_read(tmp_path: Path) -> None:
     below = tmp_path / "org__model"
     below.mkdir()

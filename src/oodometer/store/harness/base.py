@@ -54,9 +54,10 @@ class LogOptions:
 @dataclass
 class Answers:
     """What one log holds: ids name its rows, columns are fields of a record -> one value a row, ``more`` are columns
-    beside the fields; ``label_decides`` says whether label == prediction was checked against the log's own metric in
-    each row; ``classes`` are the options where all rows have the same; skipped are rows without an answer, with the
-    reason. Notes say what was chosen, warnings what a reader has to know.
+    beside the fields, ``shared`` what several questions have in common, such as a passage; ``label_decides`` says
+    whether label == prediction was checked against the log's own metric in each row; ``classes`` are the options where
+    all rows have the same; skipped are rows without an answer, with the reason. Notes say what was chosen, warnings
+    what a reader has to know.
     """
 
     file: str
@@ -65,6 +66,7 @@ class Answers:
     ids: list[str] = field(default_factory=list)
     columns: dict[str, list[Any]] = field(default_factory=dict)
     more: dict[str, list[float]] = field(default_factory=dict)
+    shared: dict[str, list[str]] = field(default_factory=dict)
     metric: str = ""
     filter: str = ""
     label_decides: bool = False

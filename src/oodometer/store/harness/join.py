@@ -282,6 +282,9 @@ def _record(read: Sequence[Answers], *, several: bool) -> Predictions:
         for name in read[0].more
         if all(name in answers.more for answers in read)
     }
+    for name in dict.fromkeys(name for answers in read for name in answers.shared):  # a row without it is by itself
+        values = [value for answers in read for value in answers.shared.get(name, [None] * len(answers.ids))]
+        more[name] = _objects(values)
     try:
         return Predictions.from_arrays(
             **columns, classes=classes, columns={"id": _objects(ids), **more}, source=read[0].file

@@ -12,6 +12,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 from ...errors import InputError
@@ -28,6 +29,8 @@ _NOTHING = "bypass"  # the metric of a run with --predict_only
 _TARGET = "target"  # what `--metric` may ask of written answers in any log: whether the answer is the target
 _FOUND_NOTHING = "[invalid]"
 
+_SHARED = re.compile(r"(passage|paragraph|context|article|story|document|conversation|dialog(ue)?)(_?(id|title|name))?")
+_LONG = 40  # letters that are kept of a long one
 _Gold = tuple[int, ...]  # positions of the right options; empty where the target cannot be read so
 
 
@@ -50,6 +53,7 @@ class _Rows:
     hits: list[bool] = field(default_factory=list)  # whether the output is the target
     prompts: list[str] = field(default_factory=list)
     metrics: dict[str, list[Any]] = field(default_factory=dict)
+    shared: dict[str, list[str]] = field(default_factory=dict)  # of the documents, as `_SHARED` names it
 
 
 @dataclass(frozen=True)
@@ -163,6 +167,7 @@ def _answers(out: Answers, by_filter: Mapping[str, _Rows], totals: Totals | None
     out.filter = _filter(by_filter, filter, totals.filters if totals else (), out.file)
     rows = by_filter[out.filter]
     out.ids = rows.ids
+    out.shared = {name: own for name, own in rows.shared.items() if len(own) == len(rows.ids) > len({*own}) > 1}
     if options.keep_input:
         out.columns["input"] = list(rows.prompts)
     if rows.outputs and rows.outputs[0] is not None:
@@ -293,6 +298,11 @@ def _keep(
     requests = [list(request.values()) if isinstance(request, dict) else list(request) for request in given]
     rows.numbers.append(row)
     rows.ids.append(str(sample.get("doc_id", row - 1)))
+    for name, value in mapping(sample.get("doc")).items():
+        if isinstance(value, (str, int)) and _SHARED.fullmatch(name):
+            text = str(value)
+            digest = blake2b(text.encode(), digest_size=6).hexdigest()
+            rows.shared.setdefault(name, []).append(text if len(text) <= _LONG else f"{text[:_LONG]}... {digest}")
     if options.keep_input:
         prompts = dict.fromkeys(_text(request[0]) for request in requests if request and request[0])
         rows.prompts.append("\n".join(prompts))
