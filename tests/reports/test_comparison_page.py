@@ -160,7 +160,7 @@ def test_the_difference_comes_first_and_then_what_to_do(two: dict[str, Any], two
     told = text_of(two_page)
     order = [told.index(words) for words in ("Difference in accuracy", "Undecided", "What to do next", "Best by AUC")]
     assert order == sorted(order)
-    assert "if the difference stays at 3.7 points, about 450 in all (now 300) would decide it" in told
+    assert "if the difference stays at 3.7 points, about 820 in all (now 300) would decide it" in told
     cases = (({"value": 0.04, "lower": 0.01, "upper": 0.07}, "take model b."), ({"value": 0.0001}, "Take either"))
     for change, words in cases:
         assert words in text_of(render({**two, "difference": two["difference"] | change}))

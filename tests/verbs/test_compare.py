@@ -386,12 +386,22 @@ def test_wrong_calls() -> None:
         compare([one, other], tolerance=0.2)
     with pytest.raises(UsageError, match="required accuracy"):
         compare([one, other], require=(95,))
-    with pytest.raises(InputError, match=r"order the rows by.*score="):
-        compare([one, {"label": one["label"], "prediction": one["prediction"]}])
     with pytest.raises(InputError, match="known truth"):
         compare([one, {"confidence": one["confidence"]}])
     with pytest.raises(UsageError, match="no model 'x'"):
         compare([one, other])["x"]
+
+
+def test_without_confidence_there_are_differences_and_no_thresholds() -> None:
+    one, other = (
+        {name: file[name] for name in ("label", "prediction")} for file in (answers(1, STEADY), answers(2, BROAD))
+    )
+    found = compare([one, other], names=["one", "other"])
+    assert set(found.rankings["in_domain"]) == {"accuracy"}
+    assert found.rankings["in_domain"]["accuracy"][0]["p_best"] > 0.5
+    assert [pair["metric"] for pair in found.pairs] == ["accuracy"]
+    assert "threshold" not in str(found).lower()
+    assert json.dumps(found.to_dict(), allow_nan=False)
 
 
 def test_unlabelled_rows_are_left_out_and_said() -> None:

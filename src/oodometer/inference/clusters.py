@@ -20,6 +20,7 @@ from ..kernels.top import mix, row_hash
 
 MOST_CLUSTERS = 1 << 16  # of which sums are kept; of more, an even sample of whole clusters
 _LONG_TEXT = 64
+EPOCH = "epoch"  # the column in which a log that holds several numbers them
 EPOCH_OF_ID = re.compile(r"_epoch_\d+$")  # how `predict` names the repeats of a question in its `id`
 
 
@@ -42,12 +43,13 @@ def cluster_keys(values: Any, first_row: int = 0) -> Array:
     return keys
 
 
-def named_repeats(ids: Sequence[str], epochs: Sequence[Any] | None = None) -> list[str]:
-    """Ids, those that repeat with their epoch or, without epochs, with their number among equal ones, from 1 on."""
+def named_repeats(ids: Sequence[str], epochs: Sequence[Any] | None = None, every: bool = False) -> list[str]:
+    """Ids, those that repeat (or ``every`` one) with their epoch, else with their number among equal ones from 1 on."""
     times, seen, out = Counter(ids), Counter[str](), []
     for row, name in enumerate(ids):
         seen[name] += 1
-        out.append(f"{name}_epoch_{seen[name] if epochs is None else epochs[row]}" if times[name] > 1 else name)
+        number = seen[name] if epochs is None else epochs[row]
+        out.append(f"{name}_epoch_{number}" if every or times[name] > 1 else name)
     return out
 
 

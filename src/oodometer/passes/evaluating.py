@@ -143,7 +143,9 @@ _SLICED = ("accuracy", "f1", "precision", "recall", "roc_auc", "specificity", "a
 
 @dataclass(frozen=True)
 class KeptRows:
-    """At most `LIMIT` labelled rows: of each batch values, verdicts, labels, positions, clusters, predictions."""
+    """At most `LIMIT` labelled rows: of each batch what orders them, verdicts, labels, positions, clusters,
+    predictions, groups and scores, None where there is none.
+    """
 
     read: int
     rows: int
@@ -171,6 +173,7 @@ class EvaluationPlan(Pass):
     by_id: bool = False
     level: float = 0.95
     seed: int = 0
+    kept: bool = False
     order: RankMetric[Any] | None = None
 
     @cached_property
@@ -187,7 +190,7 @@ class EvaluationPlan(Pass):
         keys = None
         if self.cluster is not None and len(known):
             keys = cluster_keys(column_of(known, self.cluster), known.first_row)
-        if self.order is not None:
+        if self.kept:
             out[WHOLE]["kept"] = self._kept(batch, known, keys)
         if not len(known):
             return out
@@ -216,12 +219,12 @@ class EvaluationPlan(Pass):
     def _kept(self, batch: Predictions, known: Predictions, keys: Array | None) -> KeptRows:
         if not len(known):
             return KeptRows(len(batch), 0, ())
-        assert self.order is not None
-        values, verdicts, _ = self.order.ordering(known)
+        values = None if self.order is None else self.order.ordering(known)[0]
         truth = named_classes(known, known.label)
         named = named_classes(known, known.predicted) if known.has_prediction else None
         positions = np.flatnonzero(batch.verdicts >= 0)
-        return KeptRows(len(batch), len(known), ((values, verdicts, truth, positions, keys, named),))
+        cells = (values, known.verdicts, truth, positions, keys, named, known.group, known.score)
+        return KeptRows(len(batch), len(known), (cells,))
 
     @property
     def resampled(self) -> list[Metric[Any, Any]]:

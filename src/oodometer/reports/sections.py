@@ -13,7 +13,7 @@ from ..options import Options, declared, spelt
 from ..registry import find
 from ..results.alarms import WHEN
 from ..results.backtest import answered_families, backtest_view
-from ..results.comparison import comparison_view, elsewhere, leader
+from ..results.comparison import amount, comparison_view, elsewhere, leader
 from ..results.diagnosis import diagnosis_view
 from ..results.estimation import estimation_view
 from ..results.evaluation import evaluation_view, votes_grids
@@ -117,8 +117,9 @@ def after_compare(result: Result) -> Step:
     half, rows = max(gap.upper - gap.value, gap.value - gap.lower), finite(of.get("rows"))
     if not rows or abs(gap.value) < EQUAL:
         return {"text": NEXT["either"]}
-    many = float(f"{rows * (half / abs(gap.value)) ** 2:.2g}")
-    return {"text": NEXT["undecided"].format(gap=points(gap.value), many=f"{many:,.0f}", rows=f"{rows:,.0f}")}
+    many = float(f"{rows * ((finite(of.get('smallest_visible')) or half) / abs(gap.value)) ** 2:.2g}")
+    size = amount(of, gap.value)
+    return {"text": NEXT["undecided"].format(gap=size, many=f"{many:,.0f}", rows=f"{rows:,.0f}")}
 
 
 def after_rank(result: Result) -> Step:

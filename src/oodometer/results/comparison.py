@@ -9,12 +9,28 @@ from typing import Any
 from .diagnosis import ColumnChange, explained_text
 from .evaluation import Evaluation
 from .values import Interval, Record, counted, listed, percent, points, rounded_up, signed_points
-from .view import INTERVAL, Grid, Maker, Named, Shown, Table, View, cell, cells_of, ends, interval_of, shows, with_ends
+from .view import (
+    INTERVAL,
+    Grid,
+    Maker,
+    Named,
+    Shown,
+    Table,
+    View,
+    cell,
+    cells_of,
+    ends,
+    interval_of,
+    p_text,
+    shows,
+    with_ends,
+)
 
 _LEFT_OUT = ("command", "version", "argv", "level", "seed", "per_class")
 _COLUMNS = ("accuracy", "auc_coverage", "disca", "coverage_at_risk", "augrc", "risk_at_coverage")
 _MAIN = 4  # of them are shown at first
 _MOST_TOLD = 3  # models in a sentence
+_MOST_TASKS = 12  # that are shown at first
 _MOST_PAIRS = 6  # of models that are shown at first
 _PLACES = {"in_domain": "in domain", "out_of_domain": "out of domain", "target": "the target"}
 _RANKINGS, _TARGET = {"in_domain": "rankings", "out_of_domain": "rankings_out_of_domain"}, "rankings_target"
@@ -74,8 +90,13 @@ class Comparison(Shown, Record, Named[ModelRecord]):
     seed: int
     argv: str | None = field(default=None)
     difference: Mapping[str, Any] = field(default_factory=dict)
+    tasks: tuple[dict[str, Any], ...] = ()
+    to_best: tuple[dict[str, Any], ...] = ()
+    groups: tuple[list[str], ...] = ()
     _command, _spread = "compare", frozenset({"orders"})
-    _first = "argv level seed settings paired models orders disagreements pairs difference findings warnings"
+    _first = (
+        "argv level seed settings paired models orders disagreements pairs difference tasks to_best groups findings"
+    )
     _untold, _noun, _entries = frozenset({"rankings"}), "model", ("models", "name")
 
     @property
@@ -117,18 +138,21 @@ def comparison_view(result: Mapping[str, Any]) -> View:
             for item in (model.get(domain) or {}).get("skipped") or ():
                 metric = str(item.get("metric") or item["method"])
                 skipped.append([metric, str(model["name"]), _PLACES[domain], str(item["why"])])
+    what = "mean score" if gap.get("metric") == "mean_score" else "accuracy"
     cost = Grid.used("what the models cost", ["model", of, "computation", "DiDMA", "NiDMA"], costs, {4})
     heads = ["metric", "model", "where", "why"]
     return View(
-        "Models compared" if entry is None else f"Difference in accuracy, {gap['b']} - {gap['a']}",
-        counted(len(models), "model") if entry is None else signed_points(entry.value),
+        "Models compared" if entry is None else f"Difference in {what}, {gap['b']} - {gap['a']}",
+        counted(len(models), "model") if entry is None else amount(gap, entry.value, signed=True),
         entry,
         "" if entry is None else (f"the same {gap['rows']:,} rows" if gap["paired"] else "rows drawn apart") + clusters,
         share=False,
-        gap=entry is not None,
-        sentences=tuple(filter(None, (*_better(gap, entry), may_answer(result), on_target(result)))),
+        gap=entry is not None and gap.get("metric") != "mean_score",
+        sentences=tuple(filter(None, (*_better(result, gap, entry), may_answer(result), on_target(result)))),
         grids=(
             *_pairs_grid(result),  # what was asked for comes first
+            *_best_grid(result, gap),
+            *_tasks_grid(result, gap),
             *_targets_grid(result),
             *(grid for domain in _RANKINGS for grid in _domain_grid(result, domain)),
             *([cost] if costs else []),
@@ -146,18 +170,99 @@ def comparison_view(result: Mapping[str, Any]) -> View:
     )
 
 
-def _better(gap: Mapping[str, Any], item: Interval | None) -> list[str]:
-    """Which of the two is the better one, or that it is undecided, and on how many rows one alone is right."""
+def amount(gap: Mapping[str, Any], value: float, signed: bool = False) -> str:
+    """A difference as text: in points of accuracy, or as a number on the scale of the scores."""
+    if gap.get("metric") == "mean_score":
+        return f"{value if signed else abs(value):{'+' if signed else ''}.3g}"
+    return signed_points(value) if signed else points(value)
+
+
+def _better(result: Mapping[str, Any], gap: Mapping[str, Any], item: Interval | None) -> list[str]:
+    """Which of the two is the better one, or that it is undecided, and on how many rows one alone is right; of several
+    models which cannot be told apart.
+    """
     if item is None:
         return []
     better, p = (gap["b"], gap["p_b_better"]) if item.value >= 0 else (gap["a"], 1 - gap["p_b_better"])
-    line = f"Undecided: the interval includes 0; {better} is better with probability {percent(p, 0)}"
-    if item.lower > 0 or item.upper < 0:
-        line = f"The better one is {better}, with probability {percent(p, 0)}"
-    if gap.get("p_value") is None:
-        return [line]
-    alone = f"Only {gap['b']} is right on {counted(gap['b_alone'], 'row')}, only {gap['a']} on {gap['a_alone']:,}"
-    return [line, f"{alone} (McNemar's exact p = {gap['p_value']:.2g})"]
+    decided, groups = item.lower > 0 or item.upper < 0, result.get("groups") or []
+    sure = "more than 99.9 %" if p > 0.999 else percent(p, 1 if p > 0.99 else 0)
+    line = f"{better} is better, with probability {sure}"
+    if not decided:
+        line = f"Undecided: the interval includes 0; {line}"
+    lines = [line]
+    if gap.get("p_value") is not None:
+        exact = gap["metric"] == "accuracy" and not gap.get("clusters")
+        test = (
+            "McNemar's exact p"
+            if exact
+            else f"p by flipping signs{' of whole clusters' if gap.get('clusters') else ''}"
+        )
+        verb = "is right on" if gap["metric"] == "accuracy" else "scores higher on"
+        p_said = "< 0.0001" if gap["p_value"] < 0.0001 else f"= {gap['p_value']:.2g}"
+        alone = f"Only {gap['b']} {verb} {counted(gap['b_alone'], 'row')}, only {gap['a']} on {gap['a_alone']:,}; "
+        alone = alone if gap["metric"] == "accuracy" else alone.replace("Only ", "").replace("only ", "")
+        lines.append(f"{alone}{counted(gap['ties'], 'tie')} ({test} {p_said})")
+    if gap.get("p_value") is not None and not decided:
+        could, many = amount(gap, gap["smallest_visible"]), float(f"{gap['rows_for_point']:.2g}")
+        point = "1 point" if gap["metric"] == "accuracy" else f"one of {gap['point']:.3g}"
+        line = f"These {gap['rows']:,} questions could show a difference of {could} or more (power 0.8)"
+        lines.append(f"{line}; about {many:,.0f} would show {point}")
+    if groups:
+        first = groups[0]
+        line = f"{listed(first)} cannot be told apart" if len(first) > 1 else f"{first[0]} is ahead of all others"
+        by: dict[str, list[str]] = {}  # whom a model is behind of the first ones -> such models
+        for row in result.get("to_best") or () if len(first) > 1 else ():
+            ahead = [name for name in row["behind"] if name in first]
+            if row["model"] not in first and ahead:
+                by.setdefault("all of them" if len(ahead) == len(first) else listed(ahead), []).append(row["model"])
+        verbs = {names: "is" if len(models) == 1 else "are" for names, models in by.items()}
+        lines.append("; ".join([line, *(f"{listed(by[names])} {verbs[names]} behind {names}" for names in by)]))
+    return lines
+
+
+def _tasks_grid(result: Mapping[str, Any], gap: Mapping[str, Any]) -> list[Grid]:
+    """The difference by task, and over tasks that weigh alike."""
+    tasks, share = result.get("tasks") or [], gap.get("metric") != "mean_score"
+    if not tasks:
+        return []
+    pair, rows, how = (gap["a"], gap["b"]), [], "%" if share else ".3f"
+
+    def cells(item: Mapping[str, Any]) -> list[str]:
+        return [f"{100 * item[end]:+.1f}" if share else f"{item[end]:+.3f}" for end in ("value", "lower", "upper")]
+
+    for task in tasks:
+        means = [cell(task["values"][name], how) for name in pair]
+        tests = [p_text(task[name]) for name in ("p_value", "p_holm")]
+        rows.append([task["task"] or "-", f"{task['rows']:,}", *means, *cells(task["difference"]), *tests])
+    macro = gap.get("macro")
+    if macro:
+        averages = [sum(task["values"][name] for task in tasks) / len(tasks) for name in pair]
+        rows.append(["mean of tasks", "", *(cell(value, how) for value in averages), *cells(macro), "", ""])
+    heads = ["task", "rows", *pair, f"{pair[1]} - {pair[0]}", "lower", "upper", "p", "Holm"]
+    sure = [row["task"] for row in tasks if row["p_holm"] <= 1 - (gap.get("level") or 0.95)]
+    note = (
+        f"Decided over all tasks together (Holm): {listed(sure)}"
+        if sure
+        else "No task is decided once all are counted (Holm)"
+    )
+    few = [*range(min(len(tasks), _MOST_TASKS)), len(rows) - 1] if len(tasks) > _MOST_TASKS else None
+    return [Grid("by task", heads, rows, noun="task", few=few, notes=(note,))]
+
+
+def _best_grid(result: Mapping[str, Any], gap: Mapping[str, Any]) -> list[Grid]:
+    """Differences of all models to the best, with intervals that hold together."""
+    every, share, rows = result.get("to_best") or [], gap.get("metric") != "mean_score", []
+    if not every:
+        return []
+    best, how, level = every[0]["best"], "%" if share else ".3f", percent(result.get("level") or 0.95, None)
+    values = {row["model"]: cell(row["value"], how) for row in result["rankings"][gap["metric"]]}
+    for row in every:
+        ends = (row["difference"][name] for name in ("value", "lower", "upper"))
+        cells = [f"{100 * x:+.1f}" if share else f"{x:+.3f}" for x in ends]
+        rows.append([row["model"], values[row["model"]], *cells, p_text(row["p_adjusted"]), listed(row["behind"])])
+    title = f"difference to {best}, the best ({level} intervals that hold together for all pairs of models)"
+    heads = ["model", "accuracy" if share else "mean score", f"- {best}", "lower", "upper", "p", "behind"]
+    return [Grid.used(title, heads, [[best, values[best], *[""] * 5], *rows], {6}, noun="")]
 
 
 def required(result: Mapping[str, Any]) -> tuple[float, list[float]]:
@@ -197,6 +302,8 @@ def may_answer(result: Mapping[str, Any]) -> str:
     led, (first, wanted) = leader(result), required(result)
     if led is None:
         accuracies = listed([percent(item, None) for item in wanted], "or")
+        if not any("operating_points" in (model.get("in_domain") or {}) for model in result.get("models") or ()):
+            return ""  # without confidence there is nothing to threshold
         text = f"No threshold is proven: these rows show no model to be right {accuracies} of the time"
         return text if accuracies else ""
     model, at = led

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, count, pairwise, permutations, product
@@ -16,20 +17,19 @@ import numpy as np
 
 from ..arrays import Array
 from ..audits.joining import KEY, Joined, labelled, wrong_where_unseen
-from ..classes import NewLabelError
+from ..classes import NewLabelError, is_null
 from ..diagnoses.column_drift import ColumnDrift
 from ..errors import InputError, NotApplicable, UsageError
 from ..headline.natural_differences import group_of, packaged_differences, pairs_on_target
-from ..inference.clusters import Clusters, named_repeats, student_quantile
-from ..intervals import clopper_pearson, normal_quantile
-from ..kernels.incomplete_beta import beta_cdf
+from ..inference.clusters import EPOCH, EPOCH_OF_ID, named_repeats
+from ..inference.paired import Paired, alike, holm
+from ..intervals import normal_quantile
 from ..metrics import Metric, computation_score, didma, nidma, ordered_by
 from ..metrics.disca import check_options, check_weights
 from ..metrics.failure_cases import TAIL, tail_difference
 from ..metrics.ranks import LIMIT, RankMetric, Ranks
 from ..metrics.resampling import RankBins, interval_of, resampled
 from ..metrics.risk_coverage import REPLICATED, jointly_resampled, replicated
-from ..metrics.votes import paired_gap
 from ..options import verb
 from ..passes.evaluating import KeptRows, finish_evaluation, named_classes, plan_evaluation, read_evaluation
 from ..passes.folding import Execution
@@ -42,7 +42,7 @@ from ..results.comparison import Comparison, ModelRecord
 from ..results.diagnosis import ColumnChange
 from ..results.evaluation import Evaluation
 from ..results.values import points
-from ..store import Source
+from ..store import Source, as_source
 from .opening import executing, in_name_order, listed, opener_for, with_classes_of_all, with_features
 from .options import CompareOptions
 
@@ -54,6 +54,7 @@ SURE = 0.9  # share of replicates from which on the order of two models counts a
 RANKED = (*REPLICATED, "brier", "ece")  # those without replicates have no share beside their rank
 # Metrics whose rankings are held against each other; aurc is auc_coverage upside down.
 _TAIL = 0.005  # of accuracy, the least that case 1 needs
+_MOST_TASKS = 200  # with a row of their own
 _MOST = 20  # sentences about pairs, the surest first
 _HELD = ("accuracy", "auc_coverage", "e_aurc", "augrc", "disca", "coverage_at_risk", "risk_at_coverage")
 
@@ -62,75 +63,72 @@ _HELD = ("accuracy", "auc_coverage", "e_aurc", "augrc", "disca", "coverage_at_ri
 class Rows:
     """What a comparison keeps of the rows of one file, (sample,); None where there are too many of them."""
 
-    ranks: Ranks
+    read: int
+    ranks: Ranks | None
     values: Array | None
-    verdicts: Array | None
+    scores: Array | None
     truth: Array | None
+    places: Array | None
+    clusters: Array | None
+    named: Array | None
+    groups: Array | None
     ids: Array | None = None
-    clusters: Array | None = None
-    named: Array | None = None
+
+    def in_order(self, order: Array) -> Rows:
+        """The same rows in another order."""
+        columns: Any = {name: value[order] for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        return replace(self, **columns)
 
 
 @dataclass(frozen=True)
 class Domain:
-    """The models on one domain: names, evaluations, and bootstrap replicates of their curves."""
+    """The models on one domain: names, evaluations, their scores side by side, and replicates of their curves."""
 
     name: str
+    subject: str
     models: tuple[str, ...]
     evaluations: tuple[Evaluation, ...]
     curves: tuple[RankBins, ...]
-    paired: bool
     why: str
     options: Mapping[str, Any]
-    verdicts: tuple[Array, ...] = ()
-    clusters: Array | None = None
+    rows: Paired | None = None
+    tasks: tuple[tuple[str, ...], Array] | None = None
     named: tuple[Array | None, ...] = ()
+
+    @property
+    def paired(self) -> bool:
+        """Whether the models were judged on the same rows."""
+        return self.rows is not None
 
     @cached_property
     def draws(self) -> dict[str, Array]:
         """Each metric that every model has, of each replicate: (replicate, model)."""
-        return {
+        drawn = {
             name: np.stack([replicated(curves, name, **self.options) for curves in self.curves], axis=1)
             for name in REPLICATED
-            if self.has(name)
+            if self.curves and self.has(name)
         }
+        return drawn if self.curves or self.rows is None else {self.subject: self.rows.replicates}
 
-    def difference(self, i: int, j: int, level: float) -> dict[str, Any]:
-        """Accuracy of model i minus that of j: on the same rows mean d +- z sd(d)/sqrt(rows), joined with McNemar's
-        exact interval; in clusters by the jackknife; else the arms of both accuracies add as squares (Newcombe 1998).
+    def difference(self, i: int, j: int, level: float, quantile: float | None = None) -> dict[str, Any]:
+        """What is compared of model i minus that of j: on the same rows as `Paired` has it, else the arms of both
+        intervals add as squares (Newcombe 1998).
         """
-        own, other = (self.evaluations[k].metrics["accuracy"] for k in (i, j))
         out: dict[str, Any] = {"rows": self.evaluations[i].rows, "clusters": None, "p_value": None}
-        z = normal_quantile(level)
-        if not self.paired:
+        if self.rows is None:
+            own, other = (self.evaluations[k].metrics[self.subject] for k in (i, j))
             value = own.value - other.value
             low = value - math.hypot(own.value - own.lower, other.upper - other.value)
             high = value + math.hypot(own.upper - own.value, other.value - other.lower)
-            out |= {"value": value, "lower": max(low, -1.0), "upper": min(high, 1.0)}
-            return {**out, "share": NormalDist().cdf(2 * z * value / max(high - low, 1e-12))}
-        d = self.verdicts[i].astype(np.float64) - self.verdicts[j]
-        alone, theirs = int((d > 0).sum()), int((d < 0).sum())
-        gap = paired_gap(d.sum(), alone + theirs, len(d), level)
-        low, high = gap.lower, gap.upper
-        spread = (high - low) / 2 / z
-        out |= {"i_alone": alone, "j_alone": theirs, "value": gap.value}
-        if self.clusters is not None:
-            clusters = Clusters.of(self.clusters, (d + 1) / 2)
-            spread = (
-                2 * math.sqrt(clusters.variance)
-                if clusters.variance
-                else spread * math.sqrt(clusters.rows / clusters.worth)
-            )
-            half = student_quantile(level, clusters.worth - 1) * spread
-            low, high = max(gap.value - half, -1.0), min(gap.value + half, 1.0)
-            out["clusters"] = clusters.count
-        else:
-            differ, exact = alone + theirs, clopper_pearson(alone, alone + theirs, level)
-            low = min(low, (2 * exact[0] - 1) * differ / len(d))
-            high = max(high, (2 * exact[1] - 1) * differ / len(d))
-            tail = 1.0 if alone == theirs else 2 * beta_cdf(max(alone, theirs), min(alone, theirs) + 1, 0.5)
-            out["p_value"] = min(tail, 1.0)
-        return {**out, "lower": low, "upper": high, "share": NormalDist().cdf(gap.value / spread)}
+            share = NormalDist().cdf(2 * normal_quantile(level) * value / max(high - low, 1e-12))
+            return {**out, "value": value, "lower": low, "upper": high, "share": share}
+        made = self.rows.difference(i, j, level, quantile)
+        out["clusters"] = None if self.rows.clusters is None else self.rows.count
+        point = self.rows.span / 100
+        out |= {"p_value": made.p_value, "i_alone": made.ahead, "j_alone": made.behind, "ties": made.ties}
+        out |= {name: getattr(made, name) for name in ("value", "lower", "upper", "share", "smallest_visible")}
+        more = {"point": point, "rows_for_point": made.rows_for(point, self.rows.rows), "standard_error": made.error}
+        return {**out, **more}
 
     def has(self, name: str) -> bool:
         """Whether every model has the metric."""
@@ -142,65 +140,177 @@ class Domain:
 
     def better(self, name: str) -> int:
         """1 where more is better, -1 where less is."""
-        return 1 if find("metric", name).bigger_is_better else -1
+        return 1 if name == self.subject or find("metric", name).bigger_is_better else -1
 
 
-def domain_of(
+def _read_domain(
     name: str,
-    models: Sequence[str],
-    evaluations: Sequence[Evaluation],
-    rows: Sequence[Rows],
-    seed: int,
-    options: Mapping[str, Any],
-) -> Domain:
-    """A domain with its replicates: the same rows drawn for all models where they were judged on the same rows."""
-    rows = _in_one_order(rows)
-    paired, why = _same_rows(rows)
-    groups = [row.ranks.groups for row in rows]
-    verdicts: tuple[Array, ...] = ()
-    clusters = None
-    if paired:
-        pairs = [(row.values, row.verdicts) for row in rows if row.values is not None and row.verdicts is not None]
-        verdicts = tuple(verdict for _, verdict in pairs)
-        clusters = rows[0].clusters if all(row.clusters is not None for row in rows) else None
-        curves = jointly_resampled(groups, [value for value, _ in pairs], verdicts, seed, clusters)
+    titles: Sequence[str],
+    sources: Sequence[Source],
+    options: CompareJob,
+    execution: Execution,
+    tick: Callable[[], None] = lambda: None,
+) -> tuple[Domain, list[str]]:
+    """A domain with its replicates, the same rows drawn for all models where they were judged on the same rows; and
+    what is to be said of rows that were left out, since one of the files lacks them.
+    """
+    key = _row_key(options.key, sources)
+    read, notes, why = [], list[str](), ""
+    for source in sources:
+        read.append(_read_rows(source, options, execution))
+        tick()
+    rows = _named(sources, [row for _, row in read], key)
+    paired = all(row.scores is not None for row in rows)
+    if not paired:
+        why = "there are too many rows to keep them in order"
+    elif all(row.ids is not None for row in rows):
+        order = _in_one_order(sources, rows)
+        sizes = [len(row.ids) for row in rows]  # type: ignore[arg-type]
+        if any(size != len(order[0]) for size in sizes):
+            lacking = [f"{n - len(order[0]):,} of {n:,} of {title}" for title, n in zip(titles, sizes, strict=True)]
+            notes.append(f"{len(order[0]):,} rows are in all files; left out: {', '.join(lacking)}")
+            whole = zip(sources, rows, order, strict=True)
+            common = [_rows_of(source, row, at, str(key), options.cluster) for source, row, at in whole]
+            domain, more = _read_domain(name, titles, common, options, execution)
+            return domain, [*notes, *more]
+        rows, why = [row.in_order(at) for row, at in zip(rows, order, strict=True)], "the ids are the same"
+        notes += _check_same_questions(titles, sources, rows)
     else:
-        curves = [resampled(group, seed + 1 + i) for i, group in enumerate(groups)]
-    about = (paired, why, options, verdicts, clusters, tuple(row.named for row in rows))
-    return Domain(name, tuple(models), tuple(evaluations), tuple(curves), *about)
+        paired, why = _same_labels(rows)
+    evaluations, ranks = [evaluation for evaluation, _ in read], [row.ranks for row in rows]
+    side, curves, tasks = None, list[RankBins](), None
+    if paired:
+        clusters = rows[0].clusters if all(row.clusters is not None for row in rows) else None
+        side = Paired(np.stack([row.scores for row in rows]), clusters, seed=options.seed)  # type: ignore[misc]
+        groups: Any = [row.groups for row in rows]
+        alike = all(group is not None and (group == groups[0]).all() for group in groups)
+        if alike and options.cluster != "group":
+            cells = np.array(["" if is_null(cell) else str(cell) for cell in groups[0]])
+            names, codes = np.unique(cells, return_inverse=True)
+            tasks = (tuple(names.tolist()), codes) if 1 < len(names) <= _MOST_TASKS else None
+    if all(rank is not None for rank in ranks):
+        ranked = [rank.groups for rank in ranks]  # type: ignore[union-attr]
+        if side is None:
+            curves = [resampled(group, options.seed + 1 + i) for i, group in enumerate(ranked)]
+        else:
+            values: Any = [row.values for row in rows]
+            curves = jointly_resampled(ranked, values, [row.scores for row in rows], options.seed, side.clusters)  # type: ignore[misc]
+    named = tuple(row.named for row in rows)
+    about = (tuple(titles), tuple(evaluations), tuple(curves), why, options.curve, side, tasks, named)
+    return Domain(name, "accuracy", *about), notes
 
 
-def _in_one_order(rows: Sequence[Rows]) -> list[Rows]:
-    """The rows of all files in the order of the first, where ids tell them apart and all files have the same ones."""
-    if any(row.ids is None or row.values is None for row in rows):
+def _rows_of(source: Source, row: Rows, at: Array, key: str, cluster: str | None) -> Source:
+    """Rows of a source in memory, with the names that tell them apart and the column that clusters them."""
+    assert row.places is not None
+    assert row.ids is not None
+    record, columns = source.read(source.fields).take(row.places[at]), {key: row.ids[at]}
+    if cluster and cluster not in FIELDS:
+        columns[cluster] = np.array(source.keys(cluster).take(row.places[at]).to_pylist(), dtype=object)
+    return as_source(replace(record, columns={**record.columns, **columns}, source=source.name, first_row=0))
+
+
+def _named(sources: Sequence[Source], rows: Sequence[Rows], key: str | None) -> list[Rows]:
+    """The rows with names that tell them apart in all files: the id, and its epoch where one repeats in any file."""
+    if key is None or any(row.places is None for row in rows):
         return list(rows)
-    first = {name: position for position, name in enumerate(rows[0].ids)}  # type: ignore[arg-type]
-    out = [rows[0]]
-    for other in rows[1:]:
-        assert other.ids is not None
-        if set(other.ids) != set(first):
+    named = []
+    for source, row in zip(sources, rows, strict=True):
+        try:
+            ids = source.keys(key).take(row.places)
+            epochs = source.keys(EPOCH).take(row.places).to_pylist() if source.holds(EPOCH) else None
+        except InputError:
             return list(rows)
-        order = np.argsort([first[name] for name in other.ids], kind="stable")
-        columns: Any = {name: value[order] for name, value in vars(other).items() if isinstance(value, np.ndarray)}
-        out.append(replace(other, **columns))
+        if ids.null_count:
+            return list(rows)
+        named.append((ids.to_pylist(), epochs))
+    split = [[EPOCH_OF_ID.sub("", name) for name in ids] for ids, _ in named]
+    repeated = any(len(set(bases)) < len(bases) for bases in split)
+    out = []
+    for source, row, bases, (ids, epochs) in zip(sources, rows, split, named, strict=True):
+        if len(set(bases)) < len(bases):
+            _check_repeats(source, row, bases)
+        if repeated and ids == bases:
+            ids = named_repeats(ids, epochs, every=True)
+        if len(set(ids)) < len(ids):
+            twice = next(name for name, times in Counter(ids).items() if times > 1)
+            expected, remedy = f"each {key} once in an {EPOCH}", "drop one of the rows, or number them in `epoch`"
+            raise InputError(expected, got=f"{twice!r} twice", file=source.name, column=key, remedy=remedy)
+        out.append(replace(row, ids=np.array(ids, dtype=object)))
     return out
 
 
-def _same_rows(rows: Sequence[Rows]) -> tuple[bool, str]:
-    """Whether all files tell of the same rows in the same order, and how that is known."""
-    if len({row.ranks.rows for row in rows}) > 1:
-        return False, "the files have different numbers of labelled rows"
-    if any(row.values is None for row in rows):
-        return False, "there are too many rows to keep them in order"
-    ids, first = rows[0].ids, rows[0].truth
-    if ids is not None and all(row.ids is not None and np.array_equal(ids, row.ids) for row in rows[1:]):
-        for other in rows[1:]:
-            if first is not None and other.truth is not None and not np.array_equal(first, other.truth):
-                return False, f"the labels of the row {ids[int(np.argmax(first != other.truth))]!r} differ"
-        return True, "the ids are the same"
+def _check_repeats(source: Source, row: Rows, bases: list[str]) -> None:
+    """`InputError` where an id repeats with another label or group: then it does not name a question."""
+    first: dict[str, int] = {}
+    at = np.array([first.setdefault(name, i) for i, name in enumerate(bases)])
+    for column, cells in (("label", row.truth), ("group", row.groups)):
+        if cells is not None and (cells != cells[at]).any():
+            i = int(np.argmax(cells != cells[at]))
+            places: Any = row.places
+            raise InputError(
+                f"one question for each id, here {cells[at[i]]!r} as in row {places[at[i]] + 1}",
+                got=f"{cells[i]!r}, and the id is {bases[i]!r} again",
+                file=source.name,
+                row=int(places[i]) + 1,
+                column=column,
+                remedy="give each question its own id, such as group/id, or name another column with --key",
+            )
+
+
+def _in_one_order(sources: Sequence[Source], rows: Sequence[Rows]) -> list[Array]:
+    """Positions, in each file, of the rows that all files have, in the order of the first; `InputError` for none."""
+    index: list[dict[str, int]] = [{name: at for at, name in enumerate(row.ids)} for row in rows]  # type: ignore[arg-type]
+    common = [name for name in index[0] if all(name in other for other in index[1:])]
+    if common:
+        return [np.array([at[name] for name in common]) for at in index]
+    other = next((k for k in range(1, len(rows)) if not index[0].keys() & index[k].keys()), 1)
+    one, two = next(iter(index[0])), next(iter(index[other]))
+    cause = ""
+    tails = [{name.rpartition("/")[2]: name for name in index[k]} for k in (0, other)]
+    if shared := tails[0].keys() & tails[1].keys():
+        names = [str(tail[min(shared)]) for tail in tails]
+        cause = f"without what stands before the / they agree ({names[0]} and {names[1]}): "
+        apart = {name.rpartition("/")[0] for name in names}
+        cause += "these are different tasks; compare files of one task, or " if all(apart) else "one has a prefix; "
+    remedy = f"{cause}write the ids alike, or name another column that both have with --key"
+    expected = f"ids that {sources[0].name} has, too, such as {one!r}"
+    raise InputError(expected, got=f"{two!r}, and none in common", file=sources[other].name, column=KEY, remedy=remedy)
+
+
+def _check_same_questions(titles: Sequence[str], sources: Sequence[Source], rows: Sequence[Rows]) -> list[str]:
+    """What is to be said of groups that files name differently; `InputError` where two hold other labels under one id,
+    or, without labels, groups of which neither name holds the other.
+    """
+    first, notes = rows[0], []
+    for title, other, source in zip(titles[1:], rows[1:], sources[1:], strict=True):
+        labelled = first.truth is not None and other.truth is not None
+        for column, own, theirs in (("label", first.truth, other.truth), ("group", first.groups, other.groups)):
+            apart = [] if own is None or theirs is None else np.flatnonzero(own != theirs).tolist()
+            named: Any = {i: (str(own[i]), str(theirs[i])) for i in apart}  # type: ignore[index]
+            if column == "group" and (labelled or all(a in b or b in a for a, b in named.values())):
+                pairs = {*named.values()}
+                notes += [f"{title} has other groups, such as {min(pairs)}: no table by task"] if len(pairs) > 1 else []
+            elif apart:
+                ids, places, at = other.ids, other.places, apart[0]
+                remedy = "compare answers to the same questions"
+                remedy += (
+                    "" if column == "label" else "; if these are the same, read them without groups: --map group=task"
+                )
+                expected = f"{named[at][0]} as in {sources[0].name}, since the id {ids[at]} is the same"  # type: ignore[index]
+                where: Any = {"file": source.name, "row": int(places[at]) + 1, "column": column}  # type: ignore[index]
+                raise InputError(expected, got=named[at][1], remedy=remedy, **where)
+    return notes
+
+
+def _same_labels(rows: Sequence[Rows]) -> tuple[bool, str]:
+    """Whether files without ids tell of the same rows in the same order, and how that is known."""
+    if len({len(row.scores) for row in rows if row.scores is not None}) > 1:
+        return False, "the files have different numbers of labelled rows, and no id tells which are the same"
+    first = rows[0].truth
     if first is None or any(row.truth is None for row in rows):
-        return False, "without a label column it cannot be seen that the rows are the same"
-    if any(not np.array_equal(first, row.truth) for row in rows[1:]):  # type: ignore[arg-type]
+        return False, "without a label column or ids it cannot be seen that the rows are the same"
+    if any((first != row.truth).any() for row in rows[1:]):
         return False, "the labels differ, so the rows are not the same or not in the same order"
     return True, "the labels are the same, in the same order"
 
@@ -246,15 +356,18 @@ def _ranks(values: Array) -> Array:
 def pairs_of(domain: Domain, level: float) -> list[dict[str, Any]]:
     """Each two models and metric: difference a - b with its interval, and the share of replicates with a better."""
     out = []
-    for (i, j), (name, draws) in product(combinations(range(len(domain.models)), 2), domain.draws.items()):
+    names = dict.fromkeys((domain.subject, *domain.draws))
+    for (i, j), name in product(combinations(range(len(domain.models)), 2), names):
         values = domain.values(name)
         difference = float(values[i] - values[j])
-        lower, upper = interval_of(difference, draws[:, i] - draws[:, j], level)
-        apart = domain.better(name) * (draws[:, i] - draws[:, j])
-        share = float(((apart > 0) + 0.5 * (apart == 0)).mean())
-        if name == "accuracy":
+        if name == domain.subject:
             exact = domain.difference(i, j, level)
             lower, upper, share = exact["lower"], exact["upper"], exact["share"]
+        else:
+            draws = domain.draws[name]
+            lower, upper = interval_of(difference, draws[:, i] - draws[:, j], level)
+            apart = domain.better(name) * (draws[:, i] - draws[:, j])
+            share = float(((apart > 0) + 0.5 * (apart == 0)).mean())
         kind = "empirical" if name in ("disca", "coverage_at_risk") else "asymptotic"
         about = {"domain": domain.name, "metric": name, "a": domain.models[i], "b": domain.models[j]}
         apart_by = {"value": difference, "lower": lower, "upper": upper, "level": level, "kind": kind}
@@ -264,13 +377,64 @@ def pairs_of(domain: Domain, level: float) -> list[dict[str, Any]]:
 
 
 def difference_of(domain: Domain, level: float) -> dict[str, Any]:
-    """The difference in accuracy that comes first: of the best model and the next; of two, the second and the first."""
-    order = np.argsort(-domain.values("accuracy"), kind="stable").tolist()
+    """The difference that comes first: of the best model and the next, whose interval holds together with those of all
+    pairs; of two, the second and the first. ``macro``: its mean over tasks, where there are some.
+    """
+    order, rows = np.argsort(-domain.values(domain.subject), kind="stable").tolist(), domain.rows
     b, a = (1, 0) if len(order) == 2 else order[:2]
-    difference = domain.difference(b, a, level)
+    several = rows is not None and len(order) > 2
+    difference = domain.difference(b, a, level, rows.simultaneous(level) if rows is not None and several else None)
     names = {"share": "p_b_better", "i_alone": "b_alone", "j_alone": "a_alone"}
     out = {names.get(key, key): value for key, value in difference.items()}
-    return {"a": domain.models[a], "b": domain.models[b], "paired": domain.paired, "level": level, **out}
+    about = {"a": domain.models[a], "b": domain.models[b], "metric": domain.subject, "paired": domain.paired}
+    if several and rows is not None:
+        out["p_adjusted"] = rows.adjusted(b, a)
+    if rows is not None:
+        out["bootstrap"] = dict(zip(("lower", "upper"), rows.bootstrap(b, a, level), strict=True))
+    if domain.tasks is not None and rows is not None:
+        ends = dict(zip(("value", "lower", "upper"), rows.macro(b, a, domain.tasks[1], level), strict=True))
+        out["macro"] = {**ends, "level": level, "kind": "asymptotic"}
+    return {**about, "level": level, **out}
+
+
+def tasks_of(domain: Domain, gap: Mapping[str, Any], level: float) -> list[dict[str, Any]]:
+    """The difference that comes first by task, with p-values that hold together (Holm 1979)."""
+    if domain.rows is None or domain.tasks is None:
+        return []
+    i, j = (domain.models.index(gap[name]) for name in "ba")
+    out = []
+    for code, task in enumerate(domain.tasks[0]):
+        part = domain.rows.take(np.flatnonzero(domain.tasks[1] == code))
+        made = part.difference(i, j, level)
+        ends = {name: getattr(made, name) for name in ("value", "lower", "upper")} | {
+            "level": level,
+            "kind": "asymptotic",
+        }
+        values = dict(zip(domain.models, part.means.tolist(), strict=True))
+        out.append({"task": task, "rows": part.rows, "values": values, "difference": ends, "p_value": made.p_value})
+    for row, p_value in zip(out, holm([row["p_value"] for row in out]), strict=True):
+        row["p_holm"] = p_value
+    return out
+
+
+def to_best(domain: Domain, level: float) -> tuple[list[dict[str, Any]], list[list[str]]]:
+    """Of three models or more on the same rows: each one's difference to the best, with intervals that hold together
+    for all pairs of models, and groups that cannot be told apart, the best first.
+    """
+    if domain.rows is None or len(domain.models) < 3:
+        return [], []
+    values = domain.values(domain.subject)
+    order, quantile = np.argsort(-values, kind="stable").tolist(), domain.rows.simultaneous(level)
+    gaps = {pair: domain.rows.difference(*pair, level, quantile) for pair in combinations(order, 2)}
+    out = []
+    for j in order[1:]:
+        gap = gaps[order[0], j]
+        ends = {"value": -gap.value, "lower": -gap.upper, "upper": -gap.lower, "level": level, "kind": "asymptotic"}
+        behind = [domain.models[i] for i in order[: order.index(j)] if gaps[i, j].lower > 0]
+        row = {"model": domain.models[j], "best": domain.models[order[0]], "difference": ends}
+        out.append({**row, "p_adjusted": domain.rows.adjusted(order[0], j), "behind": behind})
+    runs = alike(order, lambda a, b: gaps[a, b].lower > 0)
+    return out, [[domain.models[i] for i in run] for run in runs]
 
 
 def disagreements(domain: Domain) -> list[dict[str, Any]]:
@@ -581,13 +745,10 @@ def _compared(
     for name, sources in (("in_domain", homes), ("out_of_domain", aways)):
         if not sources:
             continue
-        key, read = _row_key(options.key, sources), []
-        for source in sources:
-            read.append(_read_rows(source, options, key, execution))
-            tick()
-        evaluations, rows = [one for one, _ in read], [one for _, one in read]
-        domains.append(domain_of(name, titles, evaluations, rows, options.seed, options.curve))
-        shown, sizes = name.replace("_", " "), [evaluation.rows for evaluation in evaluations]
+        domain, left_out = _read_domain(name, titles, sources, options, execution, tick)
+        domains.append(domain)
+        warnings += left_out
+        shown, sizes = name.replace("_", " "), [evaluation.rows for evaluation in domain.evaluations]
         if len(set(sizes)) > 1:
             warnings.append(
                 f"{shown}: the models have {min(sizes):,} to {max(sizes):,} rows, and DiSCA (DiDMA and NiDMA "
@@ -595,9 +756,11 @@ def _compared(
                 "rows; give each model equally many"
             )
     for domain in domains:
-        where = domain.name.replace("_", " ")
-        pairs = zip(titles, domain.evaluations, strict=True)
-        warnings += [f"{title} ({where}): {line}" for title, one in pairs for line in one.warnings]
+        where, every = domain.name.replace("_", " "), [evaluation.warnings for evaluation in domain.evaluations]
+        common = {line for line in every[0] if all(line in lines for lines in every)}
+        warnings += [f"{where}: {line}" for line in every[0] if line in common]
+        of_each = [(title, line) for title, some in zip(titles, every, strict=True) for line in some]
+        warnings += [f"{title} ({where}): {line}" for title, line in of_each if line not in common]
     curves: list[dict[str, Any]] = []
     for title, home, target in zip(titles, homes, targets, strict=False):
         curve, lines = _label_free(home, target, options, execution)
@@ -618,17 +781,21 @@ def _compared(
             on_target, why = _pairs_on_target(domains[0], targets, options)
         paired["target"] = {"paired": bool(on_target), "why": why}
         if on_target:
-            prior, groups = packaged_differences(), {row["group"] for row in on_target if not row["undecided"]}
-            paired["target"] |= {"assumes": prior.assumes, "decided": [prior.why(group) for group in sorted(groups)]}
+            prior, kinds = packaged_differences(), {row["group"] for row in on_target if not row["undecided"]}
+            paired["target"] |= {"assumes": prior.assumes, "decided": [prior.why(kind) for kind in sorted(kinds)]}
         named = [key for key in ("accuracy", "auc_coverage") if all(key in curve for curve in curves)]
         rankings["target"] = {key: ranked(titles, [curve[key] for curve in curves]) for key in named}
     findings = [row for domain in domains for row in findings_of(domain)]
+    gap, (best, groups) = difference_of(domains[0], options.level), to_best(domains[0], options.level)
     return Comparison(
         models=tuple(records),
         rankings=rankings,
         disagreements=tuple(row for domain in domains for row in disagreements(domain)),
         pairs=(*(row for domain in domains for row in pairs_of(domain, options.level)), *on_target),
-        difference=difference_of(domains[0], options.level),
+        difference=gap,
+        tasks=tuple(tasks_of(domains[0], gap, options.level)),
+        to_best=tuple(best),
+        groups=tuple(groups),
         findings=(*findings, *_findings_on_targets(titles, curves, on_target)),
         paired=paired,
         settings=options.settings,
@@ -638,17 +805,13 @@ def _compared(
     )
 
 
-def _read_rows(source: Source, options: CompareJob, key: str | None, execution: Execution) -> tuple[Evaluation, Rows]:
-    """One pass over a file: its evaluation and its rows. Raises `InputError` where the rows cannot be put in order."""
+def _read_rows(source: Source, options: CompareJob, execution: Execution) -> tuple[Evaluation, Rows]:
+    """One pass over a file: its evaluation and its rows."""
     how: dict[str, Any] = {name: getattr(options, name) for name in ("cluster", "level", "seed")}
     plan, skipped = plan_evaluation(source, options.metrics(), **how)
     order = next((m for m in plan.metrics if isinstance(m, RankMetric)), None)
-    if order is None:
-        why = next(s.why for s in skipped if s.method == "auc_coverage")
-        expected = "something to order the rows by: `confidence` or `probabilities`"
-        got = f"none ({why})"
-        raise InputError(expected, got=got, file=source.name, remedy="add it, or name another order with --score")
-    plan = replace(plan, order=order, fields=tuple(dict.fromkeys((*plan.fields, "label"))))
+    fields = tuple(dict.fromkeys((*plan.fields, "label", *(["group"] if "group" in source.fields else []))))
+    plan = replace(plan, order=order, kept=True, fields=fields)
     plan, state = read_evaluation(source, plan, execution)
     evaluation, whole = finish_evaluation(source, plan, state, skipped), state[WHOLE]
     rows: KeptRows = whole["kept"]
@@ -657,9 +820,11 @@ def _read_rows(source: Source, options: CompareJob, key: str | None, execution: 
         pieces = [batch[at] for batch in rows.batches]
         return np.concatenate(pieces) if pieces and all(piece is not None for piece in pieces) else None
 
-    values, verdicts, truth, places, keys, named = map(column, range(6))
-    ids = None if key is None or places is None else _ids(source, key, places)
-    return evaluation, Rows(whole[order.state_key], values, verdicts, truth, ids, keys if plan.grouped else None, named)
+    values, verdicts, truth, places, keys, named, groups, _ = map(column, range(8))
+    ranks = None if order is None else whole[order.state_key]
+    return evaluation, Rows(
+        rows.read, ranks, values, verdicts, truth, places, keys if plan.grouped else None, named, groups
+    )
 
 
 def _row_key(key: str | None, sources: Sequence[Source]) -> str | None:
@@ -676,24 +841,29 @@ def _row_key(key: str | None, sources: Sequence[Source]) -> str | None:
     return ours
 
 
-def _ids(source: Source, key: str, rows: Array | None) -> Array | None:
+def _ids(source: Source, key: str) -> Array | None:
     try:
-        ids = source.keys(key) if rows is None else source.keys(key).take(rows)
+        ids = source.keys(key)
     except InputError:
         return None
     return None if ids.null_count else np.array(named_repeats(ids.to_pylist()), dtype=object)
 
 
 def _titles(names: Sequence[str], sources: Sequence[Source]) -> list[str]:
+    """Names of the models: as given, else of their files, with as many of their folders as tell them apart."""
     if names:
         if len(set(names)) < len(names):
             raise UsageError(f"two models have one name among {', '.join(names)}; give each its own")
         return list(names)
-    out: list[str] = []
-    for i, source in enumerate(sources, 1):
-        stem = Path(source.name).stem if source.name and os.sep not in source.name[-1:] else f"model {i}"
-        out.append(stem if stem not in out else f"{stem} ({i})")
-    return out
+    paths = [
+        Path(source.name).with_suffix("").parts if source.name and os.sep not in source.name[-1:] else (f"model {i}",)
+        for i, source in enumerate(sources, 1)
+    ]
+    out = [path[-1] for path in paths]
+    for depth in range(2, max(map(len, paths)) + 1):
+        times = Counter(out)
+        out = ["/".join(path[-depth:]) if times[name] > 1 else name for name, path in zip(out, paths, strict=True)]
+    return [name if out.index(name) == i else f"{name} ({i + 1})" for i, name in enumerate(out)]
 
 
 def _records(domains: Sequence[Domain], curves: Sequence[Mapping[str, Any]], options: CompareJob) -> list[ModelRecord]:
@@ -772,7 +942,7 @@ def _pairs_on_target(
     domain: Domain, targets: Sequence[Source], options: CompareJob
 ) -> tuple[list[dict[str, Any]], str]:
     """Each two models on the target, as `pairs_of` tells them, by natural differences; or none, and why."""
-    if not domain.paired:
+    if domain.rows is None:
         return [], f"in domain the rows are not the same: {domain.why}"
     if any(named is None for named in domain.named):
         return [], "in domain the classes that the models predict are not known"
@@ -788,7 +958,7 @@ def _pairs_on_target(
         if not parts:
             return [], f"{target.name}: there are no predicted classes"
         there.append(np.concatenate(parts))
-        ids.append(_ids(target, key, None) if target.holds(key) else None)
+        ids.append(_ids(target, key) if target.holds(key) else None)
     if len({len(named) for named in there}) > 1:
         return [], "the targets' files have different numbers of rows"
     if all(names is not None for names in ids):
@@ -798,9 +968,9 @@ def _pairs_on_target(
         there = [named[order] for named, order in zip(there, orders, strict=True)]
     numbers = np.unique(np.concatenate([*domain.named, *there]), return_inverse=True)[1]
     prior, out = packaged_differences(), []
-    cut = len(there) * len(domain.verdicts[0])
-    sides = (np.stack(domain.verdicts), *(part.reshape(len(there), -1) for part in (numbers[:cut], numbers[cut:])))
-    for i, j, signs in pairs_on_target(*sides):
+    cut = len(there) * domain.rows.rows
+    own, away = (part.reshape(len(there), -1) for part in (numbers[:cut], numbers[cut:]))
+    for i, j, signs in pairs_on_target(domain.rows.scores.astype(np.int8), own, away):
         difference, chance = prior.difference(signs, options.level)
         group, names = group_of(signs), {"a": domain.models[i], "b": domain.models[j]}
         about = {"domain": "target", "metric": "accuracy", **names}

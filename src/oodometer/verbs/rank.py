@@ -20,7 +20,7 @@ from ..datasets import Dataset
 from ..datasets.reading import Batch, Columns, open_examples
 from ..engines import task_engine
 from ..errors import InputError, UsageError
-from ..inference.clusters import EPOCH_OF_ID, named_repeats
+from ..inference.clusters import EPOCH, EPOCH_OF_ID, named_repeats
 from ..models.artifacts import DESCRIPTION
 from ..models.base import Classifier, matched
 from ..models.opening import open_classifier
@@ -44,7 +44,6 @@ from .opening import Opener, decided_class, positive_column, renamings
 from .predict import BY_POSITION, as_names, named_models, said_model, sent_models, twice_named
 
 ENDINGS = (".parquet", ".csv", ".jsonl", ".arrow", ".feather", ".npz")
-EPOCH = "epoch"  # as `predict` names it where a log holds several
 _ANSWERS = ("probabilities", "logits", "candidate_scores", "prediction")
 _DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 

@@ -1,0 +1,298 @@
+"""Paired: differences of several models on the same rows, in clusters and over tasks, with tests and intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..intervals import clopper_pearson, normal_quantile
+from ..kernels.incomplete_beta import beta_cdf
+from .clusters import student_quantile
+
+POWER = 0.8  # with which the smallest visible difference would be shown
+_MOST_GROUPS = 1024  # of whole clusters, whose signs are flipped and which are drawn again
+_ALL_FLIPS = 14  # clusters up to which every pattern of signs is looked at, 2^14
+_FLIPS, _REPLICATES, _DRAWS = 10_000, 2_000, 20_000
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Mean score of one model minus that of another on the same rows.
+
+    value, lower, upper : the difference and its ends. error : standard error. degrees : of Student's law, infinite for
+    independent rows. p_value : of no difference, two-sided; McNemar's exact one for 0 and 1 in independent rows, else
+    by flipping the signs of whole clusters. ahead, behind, ties : rows on which the first model has the larger score,
+    the smaller one, the same. share : P(the first is better). smallest_visible : the difference that such rows show
+    with a power of 0.8. bootstrap : ends of a paired bootstrap that draws whole clusters.
+    """
+
+    value: float
+    lower: float
+    upper: float
+    error: float
+    degrees: float
+    p_value: float
+    ahead: int
+    behind: int
+    ties: int
+    share: float
+    smallest_visible: float
+
+    def rows_for(self, size: float, rows: int) -> int:
+        """How many rows like these ``rows`` show a difference of this size with a power of 0.8."""
+        return math.ceil(rows * (self.smallest_visible / size) ** 2)
+
+
+class Paired:
+    """Scores of models on the same rows, ``scores`` (model, sample) in [low, high], and the ``clusters`` of the rows.
+
+    The difference of two models is the mean of d = a - b over the rows. Its error is the jackknife's over clusters (of
+    independent rows, s / sqrt(n)); two rows are made up, one with the largest difference that the scale allows and one
+    with the smallest, each worth as many rows as the design effect says (Bonett and Price 2012 for 0 and 1, where
+    clusters are single rows): rare differences that were not met are not taken for impossible. Clusters take quantiles
+    of Student's law with Kish's number of clusters less one.
+
+    >>> a, b = np.zeros(40), np.zeros(40)
+    >>> a[:14], b[10:16] = 1, 1
+    >>> gap = Paired(np.stack([b, a])).difference(0, 1, 0.95)
+    >>> round(gap.value, 3), round(gap.p_value, 4), (gap.ahead, gap.behind, gap.ties)
+    (-0.2, 0.0213, (2, 10, 28))
+    """
+
+    def __init__(
+        self, scores: Array, clusters: Array | None = None, *, low: float = 0.0, high: float = 1.0, seed: int = 0
+    ) -> None:
+        self.scores, self.clusters = np.asarray(scores, dtype=np.float64), clusters
+        self.span, self.seed = high - low, seed
+        self.models, self.rows = self.scores.shape
+        self.binary = bool(((self.scores == low) | (self.scores == high)).all())
+        codes = np.arange(self.rows) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+        self.sizes = np.bincount(codes).astype(np.float64)
+        self.count = len(self.sizes)
+        self._codes = codes
+        centred = self.scores - self.scores.mean()  # differences stay, squares become small
+        self.sums = centred if clusters is None else _summed(centred, codes, self.count)
+        self._gram = centred @ centred.T
+
+    def take(self, rows: Array) -> Paired:
+        """The same of some rows, by their positions."""
+        out = Paired(self.scores[:, rows], None if self.clusters is None else self.clusters[rows], seed=self.seed)
+        out.span, out.binary = self.span, self.binary
+        return out
+
+    @property
+    def means(self) -> Array:
+        """Mean score of each model, (model,)."""
+        return np.asarray(self.scores.mean(axis=1))
+
+    @cached_property
+    def degrees(self) -> float:
+        """Of Student's law: Kish's number of clusters less one; infinite for independent rows."""
+        return math.inf if self.clusters is None else self.rows**2 / float(np.square(self.sizes).sum()) - 1
+
+    def quantile(self, level: float) -> float:
+        """Half the width of an interval in standard errors."""
+        return normal_quantile(level) if math.isinf(self.degrees) else student_quantile(level, self.degrees)
+
+    @cached_property
+    def _moments(self) -> tuple[Array, Array, Array]:
+        """Of each two models, (model, model): the middle of the interval, its standard error, the plain one."""
+        n, sizes, count, span = self.rows, self.sizes, self.count, self.span
+        weight = np.square(n / np.maximum(n - sizes, 1e-9))  # the jackknife leaves one cluster out
+        factor = (count - 1) / count if count > 1 else math.inf
+        total = self.sums.sum(axis=1)
+        gram, cross = (self.sums * weight) @ self.sums.T, self.sums @ (weight * sizes)
+        gap, square = total[:, None] - total, _of_pairs(gram)
+        line, whole = cross[:, None] - cross, float((weight * sizes**2).sum())
+
+        def spread(middle: Array) -> Array:
+            return np.asarray(np.maximum(square - 2 * middle * line + middle**2 * whole, 0))
+
+        mean = gap / n
+        plain = factor * spread(mean) / n**2
+        alone = np.maximum(_of_pairs(self._gram) - n * mean**2, 0) / n**2
+        worth, tiny = n**2 / float(np.square(sizes).sum()), 1e-12 * span**2 / n
+        effect = np.where(alone > tiny, plain / np.maximum(alone, tiny), n / worth)
+        unit = np.clip(effect, 1.0, n / worth) if self.clusters is not None else 1.0
+        middle = gap / (n + 2 * unit)
+        # of independent rows without the jackknife's factor, as Bonett and Price have it
+        sums = spread(middle) * (factor if self.clusters is not None else (n - 1) ** 2 / n**2 if n > 1 else 1.0)
+        variance = (sums + 2 * np.square(unit) * (span**2 + middle**2)) / np.square(n + 2 * unit)
+        return middle, np.sqrt(variance), np.sqrt(plain)
+
+    def difference(self, i: int, j: int, level: float, quantile: float | None = None) -> Difference:
+        """Mean score of model i minus that of j; ``quantile`` in place of that of a single interval."""
+        d = self.scores[i] - self.scores[j]
+        middle, error, plain = (float(part[i, j]) for part in self._moments)
+        quantile = self.quantile(level) if quantile is None else quantile
+        value, half = float(d.mean()), quantile * error
+        ahead, behind = int((d > 0).sum()), int((d < 0).sum())
+        p_value = self._p_value(i, j, ahead, behind)
+        low, high = min(middle - half, value), max(middle + half, value)
+        if p_value > 1 - level:  # what the exact test does not show the interval does not show either
+            exact = self.binary and self.clusters is None and ahead + behind
+            shares = clopper_pearson(ahead, ahead + behind, level) if exact else (0.5, 0.5)
+            ends_of_test = [(2 * share - 1) * self.span * (ahead + behind) / self.rows for share in shares]
+            low, high = min(low, ends_of_test[0] if low > 0 else low), max(high, ends_of_test[1] if high < 0 else high)
+        return Difference(
+            value=value,
+            lower=max(low, -self.span),
+            upper=min(high, self.span),
+            error=plain,
+            degrees=self.degrees,
+            p_value=p_value,
+            ahead=ahead,
+            behind=behind,
+            ties=self.rows - ahead - behind,
+            share=_cdf(middle / error, self.degrees),
+            smallest_visible=(quantile + normal_quantile(2 * POWER - 1)) * error,
+        )
+
+    def _p_value(self, i: int, j: int, ahead: int, behind: int) -> float:
+        if self.binary and self.clusters is None:
+            more, less = max(ahead, behind), min(ahead, behind)
+            return 1.0 if more == less else min(2 * beta_cdf(more, less + 1, 0.5), 1.0)
+        sums = self._grouped[0]
+        own = sums[i] - sums[j]
+        flipped = np.abs(own @ self._signs)
+        often = int((flipped >= abs(own.sum()) * (1 - 1e-9) - 1e-12).sum())
+        every = self._signs.shape[1] == 1 << len(own)
+        return float(often / flipped.size if every else (often + 1) / (flipped.size + 1))
+
+    @cached_property
+    def _grouped(self) -> tuple[Array, Array]:
+        """Sums of scores, (model, group), and rows of at most `_MOST_GROUPS` groups of whole clusters."""
+        if self.count <= _MOST_GROUPS:
+            return self.sums, self.sizes
+        group = self._rng(1).permutation(self.count) % _MOST_GROUPS
+        return _summed(self.sums, group, _MOST_GROUPS), np.bincount(group, self.sizes, _MOST_GROUPS)
+
+    @cached_property
+    def _signs(self) -> Array:
+        """Patterns of signs, (group, pattern): all of them for few groups, else drawn ones."""
+        groups = len(self._grouped[1])
+        if groups <= _ALL_FLIPS:
+            return 2.0 * ((np.arange(1 << groups) >> np.arange(groups)[:, None]) & 1) - 1
+        return 2.0 * self._rng(2).integers(0, 2, size=(groups, _FLIPS)) - 1
+
+    @cached_property
+    def replicates(self) -> Array:
+        """Bootstrap replicates of the means, of the same clusters for all models, (replicate, model)."""
+        sums, sizes = self._grouped
+        groups = len(sizes)
+        at = self._rng(3).integers(0, groups, (_REPLICATES, groups)) + groups * np.arange(_REPLICATES)[:, None]
+        drawn = np.bincount(at.ravel(), minlength=_REPLICATES * groups).reshape(_REPLICATES, groups).astype(np.float64)
+        return np.asarray((drawn @ sums.T) / (drawn @ sizes)[:, None] + self.scores.mean())
+
+    def bootstrap(self, i: int, j: int, level: float) -> tuple[float, float]:
+        """Ends of the difference of i and j by a paired bootstrap that draws whole clusters."""
+        ends = np.quantile(self.replicates[:, i] - self.replicates[:, j], [(1 - level) / 2, (1 + level) / 2])
+        return float(ends[0]), float(ends[1])
+
+    def _rng(self, about: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, about, self.rows])
+
+    @cached_property
+    def _largest(self) -> Array:
+        """Draws of the largest |t| over all pairs of models that do not differ, ascending."""
+        rng, middle = self._rng(4), self.sums.sum(axis=1) / self.rows
+        apart = (self.sums - middle[:, None] * self.sizes) / (self.rows - self.sizes + 1e-9)
+        covariance = apart @ apart.T
+        values, vectors = np.linalg.eigh(covariance)
+        made = rng.standard_normal((_DRAWS, self.models)) @ (vectors * np.sqrt(np.maximum(values, 0))).T
+        if math.isfinite(self.degrees):
+            degrees = max(self.degrees, 1.0)
+            made /= np.sqrt(rng.chisquare(degrees, _DRAWS) / degrees)[:, None]
+        spread = np.sqrt(np.maximum(_of_pairs(covariance), 1e-300))
+        largest = np.zeros(_DRAWS)
+        for i in range(self.models - 1):
+            largest = np.maximum(
+                largest, (np.abs(made[:, i, None] - made[:, i + 1 :]) / spread[i, i + 1 :]).max(axis=1)
+            )
+        return np.sort(largest)
+
+    def simultaneous(self, level: float) -> float:
+        """The quantile with which the intervals of all pairs of models hold together: of max |t| over the pairs, whose
+        correlations are those of the clusters. It covers that the best model was picked on these rows.
+        """
+        return (
+            max(float(np.quantile(self._largest, level)), self.quantile(level))
+            if self.models > 2
+            else self.quantile(level)
+        )
+
+    def adjusted(self, i: int, j: int) -> float:
+        """P-value of two of several models, adjusted for all pairs: P(max |t| is at least theirs)."""
+        middle, error, _ = (float(part[i, j]) for part in self._moments)
+        return float(1 - np.searchsorted(self._largest, abs(middle) / error) / len(self._largest))
+
+    def macro(self, i: int, j: int, tasks: Array, level: float) -> tuple[float, float, float]:
+        """Mean over tasks of the difference of i and j, and its ends: of d_k / (T n_t) rows of a task weigh alike.
+
+        ``tasks`` (sample,) are codes from 0 on. Tasks are given, their rows are drawn.
+        """
+        many = np.bincount(tasks)
+        weight = (self.rows / (len(many) * many))[tasks]
+        d = self.scores[i] - self.scores[j]
+        means = np.bincount(tasks, d) / many
+        value = float(means.mean())
+        inner = np.sqrt(many / np.maximum(many - 1, 1))[tasks]  # a task's mean is estimated, too
+        made = Paired(np.stack([value + weight * inner * (d - means[tasks]), np.zeros_like(d)]), self.clusters)
+        made.span = self.span * float(weight.max())
+        _, error, _ = (float(part[0, 1]) for part in made._moments)
+        half = made.quantile(level) * error
+        return value, max(value - half, -self.span), min(value + half, self.span)
+
+
+def _summed(values: Array, codes: Array, count: int) -> Array:
+    """Sums of (model, sample) by code, (model, code)."""
+    return np.stack([np.bincount(codes, row, count) for row in values])
+
+
+def _of_pairs(gram: Array) -> Array:
+    """Squares of differences, (model, model), from products, (model, model)."""
+    diagonal = np.diag(gram)
+    return np.asarray(diagonal[:, None] + diagonal - 2 * gram)
+
+
+def _cdf(t: float, degrees: float) -> float:
+    from scipy.special import ndtr, stdtr
+
+    return float(ndtr(t) if math.isinf(degrees) else stdtr(max(degrees, 1.0), t))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P-values adjusted so that all of them hold together (Holm 1979): the k-th smallest of m times m - k + 1.
+
+    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
+    [0.03, 0.06, 0.06]
+    """
+    order, out, most = sorted(range(len(p_values)), key=lambda k: p_values[k]), [0.0] * len(p_values), 0.0
+    for rank, k in enumerate(order):
+        most = max(most, min((len(order) - rank) * p_values[k], 1.0))
+        out[k] = most
+    return out
+
+
+def alike(order: Sequence[Any], told_apart: Any) -> list[list[Any]]:
+    """Runs of the ``order`` in which no two are told apart, each as long as it can be; a longer run holds a shorter.
+
+    >>> alike("abcd", lambda a, b: a + b in ("ad", "bd", "cd"))
+    [['a', 'b', 'c'], ['d']]
+    """
+    out: list[list[Any]] = []
+    for start in range(len(order)):
+        run = [order[start]]
+        for item in order[start + 1 :]:
+            if any(told_apart(other, item) for other in run):
+                break
+            run.append(item)
+        if not out or run[-1] != out[-1][-1]:
+            out.append(run)
+    return out

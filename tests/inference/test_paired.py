@@ -1,0 +1,131 @@
+"""Differences on the same rows against independent references: scipy, sign flips and bootstraps by loop, Tukey."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from oodometer.inference.paired import Paired, alike, holm
+
+
+def binary(ahead: int, behind: int, rows: int) -> Paired:
+    scores = np.zeros((2, rows))
+    scores[0, :ahead] = 1
+    scores[1, ahead : ahead + behind] = 1
+    return Paired(scores)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "behind", "rows"), [(12, 4, 40), (87, 62, 400), (0, 0, 30), (0, 8, 30), (900, 800, 4000)]
+)
+def test_zeros_and_ones_are_those_of_mcnemar_and_bonett_and_price(ahead: int, behind: int, rows: int) -> None:
+    made = binary(ahead, behind, rows).difference(0, 1, 0.95)
+    p = scipy.stats.binomtest(ahead, ahead + behind).pvalue if ahead + behind else 1.0
+    assert made.p_value == pytest.approx(p)
+    one, two, n = (ahead + 1) / (rows + 2), (behind + 1) / (rows + 2), rows + 2
+    half = 1.959964 * np.sqrt((one + two - (one - two) ** 2) / n)
+    if p < 0.05:
+        assert (made.lower, made.upper) == pytest.approx((one - two - half, one - two + half), abs=1e-6)
+    assert made.lower <= made.value <= made.upper
+    assert (made.lower <= 0 <= made.upper) == (p > 0.05)
+    assert (made.ahead, made.behind, made.ties) == (ahead, behind, rows - ahead - behind)
+
+
+def test_the_smallest_visible_difference_is_shown_with_its_power() -> None:
+    rng = np.random.default_rng(0)
+    size = binary(60, 40, 400).difference(0, 1, 0.95).smallest_visible
+    shown = 0
+    for _ in range(400):
+        ahead, behind, _ = rng.multinomial(400, [0.125 + size / 2, 0.125 - size / 2, 0.75])
+        shown += binary(ahead, behind, 400).difference(0, 1, 0.95).lower > 0
+    assert 0.72 < shown / 400 < 0.88
+    made = binary(60, 40, 400).difference(0, 1, 0.95)
+    assert made.rows_for(made.smallest_visible, 400) == 400
+    assert made.rows_for(made.smallest_visible / 2, 400) == 1600
+
+
+def clustered(sizes: list[int], seed: int = 0) -> tuple[Paired, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    clusters = np.repeat(np.arange(len(sizes)), sizes)
+    scores = np.clip(rng.normal(0.5, 0.2, (2, len(sizes)))[:, clusters] + rng.normal(0, 0.1, (2, len(clusters))), 0, 1)
+    return Paired(scores, clusters), scores[0] - scores[1], clusters
+
+
+def test_clusters_by_loop() -> None:
+    sizes = [3, 5, 7, 2, 9, 4, 6, 8, 3, 5]
+    paired, d, clusters = clustered(sizes)
+    made = paired.difference(0, 1, 0.95)
+    without = np.array([d[clusters != g].mean() for g in range(10)])
+    assert made.error == pytest.approx(np.sqrt(9 / 10 * np.square(without - d.mean()).sum()))
+    sums = np.array([d[clusters == g].sum() for g in range(10)])
+    flipped = [abs(np.dot(signs, sums)) for signs in product((-1, 1), repeat=10)]
+    assert made.p_value == pytest.approx(np.mean(np.array(flipped) >= abs(sums.sum()) - 1e-9))
+    assert made.degrees == pytest.approx(sum(sizes) ** 2 / sum(s * s for s in sizes) - 1)
+    half = scipy.stats.t.ppf(0.975, made.degrees) * made.error
+    assert half < (made.upper - made.lower) / 2 < 1.6 * half  # two rows are made up, here of ten clusters
+    rng, drawn = np.random.default_rng(5), []
+    for _ in range(2000):
+        at = rng.integers(0, 10, 10)
+        drawn.append(sums[at].sum() / np.array(sizes)[at].sum())
+    assert paired.bootstrap(0, 1, 0.95) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])), abs=0.02)
+
+
+def test_many_clusters_are_drawn_in_groups() -> None:
+    paired, d, _ = clustered([2] * 3000, seed=2)
+    made = paired.difference(0, 1, 0.95)
+    t = scipy.stats.ttest_1samp(d.reshape(-1, 2).mean(axis=1), 0)
+    assert made.p_value == pytest.approx(t.pvalue, abs=0.02)
+    assert paired.bootstrap(0, 1, 0.95) == pytest.approx((made.lower, made.upper), abs=0.002)
+    assert len(paired._signs) == 1024
+
+
+def test_what_a_few_clusters_cannot_show_is_undecided() -> None:
+    paired = Paired(np.stack([np.ones(50), np.zeros(50)]), np.repeat(np.arange(5), 10))
+    made = paired.difference(0, 1, 0.95)
+    assert made.p_value == 2 / 32
+    assert made.lower <= 0
+
+
+def test_scores_move_and_scale() -> None:
+    rng = np.random.default_rng(1)
+    scores = rng.random((3, 60))
+    plain, graded = Paired(scores), Paired(1 + 4 * scores, low=1, high=5)
+    one, other = plain.difference(0, 1, 0.95), graded.difference(0, 1, 0.95)
+    assert (other.value, other.lower, other.upper) == pytest.approx((4 * one.value, 4 * one.lower, 4 * one.upper))
+    assert (other.p_value, other.share) == pytest.approx((one.p_value, one.share))
+    turned = plain.difference(1, 0, 0.95)
+    assert (turned.value, turned.lower, turned.upper) == pytest.approx((-one.value, -one.upper, -one.lower))
+    assert one.p_value == pytest.approx(scipy.stats.ttest_rel(scores[0], scores[1]).pvalue, abs=0.03)
+
+
+def test_intervals_of_all_pairs_are_those_of_tukey() -> None:
+    rng = np.random.default_rng(3)
+    paired = Paired(rng.normal(size=(5, 20_000)), low=-5, high=5)
+    tukey = scipy.stats.studentized_range.ppf(0.95, 5, 1e6) / np.sqrt(2)
+    assert paired.simultaneous(0.95) == pytest.approx(tukey, abs=0.05)
+    assert Paired(rng.random((2, 50))).simultaneous(0.95) == pytest.approx(1.96, abs=1e-3)
+    few = Paired(rng.normal(size=(4, 120)), np.repeat(np.arange(12), 10), low=-5, high=5)
+    assert few.simultaneous(0.95) > scipy.stats.studentized_range.ppf(0.95, 4, 1e6) / np.sqrt(2)
+    assert 0 <= paired.adjusted(0, 1) <= 1
+
+
+def test_tasks_weigh_alike() -> None:
+    rng = np.random.default_rng(4)
+    tasks = np.repeat([0, 1, 2], [300, 60, 40])
+    scores = (rng.random((2, 400)) < np.array([[0.6], [0.4]])).astype(float)
+    value, lower, upper = Paired(scores).macro(0, 1, tasks, 0.95)
+    d = scores[0] - scores[1]
+    parts = [d[tasks == t] for t in range(3)]
+    assert value == pytest.approx(np.mean([part.mean() for part in parts]))
+    error = np.sqrt(sum(part.var(ddof=1) / len(part) for part in parts)) / 3
+    assert (upper - lower) / 2 == pytest.approx(1.96 * error, rel=0.08)
+
+
+def test_holm_and_groups() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([]) == []
+    apart = {("a", "c"), ("a", "d"), ("b", "d")}
+    assert alike("abcd", lambda a, b: (a, b) in apart) == [["a", "b"], ["b", "c"], ["c", "d"]]
