@@ -185,28 +185,22 @@ def _better(result: Mapping[str, Any], gap: Mapping[str, Any], item: Interval | 
         return []
     better, p = (gap["b"], gap["p_b_better"]) if item.value >= 0 else (gap["a"], 1 - gap["p_b_better"])
     decided, groups = item.lower > 0 or item.upper < 0, result.get("groups") or []
-    sure = "more than 99.9 %" if p > 0.999 else percent(p, 1 if p > 0.99 else 0)
-    line = f"{better} is better, with probability {sure}"
+    sure, p_value, right = percent(p, 1 if p > 0.99 else 0), gap.get("p_value"), gap.get("metric") == "accuracy"
+    sure, test = "more than 99.9 %" if p > 0.999 else sure, ""
+    if p_value is not None:
+        test = "< 0.0001" if p_value < 0.0001 else f"= {p_value:.2g}"
+        test = f" (McNemar's exact p {test})" if right and not gap.get("clusters") else f" (p {test} by flipping signs)"
+    lines = [f"{better} is better{test}, with probability {sure}"]
     if not decided:
-        line = f"Undecided: the interval includes 0; {line}"
-    lines = [line]
-    if gap.get("p_value") is not None:
-        exact = gap["metric"] == "accuracy" and not gap.get("clusters")
-        test = (
-            "McNemar's exact p"
-            if exact
-            else f"p by flipping signs{' of whole clusters' if gap.get('clusters') else ''}"
-        )
-        verb = "is right on" if gap["metric"] == "accuracy" else "scores higher on"
-        p_said = "< 0.0001" if gap["p_value"] < 0.0001 else f"= {gap['p_value']:.2g}"
-        alone = f"Only {gap['b']} {verb} {counted(gap['b_alone'], 'row')}, only {gap['a']} on {gap['a_alone']:,}; "
-        alone = alone if gap["metric"] == "accuracy" else alone.replace("Only ", "").replace("only ", "")
-        lines.append(f"{alone}{counted(gap['ties'], 'tie')} ({test} {p_said})")
-    if gap.get("p_value") is not None and not decided:
+        lines = [f"Undecided{test or ': the interval includes 0'}: {better} is better with probability {sure}"]
+    if p_value is not None:
+        only, verb = ("only ", "is right") if right else ("", "is higher")
+        line = f"{only.capitalize()}{gap['b']} {verb} on {counted(gap['b_alone'], 'row')}"
+        lines.append(f"{line}, {only}{gap['a']} on {gap['a_alone']:,}, ties {gap['ties']:,}")
+    if p_value is not None and not decided:
         could, many = amount(gap, gap["smallest_visible"]), float(f"{gap['rows_for_point']:.2g}")
-        point = "1 point" if gap["metric"] == "accuracy" else f"one of {gap['point']:.3g}"
-        line = f"These {gap['rows']:,} questions could show a difference of {could} or more (power 0.8)"
-        lines.append(f"{line}; about {many:,.0f} would show {point}")
+        point = "1 point" if right else f"one of {gap['point']:.3g}"
+        lines.append(f"{gap['rows']:,} questions could show {could} (power 0.8), about {many:,.0f} show {point}")
     if groups:
         first = groups[0]
         line = f"{listed(first)} cannot be told apart" if len(first) > 1 else f"{first[0]} is ahead of all others"
