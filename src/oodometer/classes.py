@@ -106,8 +106,8 @@ def named_classes(value: Any) -> ClassNames:
 
 
 _TRUTH: dict[Hashable, int] = {
-    **dict.fromkeys((True, "true", "1", "1.0", "yes", "correct"), 1),
-    **dict.fromkeys((False, "false", "0", "0.0", "no", "incorrect"), 0),
+    **dict.fromkeys((True, "true", "1", "1.0", "yes", "correct", "pass", "passed"), 1),
+    **dict.fromkeys((False, "false", "0", "0.0", "no", "incorrect", "fail", "failed"), 0),
     "": -1,
 }
 

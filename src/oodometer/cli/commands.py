@@ -283,7 +283,7 @@ def _check(offered: Sequence[Declared], typed: Mapping[str, Any]) -> None:
     if not writes and not named["folder"]:
         return
     for name, path in writes.items():  # before the work, not after it
-        parent = os.path.dirname(path) or "."
+        parent = os.path.dirname(path.rstrip("/")) or "."
         why = "it is a folder" if os.path.isdir(path) and name.split()[0] in ("--json", "--report", "--save") else ""
         if (
             not os.path.exists(path)

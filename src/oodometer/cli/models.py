@@ -28,11 +28,9 @@ def predict(given: dict[str, Any], to: Written) -> None:
 
 @command(ReadOptions, written=("json",))
 def read(given: dict[str, Any], to: Written) -> None:
-    """Turn a log of an evaluation harness into predictions."""
+    """Say what a log or a table holds and what to ask of it; write predictions."""
     from ..verbs.read import read_log as run
 
-    if "out" not in given:
-        raise UsageError("Missing option '--out'; name the file to write")
     with output.results():
         result = run(**given)
         shown = to.deliver({**result.to_dict(), "argv": output.command_line()})

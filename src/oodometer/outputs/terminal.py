@@ -150,7 +150,8 @@ def wrapped(line: str, across: int) -> list[str]:
     """A sentence in lines of at most so many characters, the later ones set in by two more."""
     inset = line[: len(line) - len(line.lstrip())]
     look: dict[str, Any] = {"initial_indent": inset, "subsequent_indent": f"{inset}  ", "break_long_words": False}
-    return [line] if len(line) <= across else _folded(line.strip(), across, **look)
+    whole = len(line) <= across or "  oodometer " in line  # a command is copied as a whole
+    return [line] if whole else _folded(line.strip(), across, **look)
 
 
 def table_lines(

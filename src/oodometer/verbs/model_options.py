@@ -189,16 +189,20 @@ class PredictOptions(Models, Tasks):
     filter: str | None = option(default=None, rare=True, help="Of a log of lm-evaluation-harness: the filter.")
 
 
-class ReadOptions(Options):
+class ReadOptions(Renaming):
     """What `read_log` is asked."""
 
-    logs: Any = argument(kw_only=False, path="read", metavar="LOG",
-        help="A log of lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json), or a folder of them.",
-        doc="A log of lm-evaluation-harness (``samples_*.jsonl``) or inspect (``.eval``, ``.json``), or several, or a "
-        "folder.")
+    logs: Any = argument(kw_only=False, path="read", metavar="PATH",
+        help="A log of an evaluation (lm-evaluation-harness, inspect, HELM, lighteval, OpenCompass, ...), a folder of "
+        "logs, or a table of results.",
+        doc="A log of an evaluation: lm-evaluation-harness (``samples_*.jsonl``), inspect (``.eval``, ``.json``), the "
+        "folder of a HELM run, lighteval's details, OpenCompass' predictions or results, AlpacaEval's annotations, "
+        "simple-evals' results, SQuAD-like predictions, uqlm's results, a chat; or several logs, or a folder of them. "
+        "Or a table of results: a predictions file, or one with columns of your own.")
     out: str | Path | None = option(default=None, path="written", metavar="FILE",
-        help="Write the predictions to this file.",
-        doc="The predictions file to write; None keeps the record in memory (``result.record``).")
+        help="Write the predictions to this file; FOLDER/: a file for each task.",
+        doc="The predictions file to write, or a folder (or a name that ends in a slash) for a file a task; None keeps "
+        "the record in memory (``result.record``).")
     metric: str | Sequence[str] | None = option(default=None, many=True, help="The metric instead of the main one: "
         "NAME, NAME:FILTER, or TASK=NAME for one task; f1>=0.5 counts as right from 0.5 on; may be repeated.")
     filter: str | None = option(default=None, help="Of lm-evaluation-harness: the filter instead of the first one.")

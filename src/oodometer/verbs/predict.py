@@ -27,7 +27,7 @@ from ..results.prediction import Prediction
 from ..runs import Kept, places_said, running
 from ..store import as_source, refuse_clashes, write_predictions
 from ..store.files import ENDINGS
-from ..store.harness import LogOptions, log_kind
+from ..store.harness import LogOptions, log_files, log_kind
 from ..store.write import write_part
 from ..version import __version__
 from .model_options import PredictOptions
@@ -99,7 +99,7 @@ def is_log(model: Any, data: Any, log: LogOptions) -> bool:
     if data is None:
         paths = model if isinstance(model, Sequence) and not isinstance(model, str) else [model]
         if all(isinstance(path, (str, os.PathLike)) and os.path.exists(path) for path in paths) and len(paths):
-            return True
+            return bool(log_files(model))
         name = model if isinstance(model, (str, os.PathLike)) else type(model).__name__
         raise UsageError(
             f"{name} is no log that is there, and a live model needs DATA: oodometer predict MODEL DATA --out FILE"

@@ -1,88 +1,436 @@
-"""The verb `read_log`: logs of an evaluation harness, in which a model has answered already, as predictions."""
+"""The verb `read_log`: a log, a folder of logs or a table of results: what it holds, and what can be asked of it."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, OodometerError, UsageError
-from ..inference.clusters import Clusters, cluster_keys, clustered_share
+import numpy as np
+
+from ..arrays import present
+from ..audits.joining import looking_like_keys
+from ..errors import InputError, UsageError
+from ..fields import FIELDS
+from ..inference.clusters import Clusters, cluster_keys, clustered_share, student_quantile
 from ..intervals import clopper_pearson
 from ..options import verb
 from ..predictions import Predictions
 from ..results import Interval
-from ..results.prediction import Prediction
-from ..store import as_source, refuse_clashes, write_predictions
-from ..store.harness import LogOptions, log_kind, read_command, read_logs
+from ..results.reading import ColumnRead, Question, Reading, TaskRead
+from ..store import as_source, refuse_clashes, together, write_predictions
+from ..store.cells import plain
+from ..store.columns import as_options, bare_name
+from ..store.harness import LogOptions, json_rows, log_files, read_command, read_logs
 from ..version import __version__
+from .guessing import guess, opened_raw
 from .model_options import ReadOptions
 
 EXAMPLES = 3  # rows without an answer, which are named
+_ENDINGS = (".parquet", ".csv", ".jsonl", ".arrow", ".feather", ".npz")
+_NAMES = {
+    "lm_eval": "lm-evaluation-harness",
+    "helm": "HELM",
+    "opencompass": "OpenCompass",
+    "squad": "SQuAD predictions",
+}
+_NAMES |= {"alpaca_eval": "AlpacaEval", "simple_evals": "simple-evals", "chat": "a chat with roles"}
+_TRUTHS = {
+    "true",
+    "false",
+    "yes",
+    "no",
+    "pass",
+    "fail",
+    "passed",
+    "failed",
+    "correct",
+    "incorrect",
+    "0",
+    "1",
+    "0.0",
+    "1.0",
+}
+_WINS = {"win": 1.0, "won": 1.0, "tie": 0.5, "draw": 0.5, "lose": 0.0, "loss": 0.0, "lost": 0.0}
+# Names of columns, as words of small letters.
+_HUMAN = re.compile(r"(.*_)?(human|gold|annotators?|experts?|manual|reviewers?|people)(_.*)?")
+_JUDGE = re.compile(
+    r"(.*_)?(judges?|judged|judgement|grader?|grades?|verdicts?|autorater|ratings?|preferences?|pass(ed)?|win|outcome|"
+    r"(llm|gpt|claude|gemini|llama|qwen|mistral)\w*)(_.*)?"
+)
+_CLUSTER = re.compile(r".*(passage|context|paragraph|document|chat|dialog|conversation|session|user|topic|cluster).*")
+_MODEL = re.compile(r"model(_?name)?|system|generator")
+_ELSEWHERE = {"response": "output", "prompt": "input", "question": "input", "task": "group"}
+_MOST_GRADES, _MOST_MODELS, _MOST_TASKS, _TASK_ROWS, _CLUSTERS = 11, 50, 12, 30, 10
+_SURE = {"probabilities", "logits", "confidence", "candidate_scores", "token_logprobs", "votes", "members"}
+_NEEDS = {"OTHER": "another run of the same questions", "TARGET": "the same model's answers to other data"}
+_NEEDS |= {"REFERENCE": "labelled answers of the same model"}
 
 
 @verb(ReadOptions)
-def read_log(options: ReadOptions) -> Prediction:
-    """Read a log of an evaluation harness into predictions, and write them to a file that every other command reads.
-    Raises `InputError` for what is no log, with what to do with it, for a row that cannot be read, and for logs that do
-    not belong together.
+def read_log(options: ReadOptions) -> Reading:
+    """Read a log of an evaluation, a folder of logs, or a table of results: its columns and what each is taken for, how
+    good the answers are where that is known, and what can be asked of it, with the commands; and write it to a file
+    that every other command reads. Raises `InputError` for what cannot be read, with what to do with it, for a row that
+    is damaged, and for logs that do not belong together.
 
     >>> import json, pathlib, tempfile
     >>> row = {"doc_id": 0, "doc": {}, "target": "4", "arguments": {}, "resps": [["4"]], "filtered_resps": ["4"]}
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "samples_sums.jsonl"
     >>> _ = path.write_text(json.dumps({**row, "exact_match": 1.0, "metrics": ["exact_match"]}))
-    >>> read_log(path).record.columns["id"].tolist()
-    ['0']
+    >>> result = read_log(path)
+    >>> result.record.columns["id"].tolist(), [question.asks for question in result.questions][:2]
+    (['0'], ['Write it for the others', 'How good is it?'])
     """
     logs, out = options.logs, options.out
     paths = logs if isinstance(logs, Sequence) and not isinstance(logs, str) else [logs]
-    if not paths or not all(isinstance(one, (str, os.PathLike)) for one in paths):
-        raise UsageError(f"expected the path of a log, or a list of them, got {str(logs)[:60] or 'nothing'}")
+    if not paths or not all(isinstance(path, (str, os.PathLike)) for path in paths):
+        raise UsageError(f"expected the path of a log or a table, or a list of logs, got {str(logs)[:60] or 'nothing'}")
     refuse_clashes({"the file to write": out}, paths)
-    check_out(out)
-    for path in paths:
-        if os.path.isfile(path) and log_kind(path) is None:
-            raise _no_log(os.fspath(path))
-    read = read_logs(logs, LogOptions(options.metric, options.filter, options.keep_input))
-    record = read.record
-    if out is not None:
-        write_predictions(record, out)
-    tasks = ", ".join(read.tasks[:3]) + (f" and {len(read.tasks) - 3} more" if len(read.tasks) > 3 else "")
-    accuracy, repeated = known_accuracy(record)
-    name = str(logs) if isinstance(logs, (str, os.PathLike)) else str(Path(str(logs[0])).parent)
-    about = (__version__, read.model or name, tasks, None if out is None else str(out), len(record), (), record.fields)
-    more: dict[str, Any] = {"log": name, "metrics": read.metrics, "record": record if out is None else None}
-    left_out = (len(read.skipped), read.skipped[:EXAMPLES])
-    return Prediction(*about, accuracy, *left_out, warnings=(*read.notes, *read.warnings, *repeated), **more)
-
-
-def _no_log(file: str) -> InputError:
-    """The error for a file that is no log: what it is, and what can be done with it."""
-    if os.path.getsize(file) == 0:
-        return InputError("a log", got="an empty file", remedy="check what wrote it", file=file)
-    if file.lower().endswith((".eval.xz", ".eval.gz", ".eval.zst", ".eval.bz2")):
-        return InputError("a log of inspect as it was written", got="a packed one", remedy="unpack it first", file=file)
-    if os.path.basename(file).startswith("results_"):
-        folder = os.path.dirname(file) or "."
-        beside = sorted(one for one in os.listdir(folder) if one.startswith("samples_"))
-        first = os.path.join(os.path.dirname(file), beside[0]) if beside else ""
-        remedy = f"read the samples beside it: `{read_command(first)}`" if first else "run it again with --log_samples"
-        return InputError("a log with answers", got="the results alone", remedy=remedy, file=file)
+    check_out(out, folders=True)
     try:
-        fields = as_source(file).fields
-    except OodometerError:
-        fields = ()
-    quoted = shlex.quote(file)
-    remedy = f"a model has to answer first: oodometer predict MODEL {quoted} --out FILE"
-    if {"label", "correct"} & set(fields):
-        remedy = f"it needs no reading: `oodometer evaluate {quoted}`"
-    elif fields:
-        remedy = f"estimate with it: oodometer estimate REFERENCE {quoted}"
-    got = f"a predictions file ({', '.join(fields[:4])})" if fields else "another file"
-    expected = "a log of lm-evaluation-harness (samples_*.jsonl) or of inspect (.eval, .json)"
-    return InputError(expected, got=got, remedy=remedy, file=file)
+        kinds = {str(kind) for _, kind in log_files(logs)[0]}
+    except InputError as error:
+        if len(paths) > 1:
+            raise
+        content = _table(os.fspath(paths[0]), options.mapping or {}, error)
+    else:
+        content = _logs(kinds, options)
+    record, files = content.record, []
+    if out is not None and record is None:
+        got, remedy = ", ".join([*content.columns][:8]), "name it: --map THEIRS=correct, score, label or confidence"
+        raise InputError("a column that tells of an answer", got=got, file=str(paths[0]), remedy=remedy)
+    if out is not None and record is not None:
+        by = content.model_column or "group"
+        values = record.group if by == "group" else record.columns[by]
+        if is_folder(out) and values is None:
+            raise UsageError(f"{paths[0]} has no column of tasks or models, one file each; name a file with --out")
+        with together():
+            whole = content.parts or (_split(record, values) if is_folder(out) else {})
+            Path(out).mkdir(exist_ok=True) if is_folder(out) else None
+            places = (
+                {name: Path(out, f"{_plain(name)}.parquet") for name in whole} if is_folder(out) else {"": Path(out)}
+            )
+            files = [str(write_predictions(whole.get(name, record), path)) for name, path in places.items()]
+        content.file, content.renamed = files[0], {}
+    elif content.file is None:  # nothing else reads it as it is
+        name = re.sub(r"\.(jsonl?|eval|parquet|csv)(\.gz)?$", "", os.path.basename(os.path.normpath(paths[0])))
+        content.file = f"{_plain(name)}.parquet"
+        words = ["oodometer", "read", *map(os.fspath, paths)]
+        for flag, value in (("--metric", options.metric), ("--filter", options.filter)):
+            words += [word for one in ([value] if isinstance(value, str) else value or ()) for word in (flag, one)]
+        words += [f"--map={theirs}={ours}" for theirs, ours in (options.mapping or {}).items()]
+        words += ["--keep-input"] * options.keep_input + ["--out", content.file]
+        content.questions.append(Question("Write it for the others", shlex.join(words)))
+    return content.reading(None if out is None else str(out), tuple(files))
+
+
+def _table(path: str, mapping: Mapping[str, str], error: InputError) -> _Content:
+    """A table of results, or what it is instead."""
+    given: Any = path
+    if path.endswith(".json") and os.path.isfile(path):
+        given = _json_table(path)
+    source: Any = opened_raw(given, mapping)
+    if not hasattr(source, "layout"):
+        if os.path.isdir(path) or not os.path.exists(path) or not os.path.getsize(path):
+            raise error
+        if path.lower().endswith((".eval.xz", ".eval.gz", ".eval.zst", ".eval.bz2")):
+            got, remedy = "a packed one", "unpack it first"
+            raise InputError("a log of inspect as it was written", got=got, remedy=remedy, file=path)
+        as_source(path)
+        raise error
+    import pyarrow as pa
+
+    table = pa.Table.from_batches(list(source.raw([*source.layout.columns])))
+    columns = {name: _Cells(table.column(name), source.raw_text) for name in table.column_names}
+    guessed, renamed, warnings = guess(source, taken=mapping), dict(mapping), list[str]()
+    fields = {*source.layout.feeds, *renamed.values()}
+    new = {} if fields & {"label", "correct"} and fields & {*_SURE, "prediction"} else guessed.renamings
+    doubtful = new if guessed.doubt else {}
+    if doubtful:
+        warnings.append(f"not sure: {guessed.doubt}")
+    elif {*fields, *(ours.split("_")[0] for ours in new.values())} & {*_SURE, "prediction", "prob"}:
+        renamed |= new
+        warnings += [*((f"{source.name}: {guessed.line}",) if new else ()), *guessed.notes]
+    fed = {column for feed in source.layout.feeds.values() for column in feed.columns}
+    verdicts = {n: kind for n, cells in columns.items() if n not in {*fed, *renamed} and (kind := cells.verdicts)}
+    humans = [name for name in verdicts if _HUMAN.fullmatch(bare_name(name))]
+    judges = [name for name in verdicts if name not in humans and _JUDGE.fullmatch(bare_name(name))]
+    partial = [name for name in verdicts if columns[name].known < len(table) and name not in judges]
+    humans = humans or (partial if judges else [])
+    fields = {*source.layout.feeds, *renamed.values()}
+    if len(judges) == 1 and not humans and not fields & {"label", "correct", "score"}:  # what it says is the verdict
+        renamed[judges[0]] = verdicts[judges[0]]
+        judges = []
+    for name in columns:
+        ours = _ELSEWHERE.get(bare_name(name))
+        if ours and name not in {*fed, *renamed} and ours not in {*fields, *renamed.values()}:
+            renamed[name] = ours
+    wins = [name for name, ours in renamed.items() if ours == "win"]
+    if wins:  # words that no other command knows
+        scores = [_WINS.get(str(word).strip().lower()) for word in table.column(wins[0]).to_pylist()]
+        given = table.append_column("score", pa.array(scores, pa.float64()))
+        renamed = {theirs: ours for theirs, ours in renamed.items() if ours != "win"} | {"score": "score"}
+    source, record = opened_raw(given, renamed), None
+    if source.layout.feeds:
+        extra = tuple(name for name in source.own_columns if columns[name].kind != "list" and name not in wins)
+        source = as_source(given, mapping=renamed or None, extra_columns=extra)
+        record = source.read(source.fields)
+    taken = dict.fromkeys(judges, "judge") | dict.fromkeys(humans[:1], "people's labels")
+    taken |= dict.fromkeys([n for n in looking_like_keys(source) if n in columns][:1], "id")
+    taken |= {column: name for name, feed in source.layout.feeds.items() for column in feed.columns}
+    taken |= dict.fromkeys(wins, "score (1, 0.5, 0)")
+    format = source.first.form if isinstance(given, str) else "json"
+    about = {"data": os.path.basename(os.path.normpath(path)), "format": f"a table ({format})", "log": path}
+    content = _Content(record, columns, taken, about | {"warnings": tuple(warnings)})
+    if isinstance(given, str):
+        content.file, content.renamed = path, {theirs: ours for theirs, ours in renamed.items() if theirs in columns}
+    content.judges, content.human = tuple(judges), next(iter(humans), None)
+    if doubtful:
+        taken |= {column: f"{ours}?" for column, ours in doubtful.items()}
+        command = f"oodometer evaluate {shlex.quote(path)} {as_options(doubtful)}"
+        content.questions.append(Question("If that is right", command))
+    return content
+
+
+def _json_table(path: str) -> Any:
+    """The rows of a JSON array as a table, any other file by its path; totals alone are refused."""
+    import pyarrow as pa
+
+    whole: Any = None
+    with suppress(OSError, ValueError, RecursionError):
+        whole = json.loads(Path(path).read_bytes())
+    if isinstance(whole, dict) and not FIELDS.keys() & whole:
+        folder, remedy = Path(path).parent, "run the harness again with the samples logged (log_samples, save-details, "
+        remedy += "dump-eval-details; of simple-evals name the file that ends in _allresults.json)"
+        beside = [str(log) for name in ("samples_*.jsonl", "details_*.parquet") for log in folder.rglob(name)]
+        remedy = f"read the samples beside it: `{read_command(min(beside))}`" if beside else remedy
+        raise InputError("answers, a row each", got="totals alone", remedy=remedy, file=path)
+    if isinstance(whole, list) and whole:
+        rows = [row for _, row in json_rows(path)]
+        try:
+            return pa.Table.from_pylist(rows)
+        except pa.ArrowException as error:
+            remedy = "write each column as one type"
+            raise InputError("rows of the same columns", got=str(error)[:80], remedy=remedy, file=path) from None
+    return path
+
+
+def _logs(kinds: set[str], options: ReadOptions) -> _Content:
+    """Logs as one record."""
+    import pyarrow as pa
+
+    from ..store.record_table import table_of_record
+
+    read = read_logs(options.logs, LogOptions(options.metric, options.filter, options.keep_input))
+    schema, batches = table_of_record(read.record, text=False, lists=True)
+    table = pa.Table.from_batches(list(batches), schema)
+    columns = {name: _Cells(table.column(name), False) for name in table.column_names}
+    prefixes = {field.prefix: name for name, field in FIELDS.items() if field.prefix}
+    taken = {column: name for column in columns for prefix, name in prefixes.items() if column.startswith(prefix)}
+    taken |= {name: name for name in (*FIELDS, "id", "epoch", "metric") if name in columns}
+    tasks = ", ".join(read.tasks[:3]) + (f" and {len(read.tasks) - 3} more" if len(read.tasks) > 3 else "")
+    one = isinstance(options.logs, (str, os.PathLike))
+    name = os.fspath(options.logs if one else Path(options.logs[0]).parent)
+    about: dict[str, Any] = {
+        "model": read.model or "",
+        "data": tasks,
+        "format": " and ".join(sorted(_NAMES.get(k, k) for k in kinds)),
+    }
+    about |= {"log": name, "metrics": read.metrics, "skipped": len(read.skipped), "notes": read.notes}
+    about |= {"warnings": read.warnings, "examples": read.skipped[:EXAMPLES], "left_out": tuple(read.left_out)}
+    return _Content(read.record, columns, taken, about, parts=read.parts)
+
+
+def _split(record: Predictions, values: Any) -> dict[str, Predictions]:
+    """The rows of each task or model."""
+    cells = np.asarray(values, dtype=object).astype(str)
+    return {name: record.take(np.flatnonzero(cells == name)) for name in dict.fromkeys(cells.tolist())}
+
+
+def _plain(name: str) -> str:
+    """A name that a file may have anywhere, and that needs no quotes."""
+    return re.sub("[^A-Za-z0-9._-]+", "_", name)
+
+
+class _Cells:
+    """What the cells of a column are: their kind, how many are known, how many of these differ, how often the most
+    frequent one comes, and the field, ours, that they are verdicts for ("" for none).
+    """
+
+    def __init__(self, cells: Any, text: bool) -> None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+        import pyarrow.types as pt
+
+        cells = plain(cells, coded=False)
+        self.known, self.distinct, self.most, self.verdicts = len(cells) - cells.null_count, 0, 1, ""
+        if pt.is_nested(cells.type):
+            self.kind, self.distinct = "list", self.known
+            return
+        counts = pc.value_counts(cells)
+        pairs = zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)
+        some = {value: count for value, count in pairs if value not in (None, "") and value == value}
+        self.known, self.distinct, self.most = sum(some.values()), len(some), max(some.values(), default=0)
+        numbers: Any = None
+        with suppress(pa.ArrowException, TypeError, ValueError):
+            if some and (text or not isinstance(next(iter(some)), str)) and not pt.is_temporal(cells.type):
+                numbers = np.asarray(pa.array([*some]).cast(pa.float64(), safe=False))
+        words = sorted({str(value).strip().lower() for value in some}) if self.distinct <= _MOST_GRADES else []
+        is_few = self.distinct <= 20 and 2 * self.distinct <= self.known
+        if words and {*words} <= _TRUTHS:
+            self.verdicts = "correct"
+        elif words and is_few:
+            self.verdicts = "win" if {*words} <= _WINS.keys() else "score" if numbers is not None else ""
+        named = ", ".join(words) if 0 < len(words) <= 3 else f"{self.distinct} words"
+        whole = numbers is not None and bool(np.isfinite(numbers).all()) and not (numbers % 1).any()
+        self.kind = "time" if pt.is_temporal(cells.type) else "whole number" if whole else "number"
+        if pt.is_boolean(cells.type):
+            self.kind = "true or false"
+        elif numbers is None and self.kind != "time":
+            self.kind = "empty" if not some else named if is_few and len(named) <= 24 else "text"
+
+
+@dataclass
+class _Content:
+    """What a log or a table holds: the record of what is known, cells by column, what each column is taken for, and
+    what else is told; the file that commands name, None where none is there yet, and the renamings that they need.
+    """
+
+    record: Predictions | None
+    columns: Mapping[str, _Cells]
+    taken: dict[str, str]
+    about: dict[str, Any]
+    file: str | None = None
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    judges: tuple[str, ...] = ()
+    human: str | None = None
+    parts: Mapping[str, Predictions] = field(default_factory=dict)
+    questions: list[Question] = field(default_factory=list)
+
+    @property
+    def model_column(self) -> str | None:
+        """The column of models, each of which answers the same questions."""
+        names = [name for name, cells in self.columns.items() if 1 < cells.distinct <= _MOST_MODELS]
+        return next((name for name in names if _MODEL.fullmatch(bare_name(name)) and name not in self.taken), None)
+
+    def tasks(self) -> Any:
+        """The column of tasks, or of models, as texts; None where its values are so many that they are clusters."""
+        name = self.model_column
+        values = None if self.record is None else self.record.columns[name] if name else self.record.group
+        if values is None:
+            return None
+        distinct = len(set(values.tolist()))
+        few = 1 < distinct <= _MOST_TASKS or (distinct > 1 and len(values) >= _TASK_ROWS * distinct)
+        return np.asarray(values, dtype=object).astype(str) if few else None
+
+    def clusters(self) -> tuple[str, ...]:
+        """Columns whose values repeat and which are nothing else; those with a name that says so alone, if any."""
+        grouped = self.tasks() is not None
+        own = [n for n, ours in self.taken.items() if ours == "group" and not grouped]
+        own += [n for n in self.columns if n not in self.taken and n != self.model_column]
+        cells = {name: self.columns[name] for name in own if name in self.columns}
+        repeated = [n for n, c in cells.items() if 1 < c.distinct <= c.known / 1.5 and c.kind not in ("list", "number")]
+        named = [name for name in repeated if _CLUSTER.fullmatch(bare_name(name)) or self.taken.get(name) == "group"]
+        some = [n for n in repeated if cells[n].distinct >= _CLUSTERS and cells[n].kind != "whole number"]
+        return tuple(name for name in named or some if cells[name].distinct > 2)
+
+    def reading(self, out: str | None, files: tuple[str, ...]) -> Reading:
+        """The result: what is known of the columns, the number by task, and what can be asked."""
+        record, labelled, numbers, truth = self.record, 0, dict[str, Interval | None](), ""
+        repeated: tuple[str, ...] = ()
+        if record is not None:
+            has_verdicts = record.correct is not None or (record.label is not None and record.prediction is not None)
+            rows = record.known() if has_verdicts else record
+            labelled = (
+                len(rows) if has_verdicts else 0 if record.score is None else int(np.isfinite(record.score).sum())
+            )
+            truth = "" if not labelled else "accuracy" if has_verdicts else "score"
+        groups, tasks = self.tasks(), list[TaskRead]()
+        if record is not None and truth:
+            number = known_accuracy if truth == "accuracy" else _mean_score
+            numbers[truth], repeated = number(record) if self.model_column is None else (None, ())
+            for name in dict.fromkeys(groups.tolist()) if groups is not None else ():
+                own = record.take(np.flatnonzero(groups == name))
+                tasks.append(TaskRead(name, len(own), number(own)[0]))
+        known = [task.number for task in tasks if task.number is not None]
+        clusters, key = self.clusters(), next((name for name, ours in self.taken.items() if ours == "id"), None)
+        ids = (
+            None if key is None else {"column": key, **{n: getattr(self.columns[key], n) for n in ("distinct", "most")}}
+        )
+        if ids is not None and self.model_column:
+            ids["most"] = -(-ids["most"] // self.columns[self.model_column].distinct)
+        said = dict.fromkeys(clusters, "may be a cluster") | {
+            n: "task" for n, ours in self.taken.items() if ours == "group"
+        }
+        columns = [
+            ColumnRead(name, cells.kind, cells.known, cells.distinct, said.get(name) or self.taken.get(name, ""))
+            for name, cells in self.columns.items()
+        ]
+        self._ask(truth, clusters, bool(ids and ids["most"] > 1), files)
+        if self.human and not labelled:
+            labelled = self.columns[self.human].known
+        rows_read = max((cells.known for cells in self.columns.values()), default=0) if record is None else len(record)
+        warnings = (*self.about.pop("warnings"), *repeated)
+        fields = record.fields if record is not None else ()
+        more: dict[str, Any] = {"model": "", **self.about, **numbers, "record": record if out is None else None}
+        return Reading(
+            __version__, more.pop("model"), more.pop("data"), out, rows_read, (), fields, columns=tuple(columns),
+            labelled=labelled, tasks=tuple(tasks), macro=_macro(known) if known and not self.model_column else None,
+            ids=ids, clusters=clusters, judges=self.judges, human=self.human, questions=tuple(self.questions),
+            files=files, warnings=warnings, **more)  # fmt: skip
+
+    def _ask(self, truth: str, clusters: Sequence[str], repeated: bool, files: Sequence[str]) -> None:
+        """Add what this file can be asked, with its commands; ``truth`` is what is known: accuracy, score or ""."""
+        file, fields = shlex.quote(str(self.file)), {*(self.record.fields if self.record is not None else ())}
+        end = f" {as_options(dict(self.renamed))}" if self.renamed else ""
+
+        def ask(asks: str, command: str, needs: str = "") -> None:
+            self.questions.append(Question(asks, command, f"{needs}: {_NEEDS[needs]}" if needs else ""))
+
+        model = self.model_column
+        if model and not files:
+            self.questions.clear()
+            folder = f"{Path(str(self.file)).stem}-models/"
+            ask("A file for each model", f"oodometer read {shlex.quote(self.about['log'])} --out {shlex.quote(folder)}")
+            names = dict.fromkeys(map(str, present(self.record).columns[model].tolist()))
+            files = [f"{folder}{_plain(name)}.parquet" for name in names]
+            file, end = shlex.quote(files[0]), ""
+        others = files[1:] if model else self._siblings()
+        if truth:
+            ask("How good is it?", f"oodometer evaluate {file}{end}")
+            if self.tasks() is not None and not model:
+                ask("By task", f"oodometer evaluate {file}{end} --by group")
+            if clusters and not repeated:
+                ask("If rows depend", f"oodometer evaluate {file}{end} --cluster {shlex.quote(clusters[0])}")
+            ask("Is another better?", f"oodometer compare {file} {shlex.join(others[:1]) or 'OTHER'}{end}",
+                "" if others else "OTHER")  # fmt: skip
+            if others and truth == "accuracy" and not end:
+                ask("Which is the best?", f"oodometer rank {file} {shlex.join(others[:4])}")
+        if self.judges and self.human:
+            judge, human = shlex.quote(self.judges[0]), shlex.quote(self.human)
+            ask("Is the judge right?", f"oodometer audit {file} --judge {judge} --labels {human}")
+        if fields & _SURE and truth == "accuracy":
+            ask("How good elsewhere?", f"oodometer estimate {file} TARGET{end}", "TARGET")
+        elif fields & _SURE and not truth:
+            ask("How good is it?", f"oodometer estimate REFERENCE {file}{end}", "REFERENCE")
+        if {"input", "output"} <= fields and truth == "accuracy":
+            ask("Can errors be spotted?", f"oodometer discriminate train {file}{end} --out judges")
+
+    def _siblings(self) -> list[str]:
+        """Files beside this one with the same columns, which may be other runs."""
+        path, out = Path(str(self.file)), []
+        for other in sorted(path.parent.glob(f"*{path.suffix}"))[:20] if path.is_file() else ():
+            source = None if other.name == path.name else opened_raw(str(other))
+            if source is not None and {*getattr(source, "columns", ())} == {*self.columns}:
+                out.append(str(other))
+        return out
 
 
 def known_accuracy(record: Predictions) -> tuple[Interval | None, tuple[str, ...]]:
@@ -100,11 +448,42 @@ def known_accuracy(record: Predictions) -> tuple[Interval | None, tuple[str, ...
     return Interval(right / rows, *limits, 0.95, "asymptotic"), (said,)
 
 
-def check_out(out: str | Path | None) -> None:
-    """Say before the work that the file could not be written."""
-    place, endings = Path(out or ".parquet"), (".parquet", ".csv", ".jsonl", ".arrow", ".feather", ".npz")
-    if out is not None and place.suffix.lower() not in endings:
-        raise UsageError(f"cannot write {out}: end the name in {', '.join(endings)}")
-    if out is not None and (place.is_dir() or not place.parent.is_dir()):
-        why = "it is a folder; name a file" if place.is_dir() else f"there is no folder {place.parent}; make it first"
+def _mean_score(record: Predictions) -> tuple[Interval | None, tuple[str, ...]]:
+    """The mean score with Student's interval over rows, or over ids that repeat."""
+    score = present(record.score)
+    known, ids = np.isfinite(score), record.columns.get("id")
+    if not known.any():
+        return None, ()
+    keys = np.arange(known.sum()) if ids is None else cluster_keys(ids)[known]
+    clusters, mean = Clusters.of(keys, score[known]), float(score[known].mean())
+    half = student_quantile(0.95, clusters.count - 1) * clusters.variance**0.5
+    return Interval(mean, mean - half, mean + half, 0.95, "asymptotic"), ()
+
+
+def _macro(numbers: Sequence[Interval]) -> Interval:
+    """The mean over tasks; its error is that of independent ones."""
+    mean = sum(number.value for number in numbers) / len(numbers)
+    lower, upper = (
+        sum((getattr(number, end) - number.value) ** 2 for number in numbers) ** 0.5 / len(numbers)
+        for end in ("lower", "upper")
+    )
+    return Interval(mean, mean - lower, mean + upper, 0.95, "asymptotic")
+
+
+def is_folder(out: Any) -> bool:
+    """Whether a folder is to be written: it is one, or its name ends in a slash."""
+    return str(out).endswith(("/", os.sep)) or os.path.isdir(out)
+
+
+def check_out(out: str | Path | None, folders: bool = False) -> None:
+    """Say before the work that the file, or the file a task in a folder, could not be written."""
+    if out is None:
+        return
+    path, parent = Path(out), Path(out).parent
+    why = "" if parent.is_dir() else f"there is no folder {parent}; make it first"
+    if path.is_dir() and not folders:
+        why = "it is a folder; name a file"
+    elif not (folders and is_folder(out)) and path.suffix.lower() not in _ENDINGS:
+        why = f"end the name in {', '.join(_ENDINGS)}" + (", or in / for a file a task" if folders else "")
+    if why:
         raise UsageError(f"cannot write {out}: {why}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import LogOptions
-from .join import LogRecord, log_kind, read_command, read_logs
+from .base import LogOptions, json_rows
+from .join import LogRecord, log_files, log_kind, read_command, read_logs
 
-__all__ = ["LogOptions", "LogRecord", "log_kind", "read_command", "read_logs"]
+__all__ = ["LogOptions", "LogRecord", "json_rows", "log_files", "log_kind", "read_command", "read_logs"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...errors import InputError
-from .base import Answers, LogOptions, choose_metric, described
+from .base import Answers, LogOptions, Metric, choose_metric
 
 
 class Graded(NamedTuple):
@@ -38,26 +37,18 @@ def graded(out: Answers, rows: Sequence[Graded], options: LogOptions, usual: Seq
             got, remedy = f"{row.id} as in row {first}", "keep the rows of one run"
             raise InputError("each question once", got=got, file=out.file, row=row.row, remedy=remedy)
     repeated = len({row.epoch for row in rows}) > 1
-    metrics: dict[str, list[Any]] = {}
-    for row in rows:
-        for name, value in row.scores.items():
-            metrics.setdefault(name, []).append(value)
-    scored = list(rows)
-    if metrics or options.metric is not None:
-        metric = choose_metric(metrics, options.metric, out.file, usual)
-        scored = [row for row in rows if metric.name in row.scores]
-        values = [row.scores[metric.name] for row in scored]
-        numbers = all(isinstance(value, (bool, int, float)) and math.isfinite(value) for value in values)
-        if metric.least is None and numbers and not {*values} <= {0, 1}:
-            out.columns["score"] = [float(value) for value in values]
-        else:
-            out.columns["correct"] = metric.verdicts({**metrics, metric.name: values}, [r.row for r in scored], out.file)
-        out.metric = str(metric)
-        if options.metric is None and len(metrics) > 1:
-            others = described({name: values for name, values in metrics.items() if name != metric.name})
-            out.warnings.append(f"{out.file}: {metric} is the score; the log also has {others}: --metric NAME")
-        named = [(f"{row.id}_epoch_{row.epoch}" if repeated else row.id, row) for row in rows]
-        out.skipped += [(name, row.why) for name, row in named if metric.name not in row.scores]
+    names = dict.fromkeys([*usual, *(name for row in rows for name in row.scores)])
+    metrics = {name: Metric(name, [row.scores.get(name) for row in rows]) for name in names}
+    metrics = {name: metric for name, metric in metrics.items() if {*metric.raw} != {None}} if rows else {}
+    scored, wanted = list(rows), options.choice(out.task)
+    if metrics or wanted is not None:
+        metric = choose_metric(metrics, wanted, out.file)
+        scored = [row for row in rows if row.scores.get(metric.name) is not None]
+        own = {name: Metric(name, [row.scores.get(name) for row in scored]) for name in metrics}
+        own[metric.name].least = metric.least
+        out.take(own, own[metric.name], [row.row for row in scored], wanted is not None)
+        left_out = [row for row in rows if row.scores.get(metric.name) is None]
+        out.skipped += [(f"{row.id}_epoch_{row.epoch}" if repeated else row.id, row.why) for row in left_out]
     out.ids += [row.id for row in scored]
     for name in ("output", *(("input",) if options.keep_input else ())):
         texts = [getattr(row, name) for row in scored]

@@ -12,6 +12,12 @@ from .base import Answers, LogOptions, read_json
 from .graded import Graded, graded
 
 STATS = "per_instance_stats.json"
+# The number of each scenario in HELM's own tables, where it is not whether the answer is exactly the reference.
+_MAIN = {"gsm": "final_number_exact_match", "math": "math_equiv_chain_of_thought", "narrative_qa": "f1_score"}
+_MAIN |= {"natural_qa": "f1_score", "quac": "f1_score", "wmt_14": "bleu_4", "summarization_xsum": "rouge_2"}
+_MAIN |= {"summarization_cnndm": "rouge_2", "mmlu_pro": "chain_of_thought_correct", "ifeval": "ifeval_strict_accuracy"}
+_MAIN |= {"gpqa": "chain_of_thought_correct", "omni_math": "omni_math_accuracy"}
+_MAIN |= dict.fromkeys(("legalbench", "med_qa", "boolq", "imdb", "raft", "civil_comments"), "quasi_exact_match")
 # What it measures besides the quality of an answer.
 _NOT_QUALITY = re.compile(
     r"num_.*|.*inference.*|training_.*|finish_reason_.*|.*truncated.*|batch_size|max_prob|logprob.*|predicted_index|"
@@ -31,7 +37,9 @@ def read_helm(file: str, options: LogOptions) -> Answers:
     spec = read["run_spec.json"]
     run, adapter = str(spec.get("name") or folder.name), spec.get("adapter_spec") or {}
     named = dict(part.split("=", 1) for part in re.split("[:,]", run) if "=" in part)
-    task = re.sub(r"[:,](model|model_deployment)=[^,]*", "", run).replace(":,", ":")
+    scenario = re.split("[:,]", run)[0]
+    own = [value for name, value in named.items() if name not in ("model", "model_deployment", "method")]
+    task = ":".join([scenario, *([",".join(own)] if own else [])])
     model = adapter.get("model") or named.get("model")
     out = Answers(file, task, None if model is None else str(model).replace("/", "_"))
     texts = {_key(shown): shown.get("predicted_text") for shown in read["display_predictions.json"]}
@@ -62,8 +70,7 @@ def read_helm(file: str, options: LogOptions) -> Answers:
         for place, ((name, trial), own) in enumerate(scores.items(), 1)
         if not several or splits.get(name) == "test"
     ]
-    choice = str(adapter.get("method")).startswith("multiple_choice")
-    graded(out, rows, options, ("exact_match", "quasi_exact_match") if choice else ())
+    graded(out, rows, options, (_MAIN.get(scenario, "exact_match"), "quasi_exact_match"))
     if "output" not in out.columns and not os.path.isfile(folder / "display_predictions.json"):
         out.warnings.append(f"{file}: no display_predictions.json beside it, so no outputs: run helm-summarize first")
     return out

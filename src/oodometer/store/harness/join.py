@@ -1,4 +1,4 @@
-"""Join: logs of one or several tasks as one record, the task of each row as its group."""
+"""Join: logs of one or several tasks as one record, the task of each row as its group; which harness wrote a file."""
 
 from __future__ import annotations
 
@@ -17,16 +17,28 @@ from ...errors import InputError, UsageError
 from ...fields import FIELDS
 from ...predictions import Predictions
 from ..files import opened, translated
+from . import helm, lighteval, opencompass, rows, squad
 from .base import Answers, LogOptions, NoMetric
 from .inspect_log import read_inspect, run_of
 from .lm_eval import NAME, read_samples
 
-LogKind = Literal["lm_eval", "inspect"]
+LogKind = Literal[
+    "lm_eval", "inspect", "helm", "lighteval", "opencompass", "alpaca_eval", "simple_evals", "uqlm", "squad", "chat"
+]
 _HEAD = 1 << 16
-_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".eval")
+_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".eval", ".parquet")
 # Names that stand in the first object of such a log; texts of the data may come between them.
 _SAMPLES = (b'"doc_id"', b'"doc"')
 _INSPECT = re.compile(rb'"eval"\s*:\s*\{')
+_FORMS: dict[LogKind, re.Pattern[bytes]] = {  # of the other files of JSON, by what they begin with
+    "simple_evals": re.compile(rb'(?s)\{(?=.*"score"\s*:)(?=.*"metrics"\s*:)(?=.*"htmls"\s*:)'),
+    "uqlm": re.compile(rb'\{\s*"data"\s*:\s*\{\s*"(prompts|responses)"'),
+    "opencompass": re.compile(
+        rb'(?s)\{\s*"0"\s*:\s*\{|\{.*"details"\s*:\s*[{\[].*"(pred|predictions|references|(is_|cascade_)?correct)"\s*:'
+    ),
+    "alpaca_eval": re.compile(rb'(?s)[\[{](?=.*"instruction"\s*:)(?=.*"(preference|generator_2|generator)"\s*:)'),
+    "chat": re.compile(rb'(?s)[\[{].*"messages"\s*:\s*\[\s*\{[^}]*"role"\s*:'),
+}
 
 
 def log_kind(path: Any) -> LogKind | None:
@@ -45,12 +57,19 @@ def log_kind(path: Any) -> LogKind | None:
         except (OSError, ValueError, zipfile.BadZipFile):
             is_log = str(path).endswith(".eval")  # cut off: the reader says so
         return "inspect" if is_log else None
+    if os.path.basename(path) == helm.STATS:
+        return "helm"
+    if head.startswith(b"PAR1"):
+        return "lighteval" if lighteval.is_details(str(path)) else None
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if not start.startswith((b"{", b"[")):
         return None
     if all(name in head for name in _SAMPLES):
         return "lm_eval"
-    return "inspect" if start.startswith(b"{") and _INSPECT.search(head) and b'"version"' in head else None
+    if start.startswith(b"{") and _INSPECT.search(head) and b'"version"' in head:
+        return "inspect"
+    kind = next((kind for kind, form in _FORMS.items() if form.match(start)), None)
+    return kind or ("squad" if str(path).endswith(".json") and squad.is_answers(str(path), start) else None)
 
 
 def log_files(logs: Any) -> tuple[list[tuple[str, LogKind]], list[str]]:
@@ -65,8 +84,9 @@ def log_files(logs: Any) -> tuple[list[tuple[str, LogKind]], list[str]]:
             inside = _inside(path)
             if not inside:
                 below = sorted({str(log.parent) for log in Path(path).rglob("*") if log_kind(log) is not None})
-                if len(below) == 1:  # the folder of the model
-                    inside = _inside(below[0])
+                inside = [log for folder in below for log in _inside(folder)]
+                if len(below) == 1 or {kind for _, kind in inside} == {"helm"}:  # of the model, or one for each task
+                    pass
                 else:
                     expected = "logs of lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json)"
                     remedy = f"name one of its folders: {', '.join(f'`{read_command(one)}`' for one in below[:5])}"
@@ -91,6 +111,7 @@ def log_files(logs: Any) -> tuple[list[tuple[str, LogKind]], list[str]]:
 def _inside(folder: Any) -> list[tuple[str, LogKind]]:
     """The logs of a folder, by name."""
     files = sorted(file for file in Path(folder).iterdir() if file.name.lower().endswith(_ENDINGS))
+    files = [file for file in files if file.name == helm.STATS] or files
     return [(str(name), kind) for name in files if (kind := log_kind(name)) is not None]
 
 
@@ -132,7 +153,9 @@ def refuse_logs(path: Any) -> None:
             raise InputError("a predictions file", got=got, file=name, remedy=f"read it first: `{read_command(name)}`")
 
 
-_READERS = {"lm_eval": read_samples, "inspect": read_inspect}
+_READERS = {"lm_eval": read_samples, "inspect": read_inspect, "helm": helm.read_helm, "squad": squad.read_squad}
+_READERS |= {"lighteval": lighteval.read_lighteval, "opencompass": opencompass.read_opencompass, "uqlm": rows.read_uqlm}
+_READERS |= {"alpaca_eval": rows.read_alpaca, "simple_evals": rows.read_simple_evals, "chat": rows.read_chat}
 
 
 @dataclass(frozen=True)
@@ -172,7 +195,7 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
     options = replace(options, several=len(files) > 1)
     without = next((file for file, kind in files if kind != "lm_eval"), None)
     if options.filter is not None and without is not None:
-        raise UsageError(f"--filter is of lm-evaluation-harness; {without} is a log of inspect: use --metric")
+        raise UsageError(f"--filter is of lm-evaluation-harness; {without} is of another kind: use --metric")
     read, warnings, without_metric = list[Answers](), list[str](), list[NoMetric]()
     for file, kind in files:
         try:

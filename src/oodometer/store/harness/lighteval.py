@@ -22,9 +22,15 @@ _NEW = {"metric": "metrics", "doc.query": "input", "model_response.text": "predi
 _NEW |= {"doc.gold_index": "gold", "model_response.logprobs": "logprobs", "doc.id": "id"}
 
 
-def is_details(names: Any) -> bool:
-    """Whether columns of these names are those of details."""
-    bare = {str(name).strip("_") for name in names}
+def is_details(file: str) -> bool:
+    """Whether a Parquet file has the columns of details."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        bare = {name.strip("_") for name in pq.read_schema(file).names}
+    except (pa.ArrowException, OSError):
+        return False
     return {"metrics", "predictions", "full_prompt"} <= bare or {"doc", "metric", "model_response"} <= bare
 
 
@@ -82,10 +88,10 @@ def _options(out: Answers, scored: list[Graded]) -> None:
             return
         likely.append([float(value) for value in pairs])
         golds.append(gold[0] if isinstance(gold[0], int) else None)
-    for length in (lambda text: 1, lambda text: max(len(text), 1)):
+    for divides in (False, True):
         if "candidate_scores" not in out.columns:
-            own = zip(likely, scored, strict=True)
-            ways = [[s / length(str(o)) for s, o in zip(one, row.more["_"][1], strict=True)] for one, row in own]
+            lengths = [[max(len(str(text)), 1) if divides else 1 for text in row.more["_"][1]] for row in scored]
+            ways = [[s / n for s, n in zip(*pair, strict=True)] for pair in zip(likely, lengths, strict=True)]
             candidates(out, scored, ways, golds)
 
 

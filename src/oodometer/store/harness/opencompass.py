@@ -43,8 +43,8 @@ def read_opencompass(file: str, options: LogOptions) -> Answers:
         if verdict is not None:
             values = entry[verdict] if isinstance(entry[verdict], list) else [entry[verdict]]
             texts = said if isinstance(said, list) and len(said) == len(values) > 1 else [said] * len(values)
-            pairs = enumerate(zip(values, texts, strict=True), 1)
-            rows += [Graded(row, name, {verdict: value}, _text(text), asked, epoch) for epoch, (value, text) in pairs]
+            for epoch, (value, text) in enumerate(zip(values, texts, strict=True), 1):
+                rows.append(Graded(row, name, {verdict: value}, _text(text), asked, epoch))
             continue
         options_ = {key.removeprefix(_LABEL): entry[key] for key in entry if str(key).startswith(_LABEL)}
         golds = [str(one) for one in (gold if isinstance(gold, list) else [gold]) if one is not None]
@@ -54,6 +54,9 @@ def read_opencompass(file: str, options: LogOptions) -> Answers:
             scores = {"exact_match": exact_match(_text(said), golds), "f1": f1(_text(said), golds)} if golds else {}
         rows.append(Graded(row, name, scores, _text(said), asked, more={"_": (options_, golds)}, why="no gold answer"))
     scored = graded(out, rows, options)
+    if "correct" in out.columns and isinstance(whole.get("accuracy"), (int, float)):
+        mean, named = sum(out.columns["correct"]) / len(scored), options.choice(out.task) is not None
+        out.check("its total", mean, whole["accuracy"] / 100, len(scored), None, named)
     out.columns.pop("_", None)
     if scored and all(row.more.get("_", ({}, []))[0] for row in scored):
         del out.columns["output"]  # the name of an option

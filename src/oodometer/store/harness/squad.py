@@ -6,14 +6,27 @@ import re
 import string
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ...errors import InputError, OodometerError
+from ...fields import FIELDS
 from .base import Answers, LogOptions, json_rows, read_json
 from .graded import Graded, graded
 
+_PAIR = rb'\s*"(?:[^"\\]|\\.)*"\s*:\s*"(?:[^"\\]|\\.)*"\s*[,}]'
+_ANSWERS = re.compile(rb"\{" + _PAIR + rb"(" + _PAIR + rb")*")
 _DATA = re.compile(rb'"(paragraphs|qas|answers)"\s*:')
+
+
+def is_answers(file: str, start: bytes) -> bool:
+    """Whether a file is one mapping from ids to texts, and no row of a table."""
+    try:
+        whole = read_json(file) if _ANSWERS.match(start) else None
+    except OodometerError:
+        return False
+    return isinstance(whole, dict) and all(isinstance(v, str) for v in whole.values()) and not FIELDS.keys() & whole
 
 
 def normalized(text: str) -> str:
@@ -51,23 +64,20 @@ def read_squad(file: str, options: LogOptions) -> Answers:
     """
     said = read_json(file)
     folder, out = Path(file).parent, Answers(file, Path(file).stem)
-    best: tuple[int, str, dict[str, tuple[list[str], str, int]]] = (0, "", {})
+    best, questions = "", dict[str, tuple[list[str], str, int]]()
     for path in sorted((*folder.glob("*.json"), *folder.glob("*.jsonl"))):
         with path.open("rb") as stream:
             is_data = path.name != Path(file).name and _DATA.search(stream.read(1 << 16))
         if is_data:
-            try:
-                questions = {name: about for name, *about in _questions(str(path))}
-            except (OodometerError, AttributeError, TypeError):
-                continue  # another file
-            best = max(best, (len(said.keys() & questions), str(path), questions), key=lambda one: one[0])  # type: ignore[arg-type]
-    count, path_, questions = best
-    if count < len(said):
-        missing = next(name for name in said if name not in questions)
-        got = f"none beside it that has {missing}" if not count else f"{path_} without {missing}"
+            with suppress(OodometerError, AttributeError, TypeError, KeyError):  # another file
+                asked_in = {name: (golds, asked, passage) for name, golds, asked, passage in _questions(str(path))}
+                if len(said.keys() & asked_in) > len(said.keys() & questions):
+                    best, questions = str(path), asked_in
+    if missing := [name for name in said if name not in questions]:
+        got = f"{best} without {missing[0]}" if best else f"none beside it that has {missing[0]}"
         remedy = "put the data set (data, paragraphs, qas, answers) into its folder; it holds the right answers"
         raise InputError("the data set that these answers are of", got=got, file=file, remedy=remedy)
-    out.task = Path(path_).stem
+    out.task = Path(best).stem
     rows = []
     for row, (name, text) in enumerate(said.items(), 1):
         golds, asked, passage = questions[name]
@@ -75,7 +85,9 @@ def read_squad(file: str, options: LogOptions) -> Answers:
         rows.append(Graded(row, name, scores, text, asked, more={"passage": passage}))
     graded(out, rows, options, ("exact_match",))
     if absent := len(questions) - len(said):
-        out.warnings.append(f"{file}: {absent} questions of {path_} have no answer; the official script counts them as 0")
+        out.warnings.append(
+            f"{file}: {absent} questions of {best} have no answer; the official script counts them as 0"
+        )
     return out
 
 

@@ -1,0 +1,126 @@
+"""Reading: what a log or a table holds, how good the answers in it are, and what can be asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .prediction import Prediction
+from .values import Interval, Record, counted, listed, percent
+from .view import Grid, View, cells_of, interval_of, shows
+
+_SHOWN = 3  # clusters, judges and the like that are named at first
+
+
+@dataclass(frozen=True)
+class ColumnRead(Record):
+    """A column: what its cells are, how many rows have one, how many of them differ, and what it is taken for."""
+
+    name: str
+    kind: str
+    known: int
+    distinct: int
+    taken: str = ""
+
+
+@dataclass(frozen=True)
+class TaskRead(Record):
+    """A task, or a model of a table with several: rows whose truth is known, and accuracy or mean score of them."""
+
+    name: str
+    rows: int
+    number: Interval | None
+
+
+@dataclass(frozen=True)
+class Question(Record):
+    """What can be asked, and the command for it; ``needs`` says what stands for a word in capitals in it."""
+
+    asks: str
+    command: str
+    needs: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class Reading(Prediction):
+    """What `read_log` found.
+
+    format : what wrote the file. columns : each column. labelled : rows whose truth is known. score : the mean score
+    with its interval, where the truth is a number, and ``by`` its name. tasks : each with its number. macro : mean over
+    tasks. ids : the column of ids, how many there are and how often the most frequent one comes. clusters : columns
+    whose values repeat. judges : columns of verdicts; human : that of people's labels. questions : what can be asked.
+    files : what was written. left_out : columns that not all tasks have. notes : what was
+    chosen where a log leaves a choice.
+    """
+
+    format: str = ""
+    columns: tuple[ColumnRead, ...] = ()
+    labelled: int = 0
+    score: Interval | None = None
+    tasks: tuple[TaskRead, ...] = ()
+    macro: Interval | None = None
+    ids: Mapping[str, Any] | None = None
+    clusters: tuple[str, ...] = ()
+    judges: tuple[str, ...] = ()
+    human: str | None = None
+    questions: tuple[Question, ...] = ()
+    files: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    _command = "read"
+
+
+@shows(Reading)
+def reading_view(result: Mapping[str, Any]) -> View:
+    """What a reading says, from the mapping that JSON holds: the number, what was found, then what can be asked."""
+    accuracy, score, rows = interval_of(result["accuracy"]), interval_of(result["score"]), result["rows"]
+    model = f", model {result['model']}" if result["model"] else ""
+    lines = [f"{counted(rows, 'row')} of {result['data'] or result['log']}{model}: {result['format']}"]
+    ids, labelled = result["ids"], result["labelled"]
+    truth = (
+        "no row has a label or a score" if not labelled else "" if labelled == rows else f"truth of {labelled:,} rows"
+    )
+    if ids is not None:
+        each = f"each up to {ids['most']} times" if ids["most"] > 1 else "each once"
+        truth += f"{'; ' if truth else ''}{ids['distinct']:,} ids ({ids['column']}), {each}"
+    if result["clusters"]:
+        truth += f"; may be clusters: {listed(result['clusters'][:_SHOWN])}"
+    lines += [truth] if truth else []
+    if result["judges"]:
+        known = {column["name"]: column["known"] for column in result["columns"]}
+        judged = listed([f"{name} ({known.get(name, 0):,} rows)" for name in result["judges"][:_SHOWN]])
+        human = f"; people's labels: {result['human']} ({known[result['human']]:,} rows)" if result["human"] else ""
+        lines.append(f"Verdicts of judges: {judged}{human}")
+    if result["skipped"]:
+        named = "; ".join(f"{example['name']}: {example['why']}" for example in result["examples"])
+        lines.append(f"{counted(result['skipped'], 'row')} without an answer or a score left out ({named})")
+    if result["left_out"]:
+        lines.append(f"Not in the file, as not all tasks have it: {listed(result['left_out'])}")
+    what = "accuracy" if score is None else "mean score"
+    macro, share, number = interval_of(result["macro"]), score is None, accuracy or score
+    by_task = [[task["name"], f"{task['rows']:,}", *cells_of(task["number"], share=share)] for task in result["tasks"]]
+    mean = [] if macro is None else [["mean over tasks", f"{rows:,}", *cells_of(macro, share=share)]]
+    columns = result["columns"]
+    cells = [[c["name"], c["kind"], f"{c['known']:,}", f"{c['distinct']:,}", c["taken"] or "-"] for c in columns]
+    few = [i for i, column in enumerate(columns) if column["taken"]][:8] or list(range(min(4, len(columns))))
+    by, questions = "model" if result["tasks"] and macro is None else "task", result["questions"]
+    wide = max((len(question["asks"]) for question in questions), default=0)
+    asked = ["What can be asked:", *(f"  {question['asks']:<{wide}}  {question['command']}" for question in questions)]
+    asked += [f"  {needs}" for needs in dict.fromkeys(question["needs"] for question in questions) if needs]
+    written = [f"Written: {listed(result['files'][:_SHOWN])}" + (", ..." if len(result["files"]) > _SHOWN else "")]
+    return View(
+        "Read" if number is None else "Accuracy" if share else "Mean score",
+        counted(rows, "row") if number is None else percent(number.value) if share else f"{number.value:.4f}",
+        number,
+        f"by {', '.join(result['metrics'])}" if result["metrics"] else "",
+        share=share,
+        sentences=tuple(lines),
+        grids=(
+            Grid(f"By {by}", [by, "rows", what, "lower", "upper"], [*mean, *by_task], noun="task"),
+            Grid("Columns", ["column", "kind", "rows", "distinct", "taken for"], cells, noun="column", few=few),
+        ),
+        notes=(*(written if result["files"] else ()), *(asked if questions else ())),
+        details=tuple(result["notes"]),
+        warnings=tuple(result["warnings"]),
+    )

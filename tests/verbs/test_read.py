@@ -1,0 +1,232 @@
+"""What `read` says of logs and tables, each command that it offers carried out, and what it writes."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import oodometer
+from oodometer.cli import main
+from oodometer.results.reading import Reading
+
+from ..store.harness import formats
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: Any) -> tuple[int, str, str]:
+    code = main([*map(str, words)])
+    seen = capsys.readouterr()
+    return code, seen.out, seen.err
+
+
+def rows(path: Path, **columns: Any) -> Path:
+    """A CSV of these columns; None is an empty cell."""
+    cells = zip(*columns.values(), strict=True)
+    lines = [",".join(columns), *(",".join("" if c is None else str(c) for c in row) for row in cells)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def judged(folder: Path) -> Path:
+    """A judge's verdicts and a grade on 200 rows, and a person's on every fourth."""
+    rng = np.random.default_rng(0)
+    right = rng.random(200) < 0.6
+    passed = np.where(right, rng.random(200) < 0.9, rng.random(200) < 0.3)
+    return rows(
+        folder / "results.csv",
+        id=[f"q{i}" for i in range(200)],
+        response=[f"it is {i}" for i in range(200)],
+        tokens=rng.integers(5, 300, 200),
+        judge_passed=np.where(passed, "pass", "fail"),
+        gpt4_score=rng.integers(1, 6, 200),
+        human_passed=[("pass" if right[i] else "fail") if i % 4 == 0 else None for i in range(200)],
+    )
+
+
+def binary(folder: Path) -> Path:
+    """A classifier's table under names of its own."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    p = (1 / (1 + np.exp(-2 * (2 * y - 1 + rng.normal(0, 1, 200))))).round(4)
+    return rows(folder / "loans.csv", loan_id=range(200), y_pred_proba=p, y_pred=(p > 0.5).astype(int), repaid=y)
+
+
+def answers(folder: Path) -> Path:
+    """A predictions file with tasks, passages and confidences, beside another run of the same questions."""
+    rng = np.random.default_rng(0)
+    for name in ("b.csv", "a.csv"):
+        rows(
+            folder / name,
+            id=range(120),
+            correct=np.where(rng.random(120) < 0.7, "true", "false"),
+            confidence=rng.random(120).round(3),
+            group=["law", "math", "code"] * 40,
+            passage=[f"p{i // 6}" for i in range(120)],
+        )
+    return folder / "a.csv"
+
+
+def models(folder: Path) -> Path:
+    """Verdicts of two models on the same questions, one below the other."""
+    rng = np.random.default_rng(0)
+    words = np.where(rng.random(100) < 0.6, "yes", "no")
+    return rows(folder / "verdicts.csv", id=[*range(50)] * 2, model=["a"] * 50 + ["b"] * 50, passed=words)
+
+
+def grades(folder: Path) -> Path:
+    return rows(folder / "grades.csv", id=range(60), passage=[i // 6 for i in range(60)], grade=[1, 2, 3, 4, 5, 5] * 10)
+
+
+def wins(folder: Path) -> Path:
+    return rows(folder / "wins.csv", id=range(60), outcome=["win", "tie", "lose"] * 20)
+
+
+def array(folder: Path) -> Path:
+    return formats.put(folder / "array.json", [{"id": i, "passed": i % 3 > 0} for i in range(30)])
+
+
+MADE: dict[str, Callable[[Path], Path]] = {
+    "answers": answers, "judged": judged, "binary": binary, "models": models, "grades": grades, "wins": wins,
+    "array": array, **formats.ALL,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_every_command_that_is_offered_works_when_typed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = MADE[name](Path())
+    code, out, err = run(capsys, "read", path, "--json", "-")
+    assert (code, err) == (0, "")
+    questions = json.loads(out)["questions"]
+    assert questions
+    assert len({question["command"] for question in questions}) == len(questions)
+    for question in questions:
+        words = shlex.split(question["command"])
+        assert words[0] == "oodometer"
+        if words[1] in ("discriminate", "estimate"):  # which take long, and a reference that is none of this run
+            continue
+        file = next(word for word in words[2:] if word != "OTHER")
+        assert run(capsys, *(file if word == "OTHER" else word for word in words[1:]))[0] in (0, 3), words
+
+
+def reading(path: Path, **options: Any) -> Reading:
+    return oodometer.read_log(path, **options)
+
+
+def taken(result: Reading) -> dict[str, str]:
+    return {column.name: column.taken for column in result.columns}
+
+
+def test_a_judged_table(tmp_path: Path) -> None:
+    result = reading(judged(tmp_path))
+    assert (result.judges, result.human, result.labelled) == (("judge_passed", "gpt4_score"), "human_passed", 50)
+    assert result.accuracy is None
+    assert taken(result) == {
+        "id": "id", "response": "output", "tokens": "", "judge_passed": "judge", "gpt4_score": "judge",
+        "human_passed": "people's labels",
+    }  # fmt: skip
+    assert result.questions[-1].command.endswith("results.csv --judge judge_passed --labels human_passed")
+
+
+def test_a_predictions_file_needs_no_reading_and_is_read(tmp_path: Path) -> None:
+    result = reading(answers(tmp_path))
+    assert [task.name for task in result.tasks] == ["law", "math", "code"]
+    assert result.accuracy is not None
+    assert result.macro is not None
+    assert result.macro.value == pytest.approx(np.mean([task.number.value for task in result.tasks if task.number]))
+    assert result.clusters == ("passage",)
+    assert result.ids == {"column": "id", "distinct": 120, "most": 1}
+    commands = [question.command for question in result.questions]
+    assert f"oodometer compare {tmp_path}/a.csv {tmp_path}/b.csv" in commands
+
+
+def test_a_table_under_names_of_its_own(tmp_path: Path) -> None:
+    """What evaluate reads by itself is read; what it would refuse as a guess has no number, but the whole command."""
+    path = binary(tmp_path)
+    result = reading(path)
+    assert taken(result)["repaid"] == "label?"
+    assert result.accuracy is None
+    assert any("not sure: repaid, which goes with the prediction as a label does" in text for text in result.warnings)
+    command = "--map y_pred=prediction --map repaid=label --positive y_pred_proba"
+    assert result.questions[0].command == f"oodometer evaluate {path} {command}"
+    path.write_text(path.read_text().replace("repaid", "y_true"))
+    result = reading(path)
+    assert taken(result)["y_true"] == "label"
+    assert result.accuracy is not None
+    assert any("y_pred_proba as the probability of class 1" in text for text in result.warnings)
+
+
+@pytest.mark.parametrize(("make", "mean"), [(grades, 20 / 6), (wins, 0.5)])
+def test_scores_have_a_mean(tmp_path: Path, make: Callable[[Path], Path], mean: float) -> None:
+    result = reading(make(tmp_path))
+    assert result.score is not None
+    assert result.score.value == pytest.approx(mean)
+    assert result.accuracy is None
+
+
+def test_a_file_for_each_task_or_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for make, names in ((answers, ["code", "law", "math"]), (models, ["a", "b"])):
+        folder = tmp_path / make.__name__
+        folder.mkdir()
+        path = make(folder)
+        assert run(capsys, "read", path, "--out", f"{folder}/each/")[0] == 0
+        files = sorted((folder / "each").iterdir())
+        assert [file.stem for file in files] == names
+        assert sum(oodometer.read(file).rows for file in files) == oodometer.read_log(path).rows
+    code, _, err = run(capsys, "read", grades(tmp_path), "--out", f"{tmp_path}/each/")
+    assert code == 2
+    assert "has no column of tasks or models" in err
+    assert not (tmp_path / "each").exists()
+
+
+def test_what_is_written_reads_back(tmp_path: Path) -> None:
+    result = reading(wins(tmp_path), out=tmp_path / "w.parquet")
+    assert result.files == (str(tmp_path / "w.parquet"),)
+    assert result.record is None
+    assert oodometer.read_log(tmp_path / "w.parquet").score == result.score
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("empty.csv", "", "got an empty file"),
+        ("cut.jsonl", '{"id": 1, "correct": true}\n{"id": 2, "cor', "row 2"),
+        (
+            "bad.csv",
+            "id,confidence,correct\n1,0.5,true\n2,7,false\n",
+            "row 2: column confidence: expected a confidence",
+        ),
+        ("odd.json", "[1, 2]", "row 1: expected a JSON object"),
+        ("totals.json", '{"accuracy": 0.5}', "got totals alone"),
+        ("notes.txt", "hello", "got the ending .txt; known endings: .parquet"),
+    ],
+)
+def test_damaged_files_have_one_line_with_a_remedy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, said: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    code, out, err = run(capsys, "read", tmp_path / name, "--out", tmp_path / "x.parquet")
+    assert (code, out) == (2, "")
+    assert said in err
+    assert len(err.strip().splitlines()) == 1
+    assert not (tmp_path / "x.parquet").exists()
+
+
+def test_a_table_of_which_nothing_is_known_is_described_and_not_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = rows(tmp_path / "t.csv", a=["x", "y"], b=[0.2, 3.5])
+    code, out, _ = run(capsys, "read", path)
+    assert code == 0
+    assert "no row has a label or a score" in out
+    code, _, err = run(capsys, "read", path, "--out", tmp_path / "x.parquet")
+    assert code == 2
+    assert "expected a column that tells of an answer, got a, b; name it: --map THEIRS=correct" in err
+    assert run(capsys, "read", path, "--map", "b=score", "--out", tmp_path / "x.parquet")[0] == 0
