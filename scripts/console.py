@@ -48,7 +48,7 @@ VARIES = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?( UTC)?|[\d.,]+ (ms|s|
 NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?)")
 PROGRESS = re.compile(r"^[\w ]+( \([a-z ]+\))?: (after [\d.]+ s|[\d,]+( of [\d,]+)?)\n", re.MULTILINE)  # of slow runs
 SHELL = re.compile(r"[|><;&$*]")  # such a command is given to bash
-FOLDERS = ("demo", "car-loan", "digits", "sums")  # that `oodometer demo` writes
+FOLDERS = ("demo", "car-loan", "digits", "judged", "runs", "sums")  # that `oodometer demo` writes
 SETTINGS = {
     "OODOMETER_CACHE": "",
     "COLUMNS": "80",

@@ -76,6 +76,7 @@ ANSWERS: dict[str, tuple[list[str], int]] = {
     ),
     "rank": (["rank", *(f"target-{m}.csv" for m in "abc"), "--examples", "target-labels.csv"], 24),
     "history": (["history", "runs.sqlite"], 24),
+    "read": (["read", "reference-a.csv"], 24),
 }
 
 

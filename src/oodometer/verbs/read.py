@@ -151,7 +151,8 @@ def _table(path: str, mapping: Mapping[str, str], error: InputError) -> _Content
     columns = {name: _Cells(table.column(name), source.raw_text) for name in table.column_names}
     guessed, renamed, warnings = guess(source, taken=mapping), dict(mapping), list[str]()
     fields = {*source.layout.feeds, *renamed.values()}
-    new = {} if fields & {"label", "correct"} and fields & {*_SURE, "prediction"} else guessed.renamings
+    has_truth = fields & {"correct", "score"} or ("label" in fields and fields & {*_SURE, "prediction"})
+    new = {} if has_truth else guessed.renamings
     doubtful = new if guessed.doubt else {}
     if doubtful:
         warnings.append(f"not sure: {guessed.doubt}")
@@ -194,7 +195,7 @@ def _table(path: str, mapping: Mapping[str, str], error: InputError) -> _Content
     content.judges, content.human = tuple(judges), next(iter(humans), None)
     if doubtful:
         taken |= {column: f"{ours}?" for column, ours in doubtful.items()}
-        command = f"oodometer evaluate {shlex.quote(path)} {as_options(doubtful)}"
+        command = f"oodometer evaluate {shlex.quote(path)} {as_options({**doubtful})}"
         content.questions.append(Question("If that is right", command))
     return content
 

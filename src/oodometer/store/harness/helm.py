@@ -38,8 +38,8 @@ def read_helm(file: str, options: LogOptions) -> Answers:
     run, adapter = str(spec.get("name") or folder.name), spec.get("adapter_spec") or {}
     named = dict(part.split("=", 1) for part in re.split("[:,]", run) if "=" in part)
     scenario = re.split("[:,]", run)[0]
-    own = [value for name, value in named.items() if name not in ("model", "model_deployment", "method")]
-    task = ":".join([scenario, *([",".join(own)] if own else [])])
+    about = ",".join(v for name, v in named.items() if name not in ("model", "model_deployment", "method"))
+    task = f"{scenario}:{about}" if about else scenario
     model = adapter.get("model") or named.get("model")
     out = Answers(file, task, None if model is None else str(model).replace("/", "_"))
     texts = {_key(shown): shown.get("predicted_text") for shown in read["display_predictions.json"]}

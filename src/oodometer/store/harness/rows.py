@@ -84,8 +84,8 @@ def read_simple_evals(file: str, options: LogOptions) -> Answers:
         rows.append(Graded(row, name, score, said[-1] if said else None, prompt, times[name]))
     scored = graded(out, rows, options)
     mean = sum(float(row.scores["score"]) for row in scored) / len(scored)
-    named = options.choice(out.task) is not None  # HealthBench clips the mean
-    out.check("its total", min(max(mean, 0.0), 1.0), whole.get("score"), len(scored), None, named)
+    asked_for = options.choice(out.task) is not None  # HealthBench clips the mean
+    out.check("its total", min(max(mean, 0.0), 1.0), whole.get("score"), len(scored), None, asked_for)
     return out
 
 
