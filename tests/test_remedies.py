@@ -206,11 +206,6 @@ MISTAKES: dict[str, tuple[Callable[[], None], list[str], bool]] = {
         ["read", "logs", "--out", "p.parquet"],
         True,
     ),
-    "predictions that are taken for a log": (
-        tables(prob_1="score", label="truth"),
-        ["read", "ref.csv", "--out", "p.parquet"],
-        True,
-    ),
     "results without answers": (
         both(
             samples("samples_t.jsonl", CHOICES),

@@ -27,7 +27,7 @@ from ..results.reading import ColumnRead, Question, Reading, TaskRead
 from ..store import as_source, refuse_clashes, together, write_predictions
 from ..store.cells import plain
 from ..store.columns import as_options, bare_name
-from ..store.harness import LogOptions, json_rows, log_files, read_command, read_logs
+from ..store.harness import LogOptions, json_rows, log_files, log_kind, read_command, read_logs
 from ..version import __version__
 from .guessing import guess, opened_raw
 from .model_options import ReadOptions
@@ -107,8 +107,7 @@ def read_log(options: ReadOptions) -> Reading:
         got, remedy = ", ".join([*content.columns][:8]), "name it: --map THEIRS=correct, score, label or confidence"
         raise InputError("a column that tells of an answer", got=got, file=str(paths[0]), remedy=remedy)
     if out is not None and record is not None:
-        by = content.model_column or "group"
-        values = record.group if by == "group" else record.columns[by]
+        values = content.column(content.model_column or "group")
         if is_folder(out) and values is None:
             raise UsageError(f"{paths[0]} has no column of tasks or models, one file each; name a file with --out")
         with together():
@@ -134,6 +133,8 @@ def read_log(options: ReadOptions) -> Reading:
 def _table(path: str, mapping: Mapping[str, str], error: InputError) -> _Content:
     """A table of results, or what it is instead."""
     given: Any = path
+    if os.path.isdir(path) and any(map(log_kind, Path(path).rglob("*"))):  # logs that do not go together
+        raise error
     if path.endswith(".json") and os.path.isfile(path):
         given = _json_table(path)
     source: Any = opened_raw(given, mapping)
@@ -323,8 +324,7 @@ class _Content:
 
     def tasks(self) -> Any:
         """The column of tasks, or of models, as texts; None where its values are so many that they are clusters."""
-        name = self.model_column
-        values = None if self.record is None else self.record.columns[name] if name else self.record.group
+        values = None if self.record is None else self.column(self.model_column or "group")
         if values is None:
             return None
         distinct = len(set(values.tolist()))
@@ -388,41 +388,43 @@ class _Content:
             files=files, warnings=warnings, **more)  # fmt: skip
 
     def _ask(self, truth: str, clusters: Sequence[str], repeated: bool, files: Sequence[str]) -> None:
-        """Add what this file can be asked, with its commands; ``truth`` is what is known: accuracy, score or ""."""
-        file, fields = shlex.quote(str(self.file)), {*(self.record.fields if self.record is not None else ())}
-        end = f" {as_options(dict(self.renamed))}" if self.renamed else ""
+        """Add what this file can be asked, with its commands; ``truth``: accuracy, score, or "" where none is known."""
+        file, fields = str(self.file), {*(self.record.fields if self.record is not None else ())}
+        options, model = shlex.split(as_options({**self.renamed})), self.model_column
 
-        def ask(asks: str, command: str, needs: str = "") -> None:
-            self.questions.append(Question(asks, command, f"{needs}: {_NEEDS[needs]}" if needs else ""))
+        def ask(asks: str, *words: str) -> None:
+            needs = next((f"{word}: {_NEEDS[word]}" for word in words if word in _NEEDS), "")
+            self.questions.append(Question(asks, shlex.join(["oodometer", *words]), needs))
 
-        model = self.model_column
         if model and not files:
+            folder = f"{_plain(Path(file).stem)}-models/"
             self.questions.clear()
-            folder = f"{Path(str(self.file)).stem}-models/"
-            ask("A file for each model", f"oodometer read {shlex.quote(self.about['log'])} --out {shlex.quote(folder)}")
-            names = dict.fromkeys(map(str, present(self.record).columns[model].tolist()))
-            files = [f"{folder}{_plain(name)}.parquet" for name in names]
-            file, end = shlex.quote(files[0]), ""
-        others = files[1:] if model else self._siblings()
+            ask("A file for each model", "read", self.about["log"], "--out", folder)
+            files = [f"{folder}{_plain(name)}.parquet" for name in _split(present(self.record), self.column(model))]
+            file, options = files[0], []
+        others = list(files[1:]) if model else self._siblings()
         if truth:
-            ask("How good is it?", f"oodometer evaluate {file}{end}")
+            ask("How good is it?", "evaluate", file, *options)
             if self.tasks() is not None and not model:
-                ask("By task", f"oodometer evaluate {file}{end} --by group")
+                ask("By task", "evaluate", file, *options, "--by", "group")
             if clusters and not repeated:
-                ask("If rows depend", f"oodometer evaluate {file}{end} --cluster {shlex.quote(clusters[0])}")
-            ask("Is another better?", f"oodometer compare {file} {shlex.join(others[:1]) or 'OTHER'}{end}",
-                "" if others else "OTHER")  # fmt: skip
-            if others and truth == "accuracy" and not end:
-                ask("Which is the best?", f"oodometer rank {file} {shlex.join(others[:4])}")
+                ask("If rows depend", "evaluate", file, *options, "--cluster", clusters[0])
+            ask("Is another better?", "compare", file, *(others[:1] or ["OTHER"]), *options)
+            if others and truth == "accuracy" and not options:
+                ask("Which is the best?", "rank", file, *others[:4])
         if self.judges and self.human:
-            judge, human = shlex.quote(self.judges[0]), shlex.quote(self.human)
-            ask("Is the judge right?", f"oodometer audit {file} --judge {judge} --labels {human}")
+            ask("Is the judge right?", "audit", file, "--judge", self.judges[0], "--labels", self.human)
         if fields & _SURE and truth == "accuracy":
-            ask("How good elsewhere?", f"oodometer estimate {file} TARGET{end}", "TARGET")
+            ask("How good elsewhere?", "estimate", file, "TARGET", *options)
         elif fields & _SURE and not truth:
-            ask("How good is it?", f"oodometer estimate REFERENCE {file}{end}", "REFERENCE")
+            ask("How good is it?", "estimate", "REFERENCE", file, *options)
         if {"input", "output"} <= fields and truth == "accuracy":
-            ask("Can errors be spotted?", f"oodometer discriminate train {file}{end} --out judges")
+            ask("Can errors be spotted?", "discriminate", "train", file, *options, "--out", "judges")
+
+    def column(self, name: str) -> Any:
+        """The cells of a column of the record."""
+        record = present(self.record)
+        return record.columns[name] if name in record.columns else getattr(record, name)
 
     def _siblings(self) -> list[str]:
         """Files beside this one with the same columns, which may be other runs."""

@@ -60,7 +60,7 @@ def read_lighteval(file: str, options: LogOptions) -> Answers:
     for row, (said, likely, options_, gold, name) in enumerate(zip(*many, strict=True)):
         metrics = values["metrics"][row]
         if not isinstance(metrics, Mapping):
-            remedy = "run lighteval again with --save-details"
+            remedy = "run lighteval again with its details saved"
             raise InputError("scores by metric", got=repr(metrics)[:40], file=file, row=row + 1, column="metrics",
                              remedy=remedy)  # fmt: skip
         scores = {metric: score for metric, score in metrics.items() if isinstance(score, (bool, int, float))}
