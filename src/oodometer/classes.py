@@ -105,7 +105,7 @@ def named_classes(value: Any) -> ClassNames:
     return tuple(names)
 
 
-_TRUTH: dict[Hashable, int] = {
+TRUTH: dict[Hashable, int] = {
     **dict.fromkeys((True, "true", "1", "1.0", "yes", "correct", "pass", "passed"), 1),
     **dict.fromkeys((False, "false", "0", "0.0", "no", "incorrect", "fail", "failed"), 0),
     "": -1,
@@ -126,7 +126,7 @@ def truth_values(value: Any, column: str) -> Array:
         bad = ~unknown & (array != 0) & (array != 1)
     else:
         words = (v.strip().lower() if isinstance(v, str) else v for v in array.ravel().tolist())
-        flat = [-1 if is_null(v) else _TRUTH.get(v) if isinstance(v, Hashable) else None for v in words]
+        flat = [-1 if is_null(v) else TRUTH.get(v) if isinstance(v, Hashable) else None for v in words]
         bad = np.array([v is None for v in flat], dtype=bool).reshape(array.shape)
         out = np.array([0 if v is None else v for v in flat]).reshape(array.shape)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..audits.judges_result import judges_view
 from ..audits.result import audit_view
 from ..errors import UsageError
 from ..options import Options, declared, spelt
@@ -567,7 +568,7 @@ SECTIONS: dict[str, Callable[[Result], tuple[Drawn, dict[str, Any]]]] = {
 """Charts and names for the template, by command."""
 
 VIEWS: dict[str, Callable[[Result], View]] = {
-    "audit": audit_view,
+    "audit": lambda result: (judges_view if "judges" in result else audit_view)(result),
     "backtest": backtest_view,
     "compare": comparison_view,
     "demo": lambda result: estimation_view(result.get("estimate") or {}),

@@ -94,6 +94,13 @@ def audit(options: AuditJob) -> Audit:
     """
     given = [options.reference, options.target]
     refuse_clashes({"out": options.out}, flat((*given, options.labels)))
+    if options.judge:
+        from .judging import audit_judges
+
+        return audit_judges(options)
+    if options.target is None:
+        one = "with one file name the column of a judge, --judge COLUMN, and that of people's verdicts, --labels COLUMN"
+        raise UsageError(f"audit needs REFERENCE and TARGET; {one}")
     with executing("audit", options, reference=options.reference, target=options.target) as execution:
         run = lambda classes: _audit(replace(options, classes=classes), execution)  # noqa: E731
         return with_classes_of_all(run, given, options)

@@ -365,6 +365,26 @@ class TargetOptions(Target, Where, Key, Learnt, Running):
         help="Which alarms count for exit code 3: all, or new ones, which no earlier run of the job raised.")
 
 
+class Judged(Options):
+    """Which columns hold verdicts of judges."""
+
+    judge: Sequence[str] = option(default=(), group=_ROWS, metavar="COLUMN",
+        help="Column with a judge's verdict on every row (pass, yes, true, 1, A, a grade); may be repeated. Where "
+        "other words stand there, COLUMN=WORD names the one that passes.",
+        doc='Columns with a judge\'s verdict on every row: pass or fail, yes or no, true or false, 1 or 0, A or B or '
+        'tie, a grade (``scale``), or lists of them; ``"COLUMN=WORD"`` names the word that passes where there are '
+        "others. Then ``labels`` names the column of people's verdicts, which may be unknown in most rows.")
+
+    def __post_init__(self) -> None:
+        labels = getattr(self, "labels", None)
+        columns = labels if isinstance(labels, (list, tuple)) else [labels]
+        named = bool(self.judge) and all(isinstance(name, str) for name in columns)  # no cells, as they else would be
+        object.__setattr__(self, "labels", None if named else labels)
+        super().__post_init__()
+        if named:
+            object.__setattr__(self, "labels", columns)
+
+
 class EstimateOptions(TargetOptions, Pair):
     """What `estimate` is asked."""
 
@@ -380,11 +400,19 @@ class RefitOptions(LabelsAndP, Where, Running):
     """What `Oodometer.fit` is asked."""
 
 
-class AuditOptions(Pair, Where, Clock, Key, Cluster, Level, Reading, Features, Running):
+class AuditOptions(Judged, Pair, Where, Clock, Key, Cluster, Scale, Level, Reading, Features, Running):
     """What `audit` is asked."""
 
+    target: Any = argument(kw_only=False, default=None, path="read",
+        help="Predictions of the same model on the data in question. With --judge REFERENCE alone is the data, or an "
+        "earlier run of the judge on other rows.",
+        doc="Predictions of the same model on the data in question; labels in it are not used for any estimate. With "
+        "``judge`` the reference alone is the data; beside a target it is an earlier run of the judge, with labels.")
+    by: str | None = option(default=None, group=_ROWS, metavar="COLUMN",
+        help="With --judge: the rate of each value of this column, too.")
     labels: Any = option(default=None, group=_ROWS, path="read", metavar="FILE", many=True,
-        help="Truth of some target rows: by id, by their number in a column row, or a row each; may be repeated.",
+        help="Truth of some target rows: by id, by their number in a column row, or a row each; may be repeated. With "
+        "--judge the column of people's verdicts, or such a file.",
         doc="Truth of some target rows: joined by id, by a column `row` that counts them from 0, or a row each, null "
         "where unknown. Several files in the order of labelling. By default the target's own labels.")
     suggest: int = option(default=0, group=_WHAT, help="Draw so many unlabelled rows to label next.")

@@ -1,0 +1,488 @@
+"""Judges: the rate that people would find, from judges' verdicts on every row and people's labels on some."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..arrays import Array
+from ..estimators.votes import CorrectedVotes
+from ..inference.clusters import Clusters, student_quantile
+from ..intervals import clopper_pearson, holm, normal_quantile, quantiles
+from ..predictions import Predictions
+from ..results import Estimate, Interval, Kind
+from ..results.values import Record
+from .betting import SampledRows, betting_interval, sampled_mean
+from .judge import exact_interval, ppi_plus_plus
+
+_LEVELS = 10  # verdicts of one judge that are told apart; finer scores are cut into tenths
+_LABELS_A_CELL, _LEAST_LABELS = 25, 5  # labels for each cell of several judges or grades, and in the smallest one
+_MOST_ROUNDS = 2_000  # labels beyond which betting takes seconds
+_SLOPE = 0.5  # how far the exact interval leans on the verdicts; fixed before a label is seen, so that it holds
+_FOLDS = 5
+_SELECTED = 0.001  # p-value below which labelled rows are said to be no random sample of the verdicts
+LEAST_TESTED = 10  # labels, for the tests of the sample and of bias
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Verdicts (judge, row), NaN for none, and people's labels (label,) of the rows ``row``, all from 0 to 1."""
+
+    verdicts: Array
+    row: Array
+    truth: Array
+    names: tuple[str, ...]
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are, with and without a label."""
+        return int(self.verdicts.shape[1])
+
+    @cached_property
+    def said(self) -> Array:
+        """The verdicts with one half where there is none."""
+        return np.where(np.isnan(self.verdicts), 0.5, self.verdicts)
+
+    @cached_property
+    def binary(self) -> bool:
+        """Whether labels and verdicts all say yes or no."""
+        return bool(np.isin(self.truth, (0, 1)).all() and np.isin(self.said, (0, 0.5, 1)).all())
+
+    def part(self, rows: Array) -> Judged:
+        """The same of some rows, a mask."""
+        at, inside = np.cumsum(rows) - 1, rows[self.row]
+        return replace(self, verdicts=self.verdicts[:, rows], row=at[self.row[inside]], truth=self.truth[inside])
+
+    @cached_property
+    def selected(self) -> str | None:
+        """Why the labelled rows can hardly be a random sample of the verdicts (p < 0.1 %), or None."""
+        mean, many = self.said.mean(axis=0), len(self.row)
+        others = self.rows - many
+        if many < LEAST_TESTED or not others or mean.var() == 0:
+            return None
+        here = float(mean[self.row].mean())
+        z = (here - float(mean.mean())) / math.sqrt(float(mean.var(ddof=1)) * (1 / many - 1 / self.rows))
+        p = math.erfc(abs(z) / math.sqrt(2))
+        there = (float(mean.sum()) - here * many) / others
+        what = "the judge passes" if len(self.names) == 1 else "the judges pass"
+        text = f"{what} {100 * here:.0f} % of them and {100 * there:.0f} % of the other rows (p = {p:.1g})"
+        return text if p < _SELECTED else None
+
+    @cached_property
+    def cells(self) -> Array:
+        """The cell of each row, of which all rows of one verdict, or of alike ones, are.
+
+        One judge that says yes or no makes a cell of either (and one of no verdict). Patterns of several judges, and
+        grades, are put into the order of a ridge regression of the labels on the verdicts (one judge: of its verdicts),
+        and neighbours become one (Ward's criterion) until there are 25 labels a cell, two cells at least.
+        """
+        code, fitted = np.zeros(self.rows, dtype=np.int64), np.zeros(self.rows)
+        weights = np.ones(1) if len(self.names) == 1 else self._weights(self.row, self.truth)[1:]
+        for verdict, said, weight in zip(self.verdicts, self.said, weights, strict=True):
+            levels, level = np.unique(said, return_inverse=True)
+            if len(levels) > _LEVELS:
+                tenth = np.argsort(np.argsort(said, kind="stable"), kind="stable") * _LEVELS // self.rows
+                levels, level = np.bincount(tenth, said) / np.bincount(tenth), tenth
+            code = (code * (len(levels) + 1) + level + 1) * 2 + np.isnan(verdict)
+            fitted += weight * levels[level]
+        _, first, pattern = np.unique(code, return_index=True, return_inverse=True)
+        sizes, labels = np.bincount(pattern), np.bincount(pattern[self.row], minlength=len(first))
+        if len(self.names) == 1 and len(first) <= 3:
+            return np.asarray(pattern)
+        groups = [[int(p)] for p in np.argsort(fitted[first], kind="stable")]
+        most = max(2, len(self.row) // _LABELS_A_CELL)
+        while len(groups) > 1:
+            few = [labels[group].sum() < _LEAST_LABELS for group in groups]
+            if len(groups) <= most and not any(few):
+                break
+            size = np.array([sizes[group].sum() for group in groups], dtype=float)
+            mean = np.array([sizes[group] @ fitted[first][group] for group in groups]) / size
+            cost = size[1:] * size[:-1] / (size[1:] + size[:-1]) * np.diff(mean) ** 2
+            if any(few):
+                cost[[not (a or b) for a, b in zip(few[1:], few, strict=False)]] = np.inf
+            at = int(np.argmin(cost))
+            groups[at : at + 2] = [groups[at] + groups[at + 1]]
+        cell = np.empty(len(first), dtype=np.int64)
+        for number, group in enumerate(groups):
+            cell[group] = number
+        return np.asarray(cell[pattern])
+
+    def _weights(self, row: Array, truth: Array) -> Array:
+        """Intercept and weights of a ridge regression (penalty 1) of labels on verdicts."""
+        design = np.vstack([np.ones(len(row)), self.said[:, row]])
+        penalty = np.diag([1e-9, *np.ones(len(self.names))])
+        return np.asarray(np.linalg.solve(design @ design.T + penalty, design @ truth))
+
+    def crossfitted(self, seed: int) -> Array:
+        """The best linear combination of the verdicts for each row, learnt on other labels than its own."""
+        fold = np.random.default_rng([seed, 0xF01D]).permutation(len(self.row)) % _FOLDS
+        out = np.zeros((_FOLDS, self.rows))
+        for k in range(_FOLDS):
+            weights = self._weights(self.row[fold != k], self.truth[fold != k])
+            out[k] = weights[0] + weights[1:] @ self.said
+        mean = out.mean(axis=0)
+        mean[self.row] = out[fold, self.row]
+        return np.asarray(mean)
+
+
+def combined(sizes: Array, labels: Array, mean: Array, level: float, ratio: float = 1.0) -> tuple[float, float, float]:
+    """Value and interval of sum_c W_c m_c, from labels in cells c of W_c N rows, each (cell,).
+
+    Of each cell Wilson's interval [l_c, u_c] for n_c / ratio / (1 - n_c / N_c) labels, with Student's quantile; then
+    lower = value - sqrt(sum W_c^2 (m_c - l_c)^2), upper alike: no normal law is asked of the sum, rows that have labels
+    are certain, and a cell without labels has [0, 1]. Source: Zou and Donner (2008); Newcombe (1998).
+
+    >>> combined(np.array([900.0, 1100]), np.array([40.0, 60]), np.array([0.2, 0.8]), 0.95)[0]
+    0.53
+    """
+    share = sizes / sizes.sum()
+    t = student_quantile(level, labels.sum() / ratio - len(sizes))
+    trials = labels / ratio / np.maximum(1 - labels / sizes, 1e-12)
+    centre = (trials * mean + t * t / 2) / (trials + t * t)
+    half = t * np.sqrt(trials * mean * (1 - mean) + t * t / 4) / (trials + t * t)
+    value, down, up = float(share @ mean), share * (mean - centre + half), share * (centre + half - mean)
+    known = float(labels @ mean / sizes.sum())
+    unknown = 1 - float(labels.sum() / sizes.sum())
+    lower, upper = value - math.sqrt(float(down @ down)), value + math.sqrt(float(up @ up))
+    return value, min(max(lower, known), value), max(min(upper, known + unknown), value)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Rows, labels and mean label of each cell, (cell,), and the share of a yes-or-no label's variance that is there,
+    times the design effect of clusters.
+    """
+
+    sizes: Array
+    labels: Array
+    mean: Array
+    ratio: float
+
+    @classmethod
+    def of(cls, judged: Judged, cell: Array, level: float, keys: Array | None = None) -> Counts:
+        """Count them; ``keys`` are of the clusters of the labelled rows, (label,)."""
+        sizes, at = np.bincount(cell).astype(float), cell[judged.row]
+        labels = np.bincount(at, minlength=len(sizes)).astype(float)
+        mean = np.where(labels > 0, np.bincount(at, judged.truth, len(sizes)) / np.maximum(labels, 1), 0.5)
+        rest, whole = judged.truth - mean[at], float(labels @ (mean * (1 - mean)))
+        freedom = len(at) - len(sizes)
+        wide = (student_quantile(level, freedom) / normal_quantile(level)) ** 2
+        ratio = min(1.0, wide * float(rest @ rest) / whole) if whole > 0 and freedom > 0 else 1.0
+        if keys is not None and len(np.unique(keys)) < len(keys):
+            influence = rest * (sizes / sizes.sum() / np.maximum(labels, 1))[at]
+            ratio *= Clusters.of(keys, influence).effect(level)
+        return cls(sizes, labels, mean, max(ratio, 1e-6))
+
+    def interval(self, level: float) -> tuple[float, float, float]:
+        """Value and ends, as `combined` has them."""
+        return combined(self.sizes, self.labels, self.mean, level, self.ratio)
+
+    def labels_for(self, width: float, level: float) -> int | None:
+        """Labels, spread over the cells as rows are, for so short an interval; None where all rows do not suffice."""
+        share, mean = self.sizes / self.sizes.sum(), (self.labels * self.mean + 0.5) / (self.labels + 1)
+
+        def short(many: int) -> bool:
+            _, lower, upper = combined(self.sizes, many * share, mean, level, self.ratio)
+            return upper - lower <= width
+
+        rows = int(self.sizes.sum())
+        many = bisect_left(range(1, rows + 1), True, key=short) + 1
+        return many if many <= rows else None
+
+
+def corrections(
+    judged: Judged, counts: Counts, level: float, seed: int, clustered: bool
+) -> tuple[list[Estimate], list[str]]:
+    """Every interval that verdicts and labels allow, the one to believe first, labels alone second; and what is not
+    given. Where labelled rows are no random sample, or depend on each other, only what allows for that is there.
+    """
+    row, truth, labels, rows = judged.row, judged.truth, len(judged.row), judged.rows
+    made: list[Estimate] = []
+    left: list[str] = []
+
+    def add(name: str, three: tuple[float, float, float], kind: Kind, assumes: str, key: str) -> None:
+        value, lower, upper = (min(max(end, 0.0), 1.0) for end in three)
+        value = min(max(value, lower), upper)
+        made.append(Estimate(name, value, lower, upper, level, kind, assumes, key, rows=labels))
+
+    hits, drawn = float(truth.sum()), "the labelled rows were drawn at random"
+    if labels == rows:
+        add("count", (hits / rows,) * 3, "exact", "every row has a label", "clopper1934")
+        return made, left
+    within = "of the rows on which the judge says the same, those with labels were drawn at random"
+    within = within if len(judged.names) == 1 else within.replace("the judge says", "the judges say")
+    selected = judged.selected is not None
+    if len(counts.sizes) > 1:
+        add("by-verdict", counts.interval(level), "conditional" if selected else "asymptotic", within, "zou2008")
+    if selected:
+        return made, [f"labels alone, ppi and error rates: the labelled rows are no random sample: {judged.selected}"]
+    whole = Counts(np.array([float(rows)]), np.array([float(labels)]), np.array([hits / labels]), counts.ratio)
+    if clustered or not np.isin(truth, (0, 1)).all():
+        add("labels-alone", Counts.of(judged, np.zeros(rows, dtype=np.int64), level).interval(level) if not clustered
+            else whole.interval(level), "asymptotic", drawn, "newcombe1998")  # fmt: skip
+    else:
+        add("labels-alone", (hits / labels, *exact_interval(int(hits), labels, rows, level)), "exact", drawn,
+            "clopper1934")  # fmt: skip
+    if clustered:
+        return made, ["ppi and error rates: they take rows as independent"]
+    score = judged.said.mean(axis=0)
+    if labels <= _MOST_ROUNDS:
+        sampled = SampledRows.evenly(row, truth, seed)
+        known = hits / rows, (rows - labels + hits) / rows
+        low, high = betting_interval(sampled.game(score, _SLOPE), level, *known)
+        mean = float(sampled_mean(sampled.row, sampled.correct, sampled.share, score, _SLOPE))
+        add("ppi-betting", (mean, float(low), float(high)), "exact", drawn, "waudbysmith2024")
+    many = f"{drawn}, and there are enough of them for the normal law"
+    if labels >= LEAST_TESTED:
+        best = score if len(judged.names) == 1 else judged.crossfitted(seed)
+        add("ppi++", ppi_plus_plus(truth, best[row], float(best.mean()), rows, level), "asymptotic", many,
+            "angelopoulos2023")  # fmt: skip
+    carried = "the judges err on all rows as often as on labelled ones, on good and on bad rows apart"
+    if not judged.binary or not 0 < hits < labels:
+        left.append("error rates: they need judges and people that say yes or no, and labels of both kinds")
+        return made, left
+    if len(judged.names) == 1:
+        add("rogan-gladen", rogan_gladen(judged, level), "asymptotic", carried, "lee2025")
+    votes = judged.said > 0.5
+    reference = Predictions.from_arrays(votes=votes[:, row], correct=truth > 0)
+    latent = CorrectedVotes(level=level).fit(reference).estimate(Predictions.from_arrays(votes=votes))
+    if latent.details["p_chance"] <= 0.05:
+        add("votes-corrected", (latent.value, latent.lower, latent.upper), "conditional", carried, "rogan1978")
+    return made, left
+
+
+def rogan_gladen(judged: Judged, level: float) -> tuple[float, float, float]:
+    """(p + q0 - 1) / (q0 + q1 - 1), p the share that the one judge passes, q1 and q0 its sensitivity and specificity.
+
+    The interval has the variance of all three, after z^2 / 2 rows more of either verdict and a label more of either
+    kind, and Lang and Reiczigel's shift of its middle; (0, 1) where q0 + q1 is 1 or less. Source: Lee et al. (2025);
+    Lang and Reiczigel (2014).
+    """
+    said, truth = judged.said[0][judged.row] > 0.5, judged.truth > 0
+    hits, rest = float(truth.sum()), float((~truth).sum())
+    p, q1, q0 = float((judged.said[0] > 0.5).mean()), float((said & truth).sum()) / hits, float((~said & ~truth).sum())
+    q0 = q0 / rest
+    youden = q1 + q0 - 1
+    value = min(max((p + q0 - 1) / youden, 0.0), 1.0) if youden > 0 else 0.5
+    z, rows = normal_quantile(level), judged.rows
+    rows_more, m1, m0 = rows + z * z, hits + 2, rest + 2
+    p, q1, q0 = (rows * p + z * z / 2) / rows_more, (hits * q1 + 1) / m1, (rest * q0 + 1) / m0
+    youden = q1 + q0 - 1
+    if youden <= 0:
+        return value, 0.0, 1.0
+    middle = (p + q0 - 1) / youden
+    b0, b1 = q0 * (1 - q0) / m0, q1 * (1 - q1) / m1
+    spread = math.sqrt(p * (1 - p) / rows_more + (1 - middle) ** 2 * b0 + middle**2 * b1) / youden
+    middle += 2 * z * z * (middle * b1 - (1 - middle) * b0)
+    return value, middle - z * spread, middle + z * spread
+
+
+@dataclass(frozen=True)
+class JudgeRates(Record):
+    """How one judge stands to people: the share of rows that it passes (or its mean grade), rows without a verdict;
+    of yes and no agreement, sensitivity, specificity, kappa, and labelled rows by both; of grades the correlation.
+    None where the labels do not tell. ``yes`` is what it writes for yes.
+    """
+
+    judge: str
+    accepted: float
+    unknown: int
+    yes: str = ""
+    agreement: Interval | None = None
+    kappa: Interval | None = None
+    sensitivity: Interval | None = None
+    specificity: Interval | None = None
+    correlation: Interval | None = None
+    counts: Mapping[str, int] | None = None
+
+
+def rates_of(judged: Judged, counts: Counts, cell: Array, level: float, seed: int) -> tuple[JudgeRates, ...]:
+    """The rates of each judge among all rows, from the labelled ones: as they are where they are a random sample, else
+    weighed so that each cell counts as it does among all rows, and none where a cell has no label. Shares have Clopper
+    and Pearson's interval (for Kish's number of labels), kappa that of a Dirichlet posterior, a correlation Fisher's.
+    """
+    selected, truth, weight = judged.selected is not None, judged.truth, np.ones(len(judged.row))
+    if selected:
+        weight = (counts.sizes / np.maximum(counts.labels, 1))[cell[judged.row]]
+    weight = weight * weight.sum() / (weight @ weight) / max(counts.ratio, 1)  # sums to Kish's number of labels
+    exact: Kind = "exact" if (weight == 1).all() else "asymptotic"
+
+    def share(hits: Array, of: Array) -> Interval | None:
+        total = float(weight @ of)
+        if total <= 0:
+            return None
+        value = float(weight @ (hits & of)) / total
+        low, high = clopper_pearson(value * total, total, level)
+        return Interval(value, min(low, value), max(high, value), level, exact)
+
+    rng, out = np.random.default_rng([seed, 0x4A99]), []
+    for name, verdict, said in zip(judged.names, judged.verdicts, judged.said, strict=True):
+        rates = JudgeRates(name, float(np.nanmean(verdict)), int(np.isnan(verdict).sum()))
+        here, labels = said[judged.row], float(weight.sum())
+        passed, good = here > 0.5, truth > 0.5
+        if not len(truth) or (selected and not counts.labels.all()):
+            pass
+        elif judged.binary:
+            four = {"both_pass": passed & good, "judge_passes": passed & ~good, "person_passes": ~passed & good}
+            four |= {"both_fail": ~passed & ~good}
+            table = np.array([float(weight @ cells) for cells in four.values()])
+            value = float(_kappa(table))
+            ends = quantiles(_kappa(rng.dirichlet(table + 0.5, 4_000)), [(1 - level) / 2, (1 + level) / 2])
+            kappa = Interval(value, min(float(ends[0]), value), max(float(ends[1]), value), level, "asymptotic")
+            rates = replace(
+                rates,
+                agreement=share(passed == good, np.ones(len(good), dtype=bool)),
+                kappa=kappa,
+                sensitivity=share(passed, good),
+                specificity=share(~passed, ~good),
+                counts={key: int(cells.sum()) for key, cells in four.items()},
+            )
+        elif labels > 4 and here.var() > 0 and truth.var() > 0:
+            both = np.cov(here, truth, aweights=weight)
+            value = min(max(float(both[0, 1] / math.sqrt(both[0, 0] * both[1, 1])), -1.0), 1.0)
+            middle, half = math.atanh(value * (1 - 1e-12)), normal_quantile(level) / math.sqrt(labels - 3)
+            low, high = math.tanh(middle - half), math.tanh(middle + half)
+            rates = replace(rates, correlation=Interval(value, min(low, value), max(high, value), level, "asymptotic"))
+        out.append(rates)
+    return tuple(out)
+
+
+def _kappa(table: Array) -> Array:
+    """Cohen's kappa of tables (..., 4): both pass, the judge alone, the person alone, both fail."""
+    a, b, c, d = np.moveaxis(table / table.sum(axis=-1, keepdims=True), -1, 0)
+    chance = (a + b) * (a + c) + (c + d) * (b + d)
+    return np.asarray(np.where(chance < 1, (a + d - chance) / np.where(chance < 1, 1 - chance, 1), 0.0))
+
+
+def below_chance(judged: Judged, j: int) -> float:
+    """Exact p-value of "this judge agrees with people by chance or more"; 1 where either says one thing always."""
+    from scipy.special import gammaln
+
+    if not judged.binary:
+        said = judged.said[j][judged.row]
+        if said.var() == 0 or judged.truth.var() == 0:
+            return 1.0
+        z = float(np.corrcoef(said, judged.truth)[0, 1]) * math.sqrt(len(said) - 1)
+        return math.erfc(-z / math.sqrt(2)) / 2
+    passed, good = judged.said[j][judged.row] > 0.5, judged.truth > 0.5
+    n, k, m, both = len(good), int(passed.sum()), int(good.sum()), int((passed & good).sum())
+    x = np.arange(max(0, k + m - n), both + 1)
+    f = lambda a: gammaln(a + 1.0)  # noqa: E731
+    logs = f(m) - f(x) - f(m - x) + f(n - m) - f(k - x) - f(n - m - k + x) - f(n) + f(k) + f(n - k)
+    return min(1.0, float(np.exp(logs).sum()))
+
+
+@dataclass(frozen=True)
+class Bias(Record):
+    """How much more often a judge says yes (or the higher its verdict) at equal labels ``where`` a column is so, with
+    its p-value, and that corrected by Holm for all looks.
+    """
+
+    judge: str
+    column: str
+    where: str
+    difference: float
+    p_value: float
+    corrected: float
+
+
+def biases(judged: Judged, columns: Mapping[str, Array]) -> tuple[Bias, ...]:
+    """Whether verdicts depend on columns, (label,), numbers or texts, where people say the same; least p-value first.
+
+    A number counts by its ranks and is shown as its upper half against the lower, of texts the level that differs most.
+    T = sum_h X_h' (v_h - mean v_h) over strata h of equal labels, its variance that of permutations within them,
+    chi^2 = T' V^-1 T. Source: Mantel (1963), Landis, Heyman and Koch (1978).
+    """
+    from scipy.special import chdtrc
+
+    strata = np.unique(np.round(judged.truth * 4), return_inverse=True)[1]
+    out: list[Bias] = []
+    for name, values in columns.items():
+        if values.dtype.kind == "f":
+            known = np.isfinite(values)
+            levels, at, times = np.unique(values[known], return_inverse=True, return_counts=True)
+            design = (np.cumsum(times) - times / 2)[at][:, None].astype(float)
+            middle = float(np.median(values[known])) if known.any() else 0.0
+            upper = values[known] > middle if (values[known] > middle).any() else values[known] >= middle
+            splits = {f"above {middle:.6g}": upper}
+        else:
+            known = np.array([value is not None for value in values])
+            names, at, times = np.unique(values[known].astype(str), return_inverse=True, return_counts=True)
+            often = np.flatnonzero(times >= _LEAST_LABELS)
+            design = (at[:, None] == often).astype(float)
+            splits = {str(names[i]): at == i for i in often}
+            levels = names
+        if len(levels) < 2 or known.sum() < 2 * LEAST_TESTED or not splits:
+            continue
+        h = strata[known]
+        for judge, said in zip(judged.names, judged.said, strict=True):
+            v = said[judged.row][known]
+            total, variance = np.zeros(design.shape[1]), np.zeros((design.shape[1],) * 2)
+            for stratum in (h == s for s in np.unique(h) if (h == s).sum() > 1):
+                x, y = design[stratum] - design[stratum].mean(axis=0), v[stratum] - v[stratum].mean()
+                total += x.T @ y
+                variance += x.T @ x * float(y @ y) / (len(y) - 1)
+            rank = int(np.linalg.matrix_rank(variance))
+            p = float(chdtrc(rank, max(float(total @ np.linalg.pinv(variance) @ total), 0.0))) if rank else 1.0
+            gaps = {where: _gap(v, split, h) for where, split in splits.items()}
+            where = max(gaps, key=lambda where: abs(gaps[where]))
+            out.append(Bias(judge, name, where, gaps[where], p, 1.0))
+    corrected = holm([bias.p_value for bias in out])
+    found = [replace(bias, corrected=p) for bias, p in zip(out, corrected, strict=True)]
+    return tuple(sorted(found, key=lambda bias: bias.p_value))
+
+
+def _gap(v: Array, split: Array, strata: Array) -> float:
+    """Mean difference of v inside and outside a split at equal strata (Mantel and Haenszel's weights)."""
+    gap = weights = 0.0
+    for h in np.unique(strata):
+        a, b = v[(strata == h) & split], v[(strata == h) & ~split]
+        if len(a) and len(b):
+            weight = len(a) * len(b) / (len(a) + len(b))
+            gap, weights = gap + weight * float(a.mean() - b.mean()), weights + weight
+    return gap / weights if weights else 0.0
+
+
+@dataclass(frozen=True)
+class Change(Record):
+    """A rate of a judge on labelled rows of two runs, the p-value of no change (Fisher), and that corrected."""
+
+    judge: str
+    rate: str
+    before: float
+    after: float
+    p_value: float
+    corrected: float
+
+
+def changes(old: Judged, new: Judged) -> tuple[Change, ...]:
+    """Whether sensitivity or specificity of the judges changed from one run to another; judges by their names."""
+    from scipy.stats import fisher_exact
+
+    out: list[Change] = []
+    for name in (name for name in new.names if name in old.names):
+        passed = [run.said[run.names.index(name)][run.row] > 0.5 for run in (old, new)]
+        for rate, kind in (("sensitivity", True), ("specificity", False)):
+            of = [v[(run.truth > 0.5) == kind] == kind for v, run in zip(passed, (old, new), strict=True)]
+            if len(of[0]) and len(of[1]):
+                p = float(fisher_exact(np.array([[x.sum(), (~x).sum()] for x in of]))[1])
+                out.append(Change(name, rate, float(of[0].mean()), float(of[1].mean()), p, 1.0))
+    return tuple(replace(one, corrected=p) for one, p in zip(out, holm([one.p_value for one in out]), strict=True))
+
+
+def rows_to_label(judged: Judged, count: int, seed: int) -> Array:
+    """Rows without a label to label next, (count,), spread over what the judges say: each is as likely as any other.
+
+    They are put into the order of how many judges pass them and of the pattern, at random within it, and every k-th is
+    taken, from a random one on: each verdict gets its share, and so do rows on which judges disagree.
+    """
+    free = np.setdiff1d(np.arange(judged.rows), judged.row)
+    rng = np.random.default_rng([seed, 0x5E67, len(judged.row)])
+    said = judged.said[:, free]
+    order = free[np.lexsort((rng.random(len(free)), *said, said.mean(axis=0)))]
+    return np.asarray(rng.permutation(order[((np.arange(count) + rng.random()) * len(free) / count).astype(np.int64)]))

@@ -1,0 +1,402 @@
+"""Judging: the verdicts of judges and the labels of people, read from columns of one file or from several."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..audits.joining import matched_rows
+from ..audits.judges import (
+    LEAST_TESTED,
+    Counts,
+    Judged,
+    below_chance,
+    biases,
+    changes,
+    corrections,
+    rates_of,
+    rows_to_label,
+)
+from ..audits.judges_result import JudgeAudit
+from ..audits.suggestion import Suggestion
+from ..audits.worksheet import Worksheet, write_worksheet
+from ..classes import TRUTH, is_null
+from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageError, near_names
+from ..results import percent
+from ..results.values import INTERVAL, counted
+from ..store import Source, as_source
+from ..store.cells import coded_cells, flat_list, plain
+from .clusters import cluster_column, keys_of
+
+# What judges and people write besides what any column of truths holds.
+_WORDS: dict[Hashable, float] = {
+    **dict.fromkeys(("y", "t", "right", "good", "accept", "accepted", "win", "wins", "won", "a", "model_a"), 1.0),
+    **dict.fromkeys(("n", "f", "wrong", "bad", "reject", "rejected", "lose", "loss", "lost", "b", "model_b"), 0.0),
+    **dict.fromkeys(("tie", "tied", "draw", "equal", "both", "tie (bothbad)"), 0.5),
+    **dict.fromkeys(("", "nan", "null", "none", "n/a", "na", "unknown"), np.nan),
+}
+_OPPOSITE = 0.001  # p-value of "agreement by chance or more" below which a column means the opposite
+_MOST_LEVELS = 12  # of a text that is looked at as a group
+_MOST_GROUPS = 50
+# Columns that are no trait of a row but another opinion of it.
+_VERDICT = re.compile("pass|judge|human|person|annotat|correct|label|verdict|score|grade|rating|vote", re.IGNORECASE)
+_WIDTHS = (0.2, 0.15, 0.1, 0.05, 0.02)  # of the scale
+_LONG = 24  # letters of a text, on average, from which on its length is looked at
+
+
+@dataclass
+class Verdicts:
+    """One judge's verdicts, or people's labels: a number a row, NaN for none; the cells that mean 1 and 0 as written;
+    lowest and highest grade, None where the cells are words, or 0 and 1.
+    """
+
+    name: str
+    values: Array
+    written: dict[float, str] = field(default_factory=dict)
+    scale: tuple[float, float] | None = None
+
+    def scaled(self, scale: tuple[float, float]) -> Array:
+        """The values from 0 to 1 between the ends of a scale."""
+        low, high = scale if self.scale is not None else (0.0, 1.0)
+        return (self.values - low) / (high - low)
+
+
+def opened(data: Any, options: Any) -> Source:
+    """A source of any columns, whether or not one of them is a field of a predictions file."""
+    try:
+        return as_source(data, mapping=options.mapping, where=options.where, timezone=options.timezone)
+    except MissingColumnsError as error:
+        if error.source is None:
+            raise
+        source: Source = error.source
+        return source
+
+
+def column_of(source: Source, given: str, option: str) -> tuple[str, str | None]:
+    """The column that is named, and after a sign = the word in it that means yes; `UnknownColumnError` for none."""
+    name, _, word = given.rpartition("=")
+    if source.holds(given) or not name:
+        name, word = given, ""
+    if not source.holds(name):
+        near = near_names(name, source.columns)
+        hint = f"did you mean {near[0]}? " if near else ""
+        text = f"{source.name}: there is no column {name} for --{option}; {hint}its columns are "
+        text += ", ".join(source.columns[:12])
+        raise UnknownColumnError(name, text, near[0] if near else None)
+    return name, word or None
+
+
+def verdicts(source: Source, given: str, option: str, scale: Sequence[float] | None) -> list[Verdicts]:
+    """The verdicts in a column, or of each judge in a column of lists; `InputError` for cells that are none."""
+    name, word = column_of(source, given, option)
+    arrays = [plain(batch.column(0)) for batch in source.raw([name])]
+    width = 0
+    if any(str(array.type).startswith(("list", "large_list", "fixed_size_list")) for array in arrays):
+        lists = [flat_list(array, name, width or None) for array in arrays if len(array)]
+        width = lists[0][1]
+        arrays = [values for values, _ in lists]
+    values, first = [], 0
+    written: dict[float, str] = {}
+    for array in arrays:
+        codes, distinct = coded_cells(array)
+        table = np.full(len(distinct) + 1, np.nan)
+        for code, cell in enumerate(distinct.to_pylist()):
+            number = _number(cell, word)
+            if number is None:
+                row = (first + int(np.argmax(codes == code))) // max(width, 1) + 1
+                expected = "a verdict (pass or fail, yes or no, true or false, 1 or 0, A or B or tie) or a grade"
+                remedy = f"name the word that means yes, --{option} {shlex.quote(f'{name}=WORD')}, or another column"
+                raise InputError(expected, got=repr(cell)[:60], file=source.path, row=row, column=name, remedy=remedy)
+            table[code] = number
+            written.setdefault(float(number), str(cell).lower() if isinstance(cell, bool) else str(cell))
+        values.append(table[codes])
+        first += len(codes)
+    whole = np.concatenate(values)
+    known = whole[np.isfinite(whole)]
+    grades = None if not len(known) or np.isin(known, (0, 0.5, 1)).all() else (float(known.min()), float(known.max()))
+    if grades is not None and scale is not None and not (scale[0] <= grades[0] and grades[1] <= scale[1]):
+        bad = int(np.flatnonzero((whole < scale[0]) | (whole > scale[1]))[0])
+        expected = f"grades from {scale[0]:g} to {scale[1]:g}"
+        at: dict[str, Any] = {"file": source.path, "row": bad // max(width, 1) + 1, "column": name}
+        remedy = (
+            f"name the lowest and the highest possible grade, --scale {grades[0]:g},{grades[1]:g}, or mend the cell"
+        )
+        raise InputError(expected, got=f"{whole[bad]:g}", remedy=remedy, **at)
+    names = [name] if not width else [f"{name}[{j}]" for j in range(width)] if width > 1 else [name]
+    return [Verdicts(n, own, written, grades) for n, own in zip(names, whole.reshape(-1, len(names)).T, strict=True)]
+
+
+def _number(cell: Any, word: str | None) -> float | None:
+    """What a cell says: 1 yes, 0 no, 0.5 a tie, a grade as it is, NaN nothing; None where it is no verdict."""
+    if is_null(cell):
+        return float("nan")
+    bare = cell.strip().lower() if isinstance(cell, str) else cell
+    if word is not None:
+        text = str(cell).strip().lower()
+        return float("nan") if bare == "" else float(text == word.strip().lower())
+    if bare in _WORDS or bare in TRUTH:
+        return float(_WORDS.get(bare, TRUTH.get(bare, 0)))
+    try:
+        return float(bare)
+    except (TypeError, ValueError):
+        return None
+
+
+def labels_file(data: Any, target: Source, options: Any, rows: int) -> tuple[Verdicts, Array]:
+    """Labels in a file of their own, and the row of the target that each is of."""
+    source = opened(data, options)
+    own = [name for name in source.own_columns if name not in (options.key, "id", "row")]
+    names = [name for name in ("correct", "label", "score") if source.holds(name)] or own
+    if len(names) != 1 and not {"correct", "label", "score"} & {*names}:
+        remedy = "call the column of people's verdicts `correct`, or rename it with --map theirs=correct"
+        raise InputError("a column `correct`", got=", ".join(source.columns[:12]), file=source.path, remedy=remedy)
+    (labels,) = verdicts(source, names[0], "labels", options.scale)
+    number = None
+    if source.holds("row"):
+        number = np.concatenate([plain(batch.column(0)).cast("float64").to_numpy(zero_copy_only=False)
+                                 for batch in source.raw(["row"])])  # fmt: skip
+    row = matched_rows(source, target, rows, number, options.key)
+    if row is None:
+        if len(labels.values) != rows:
+            remedy = "join them by a column with --key, or give null where unknown"
+            expected = f"as many labels as rows of {target.name} ({rows}), or a column `id` or `row`"
+            raise InputError(expected, got=str(len(labels.values)), file=source.path, column=names[0], remedy=remedy)
+        row = np.arange(rows)
+    return labels, row
+
+
+@dataclass
+class Read:
+    """What was read of a run: source, verdicts and labels from 0 to 1, the scale of the labels, and what to say."""
+
+    source: Source
+    judged: Judged
+    judges: list[Verdicts]
+    scale: tuple[float, float] | None
+    label: str
+    notes: list[str]
+
+
+def read_judged(data: Any, options: Any) -> Read:
+    """Verdicts on every row of a source and labels on some; `InputError` where they cannot be what they are called.
+
+    ``options`` hold ``judge`` (columns), ``labels`` (columns, files or data), ``scale``, ``key``, ``mapping``,
+    ``where`` and ``timezone``.
+    """
+    source = opened(data, options)
+    judges = [one for given in options.judge for one in verdicts(source, given, "judge", options.scale)]
+    rows, notes = len(judges[0].values), list[str]()
+    truth, label, people = np.full(rows, np.nan), "", []
+    for given in options.labels if isinstance(options.labels, list) else [options.labels]:
+        if given is None:
+            continue
+        if isinstance(given, str) and not (os.path.exists(given) and not source.holds(given)):
+            (labels,), row = verdicts(source, given, "labels", options.scale), np.arange(rows)
+            if labels.name in [judge.name for judge in judges]:
+                raise UsageError(
+                    f"--judge and --labels both name the column {labels.name}; name that of people's labels"
+                )
+        else:
+            labels, row = labels_file(given, source, options, rows)
+        inside = (row >= 0) & np.isfinite(labels.values)
+        at, told = row[inside], labels.values[inside]
+        if (clash := np.isfinite(truth[at]) & (truth[at] != told)).any():
+            expected, got = f"one label for row {int(at[clash][0]) + 1}", "two that disagree"
+            raise InputError(expected, got=got, file=source.path, column=labels.name, remedy="drop the wrong one")
+        truth[at] = told
+        label = label or labels.name
+        people.append(labels)
+    every = [*judges, *people]
+    grades = [one.scale for one in every if one.scale is not None]
+    scale = None
+    if grades:
+        scale = (min(low for low, _ in grades), max(high for _, high in grades))
+        if options.scale is not None:
+            scale = (float(options.scale[0]), float(options.scale[1]))
+        elif not 0 <= scale[0] <= scale[1] <= 1:
+            text = f"grades lie from {scale[0]:g} to {scale[1]:g}, which is taken for the whole scale"
+            notes.append(f"{text}; where more is possible, name it: --scale LOW,HIGH")
+        else:
+            scale = (0.0, 1.0)
+        if scale[0] == scale[1]:
+            scale = (scale[0], scale[0] + 1)
+    matrix = np.stack([one.scaled(scale or (0.0, 1.0)) for one in judges])
+    graded = any(one.scale is not None for one in people)
+    truth = (truth - scale[0]) / (scale[1] - scale[0]) if graded and scale is not None else truth
+    row = np.flatnonzero(np.isfinite(truth))
+    judged = Judged(matrix, row, truth[row], tuple(one.name for one in judges))
+    _check(judged, judges, label, source)
+    for one, verdict in zip(judges, matrix, strict=True):
+        known = verdict[np.isfinite(verdict)]
+        if missing := rows - len(known):
+            notes.append(f"{one.name} holds no verdict in {counted(missing, 'row')}, which are taken as they are")
+        if len(known) and (known == known[0]).all() and len(row):
+            says = "yes to" if known[0] == 1 else "no to" if known[0] == 0 else "the same of"
+            notes.append(f"{one.name} says {says} every row: it corrects nothing, and the labels speak alone")
+    return Read(source, judged, judges, scale if graded else None, label, notes)
+
+
+def _check(judged: Judged, judges: Sequence[Verdicts], label: str, source: Source) -> None:
+    """`InputError` where columns look swapped, or one means the opposite of the other."""
+    for j, one in enumerate(judges):
+        known = int(np.isfinite(one.values).sum())
+        if known == 0 or (label and known < len(judged.row) == judged.rows):
+            got, remedy = f"{known} of {judged.rows}", f"--judge {label} --labels {one.name}, if they are swapped"
+            remedy = remedy if known else "name another column with --judge"
+            raise InputError("a verdict in every row", got=got, file=source.path, column=one.name, remedy=remedy)
+        if len(judged.row) and below_chance(judged, j) < _OPPOSITE:
+            agrees = float((judged.said[j][judged.row] == judged.truth).mean())
+            word = one.written.get(0.0, "WORD")
+            remedy = f"if it means the opposite, name the word that passes: --judge {shlex.quote(f'{one.name}={word}')}"
+            if not judged.binary:
+                remedy = "if its best grade is the lowest, turn the column round"
+            expected = f"verdicts that agree with {label or 'the labels'} more often than chance"
+            got = f"agreement in {100 * agrees:.0f} % of {counted(len(judged.row), 'labelled row')}, less than chance"
+            raise InputError(expected, got=got, file=source.path, column=one.name, remedy=remedy)
+
+
+def columns_beside(read: Read, options: Any) -> dict[str, Array]:
+    """What the judges may be biased by, of the labelled rows: numbers, groups of up to 12 values, lengths of texts."""
+    source, taken = read.source, {read.label, options.key, options.cluster, "id", "row"}
+    taken |= {*judges_columns(read.judged)}
+    texts = [name for name in ("input", "output") if source.holds(name)]
+    names = [
+        n
+        for n in (*source.own_columns, *texts, *(["group"] * source.holds("group")))
+        if n not in taken and not _VERDICT.search(n)
+    ]
+    out: dict[str, Array] = {}
+    for name in dict.fromkeys(names):
+        cells = [cell for batch in source.raw([name]) for cell in plain(batch.column(0), coded=False).to_pylist()]
+        some = [cells[i] for i in read.judged.row]
+        filled = [cell for cell in some if not is_null(cell) and cell != ""]
+        if not filled or any(isinstance(cell, (list, dict, bytes)) for cell in filled):
+            continue
+        try:
+            numbers = np.array([np.nan if is_null(c) or c == "" else float(c) for c in some])
+        except (TypeError, ValueError):
+            numbers = None
+        if numbers is not None and len(np.unique(numbers[np.isfinite(numbers)])) > 2:
+            out[name] = numbers
+        elif len({str(cell) for cell in filled}) <= _MOST_LEVELS:
+            out[name] = np.array([None if is_null(c) or c == "" else str(c) for c in some], dtype=object)
+        elif numbers is None and np.mean([len(str(cell)) for cell in filled]) >= _LONG:
+            out[f"length of {name}"] = np.array([np.nan if is_null(c) else float(len(str(c))) for c in some])
+    return out
+
+
+def audit_judges(options: Any) -> JudgeAudit:
+    """The audit of one file by its judges; beside an earlier one, whether they changed. ``options`` as `audit` has."""
+    data = options.reference if options.target is None else options.target
+    level, seed = options.level, options.seed
+    read = read_judged(data, options)
+    judged, source = read.judged, read.source
+    labels, rows, warnings = len(judged.row), judged.rows, list(read.notes)
+    if not labels and not options.suggest:
+        remedy = f"draw rows to label with --suggest {min(50, rows)} --out rows.html"
+        if options.target is not None:
+            remedy = "carry the error rates over with `oodometer estimate` and the same arguments, or " + remedy
+        raise UsageError(f"{source.name}: no row has people's verdict; name their column with --labels, or {remedy}")
+    low, high = read.scale or (0.0, 1.0)
+    about: dict[str, Any] = {"estimate": None, "label_only": None, "intervals": (), "effective_labels": None}
+    cell = judged.cells
+    counts = Counts.of(judged, cell, level)
+    if labels:
+        column = cluster_column(source, options.cluster, rows)
+        keys = None if column is None else keys_of(source, column)[judged.row]
+        clustered = keys is not None and len(np.unique(keys)) < len(keys)
+        counts = Counts.of(judged, cell, level, keys)
+        made, not_given = corrections(judged, counts, level, seed, clustered)
+        if judged.selected is not None:
+            text = f"the labelled rows are no random sample: {judged.selected}"
+            empty = float(counts.sizes[counts.labels == 0].sum()) / rows
+            text += f"; {percent(empty)} of the rows are of a verdict without any label" if empty else ""
+            warnings.append(f"{text}; draw some of the others with --suggest {max(20, labels // 2)} --out rows.html")
+        alone = next((one for one in made if one.method == "labels-alone"), None)
+        if clustered:
+            groups = len(np.unique(keys))
+            warnings.append(f"rows of one {column} depend on each other: {labels:,} labels are of {groups:,} of them")
+        whole = Counts.of(judged, np.zeros(rows, dtype=np.int64), level, keys)
+        worth = whole.labels_for(made[0].upper - made[0].lower, level) or rows
+        widths = [{"width": w, "labels": counts.labels_for(w, level), "alone": whole.labels_for(w, level)}
+                  for w in _WIDTHS]  # fmt: skip
+        on_scale = [replace(one, **{n: low + (high - low) * getattr(one, n) for n in INTERVAL[:3]}) for one in made]
+        about = {
+            "estimate": on_scale[0],
+            "label_only": None if alone is None else on_scale[made.index(alone)],
+            "intervals": tuple(on_scale),
+            "effective_labels": float(worth if len(counts.sizes) > 1 else labels),
+            "not_given": tuple(not_given),
+            "bias": biases(judged, columns_beside(read, options)) if labels >= 2 * LEAST_TESTED else (),
+            "labels_for_width": tuple(widths) if labels < rows else (),
+            "correct": int(judged.truth.sum()) if np.isin(judged.truth, (0, 1)).all() else None,
+            "not_random": judged.selected,
+        }
+        if options.by is not None:
+            about["groups"] = tuple(_groups(read, options.by, level, (low, high)))
+    rates = rates_of(judged, counts, cell, level, seed)
+    words = [one.written.get(1.0, "") for one in read.judges]
+    about["judges"] = tuple(replace(rate, yes=word) for rate, word in zip(rates, words, strict=True))
+    if options.target is not None:
+        before = read_judged(options.reference, options)
+        if not (before.judged.binary and judged.binary and len(before.judged.row) and labels):
+            why = "changes of a judge show on labels of yes or no in both files"
+            raise UsageError(f"{before.source.name}: {why}; name them with --labels")
+        about |= {"changed": changes(before.judged, judged), "reference": {"name": before.source.name}}
+    if options.suggest:
+        free = rows - labels
+        if not 0 < options.suggest <= free:
+            raise UsageError(
+                f"expected a number of rows to suggest from 1 to {free} (unlabelled), got {options.suggest}"
+            )
+        row = rows_to_label(judged, options.suggest, seed)
+        chance = np.full(len(row), 1 / free)
+        drawn = Suggestion(row, np.zeros(len(row), dtype=np.int64), chance, np.ones(len(row)), 1.0)
+        about["suggestion"] = drawn
+        if options.out is not None:
+            sheet = Worksheet.of(drawn, source, predicted=None, key=options.key)
+            hidden = [c for c in sheet.picked.table.column_names if c in (read.label, *judges_columns(judged))]
+            picked = replace(sheet.picked, table=sheet.picked.table.drop_columns(hidden))
+            question = options.question or "Is the answer right?"
+            write_worksheet(replace(sheet, picked=picked), options.out, title=Path(source.name).name, question=question)
+    return JudgeAudit(
+        **about,
+        labels=labels,
+        rows=rows,
+        headline=None,  # type: ignore[arg-type]  # there is no estimate without labels
+        p_value=None,
+        level=level,
+        seed=seed,
+        warnings=tuple(warnings),
+        target={"name": source.name},
+        scale=read.scale,
+        label=read.label or "people's labels",
+    )
+
+
+def judges_columns(judged: Judged) -> list[str]:
+    """Columns with verdicts, which who labels must not see."""
+    return [name.partition("[")[0] for name in judged.names]
+
+
+def _groups(read: Read, by: str, level: float, scale: tuple[float, float]) -> Iterator[dict[str, Any]]:
+    """The corrected rate of each value of a column, largest first."""
+    name, _ = column_of(read.source, by, "by")
+    cells = [str(c) for batch in read.source.raw([name]) for c in plain(batch.column(0), coded=False).to_pylist()]
+    values, at, times = np.unique(np.array(cells), return_inverse=True, return_counts=True)
+    for i in np.argsort(-times, kind="stable")[:_MOST_GROUPS]:
+        part = read.judged.part(at == i)
+        out: dict[str, Any] = {"group": str(values[i]), "rows": int(times[i]), "labels": len(part.row)}
+        if len(part.row):
+            ends = Counts.of(part, part.cells, level).interval(level)
+            value, lower, upper = (scale[0] + (scale[1] - scale[0]) * end for end in ends)
+            out |= {"value": value, "lower": lower, "upper": upper, "level": level, "kind": "asymptotic"}
+        yield out
