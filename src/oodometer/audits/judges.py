@@ -372,8 +372,8 @@ def below_chance(judged: Judged, j: int) -> float:
     passed, good = judged.said[j][judged.row] > 0.5, judged.truth > 0.5
     n, k, m, both = len(good), int(passed.sum()), int(good.sum()), int((passed & good).sum())
     x = np.arange(max(0, k + m - n), both + 1)
-    f = lambda a: gammaln(a + 1.0)  # noqa: E731
-    logs = f(m) - f(x) - f(m - x) + f(n - m) - f(k - x) - f(n - m - k + x) - f(n) + f(k) + f(n - k)
+    more, less = (m, n - m, k, n - k), (x, m - x, k - x, n - m - k + x)
+    logs = sum(gammaln(a + 1.0) for a in more) - sum(gammaln(a + 1.0) for a in less) - gammaln(n + 1.0)
     return min(1.0, float(np.exp(logs).sum()))
 
 

@@ -281,7 +281,7 @@ def columns_beside(read: Read, options: Any) -> dict[str, Array]:
         if not filled or any(isinstance(cell, (list, dict, bytes)) for cell in filled):
             continue
         try:
-            numbers = np.array([np.nan if is_null(c) or c == "" else float(c) for c in some])
+            numbers: Any = np.array([np.nan if is_null(c) or c == "" else float(c) for c in some])
         except (TypeError, ValueError):
             numbers = None
         if numbers is not None and len(np.unique(numbers[np.isfinite(numbers)])) > 2:

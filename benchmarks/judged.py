@@ -1,0 +1,195 @@
+"""How often 95 % intervals of `audit --judge` hold the rate that people would find; writes results/judged.json and .md.
+
+python -m benchmarks.judged [--draws N] [--latent N]
+
+2,000 rows of which a share is good, judges that pass good rows with their sensitivity and bad ones with 1 -
+specificity, and people's labels on 50, 100 or 300 rows drawn at random; the truth is the share of good rows among
+them. Three judges share their luck in 3 of 10 rows. The sides: `by-verdict`, the default; labels alone (Clopper and
+Pearson); PPI++; PPI by betting (other labels of the same rows); Rogan and Gladen with the interval of Lee et al.; and
+the profile likelihood of the error rates (fewer draws). The verdicts uncorrected stand beside them.
+
+`wrong` is how often a one-sided claim at 5 % from the default, "the rate is above x" (or below), is wrong where x is the
+truth, the worst case; the last table says how often the tests of bias and of change reject what is not so at 5 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+from itertools import product
+
+import numpy as np
+
+from benchmarks import kit
+from oodometer.audits.betting import betting_interval, sampled_game
+from oodometer.audits.judge import exact_interval, ppi_plus_plus
+from oodometer.audits.judges import Counts, Judged, biases, changes, rogan_gladen
+from oodometer.estimators.votes import CorrectedVotes
+from oodometer.predictions import Predictions
+
+LEVEL, ROWS, LABELS = 0.95, 2000, (50, 100, 300)
+RATES, ERRORS = (0.1, 0.3, 0.5, 0.7, 0.9), (0.6, 0.8, 0.95)
+PANELS = (  # sensitivities and specificities of three judges
+    ((0.8, 0.8, 0.8), (0.8, 0.8, 0.8)),
+    ((0.95, 0.6, 0.6), (0.95, 0.6, 0.6)),
+    ((0.9, 0.7, 0.6), (0.6, 0.8, 0.95)),
+    ((0.6, 0.6, 0.6), (0.6, 0.6, 0.6)),
+)
+SIDES = ("by-verdict", "labels alone", "ppi++", "ppi-betting", "rogan-gladen", "votes-corrected")
+Ends = tuple[float, float]
+
+
+def drawn(
+    rate: float, right: tuple[tuple[float, ...], ...], labels: int, rng: np.random.Generator
+) -> tuple[Judged, float]:
+    """A run of the judges, with people's labels on its first rows, and the share of good rows."""
+    good, shared = rng.random(ROWS) < rate, rng.random(ROWS)
+    verdicts = []
+    for sensitivity, specificity in zip(*right, strict=True):
+        luck = rng.random(ROWS)
+        luck = np.where(rng.random(ROWS) < 0.3, shared, luck) if len(right[0]) > 1 else luck
+        verdicts.append(np.where(good, luck < sensitivity, luck >= specificity).astype(float))
+    names = tuple(f"judge {j}" for j in range(len(verdicts)))
+    return Judged(np.array(verdicts), np.arange(labels), good[:labels].astype(float), names), float(good.mean())
+
+
+def sides_of(judged: Judged) -> dict[str, Ends]:
+    """The intervals that take no time."""
+    truth, labels = judged.truth, len(judged.row)
+    one = len(judged.names) == 1
+    best = judged.said[0] if one else judged.crossfitted(0)
+    out = {"by-verdict": Counts.of(judged, judged.cells, LEVEL).interval(LEVEL)[1:],
+        "labels alone": exact_interval(int(truth.sum()), labels, ROWS, LEVEL),
+        "ppi++": ppi_plus_plus(truth, best[judged.row], float(best.mean()), ROWS, LEVEL)[1:]}  # fmt: skip
+    if one and 0 < truth.sum() < labels:
+        low, high = rogan_gladen(judged, LEVEL)[1:]
+        out["rogan-gladen"] = (max(low, 0.0), min(high, 1.0))
+    return out
+
+
+def betting(judged: Judged, good: np.ndarray, draws: int, rng: np.random.Generator) -> dict[str, float]:
+    """Coverage and width of the exact interval over other labels of the same rows."""
+    labels, score = len(judged.row), judged.said.mean(axis=0)
+    row = np.array([rng.permutation(ROWS)[:labels] for _ in range(draws)])
+    correct = good[row].astype(float)
+    hits = correct.sum(axis=1)
+    game = sampled_game(row, correct, np.ones(labels), score, 0.5)
+    low, high = betting_interval(game, LEVEL, hits / ROWS, (ROWS - labels + hits) / ROWS)
+    truth = float(good.mean())
+    return {"coverage": float(((low <= truth) & (truth <= high)).mean()), "width": float((high - low).mean())}
+
+
+def latent(judged: Judged) -> Ends | None:
+    """The interval of the error rates' likelihood; None without labels of both kinds."""
+    if not 0 < judged.truth.sum() < len(judged.row):
+        return None
+    votes = judged.said > 0.5
+    reference = Predictions.from_arrays(votes=votes[:, judged.row], correct=judged.truth > 0)
+    result = CorrectedVotes(level=LEVEL).fit(reference).estimate(Predictions.from_arrays(votes=votes))
+    return result.lower, result.upper
+
+
+def setting(number: int, rate: float, right: Right, labels: int, given: argparse.Namespace) -> kit.Result:
+    """Coverage and mean width of each side."""
+    rng = np.random.default_rng([number, 0x1D6E])
+    inside: dict[str, list[bool]] = {}
+    width: dict[str, list[float]] = {}
+    wrong, uncorrected = np.zeros(2), 0.0
+    for draw in range(given.draws):
+        judged, truth = drawn(rate, right, labels, rng)
+        ends = sides_of(judged)
+        if draw < given.latent and (more := latent(judged)) is not None:
+            ends["votes-corrected"] = more
+        for side, (low, high) in ends.items():
+            inside.setdefault(side, []).append(low - 1e-9 <= truth <= high + 1e-9)
+            width.setdefault(side, []).append(high - low)
+        _, low, high = Counts.of(judged, judged.cells, 0.9).interval(0.9)
+        wrong += (low > truth + 1e-9, high < truth - 1e-9)
+        uncorrected += abs(float(judged.said.mean()) - truth)
+    sides = {s: {"coverage": float(np.mean(inside[s])), "width": float(np.mean(width[s]))} for s in inside}
+    if labels <= given.betting:
+        judged, truth = drawn(rate, right, labels, rng)
+        good = np.zeros(ROWS, dtype=bool)
+        good[: round(truth * ROWS)] = True
+        luck = rng.random((len(right[0]), ROWS))
+        pairs = zip(luck, *right, strict=True)
+        verdicts = np.array([np.where(good, u < a, u >= b) for u, a, b in pairs], dtype=float)
+        fixed = Judged(verdicts, np.arange(labels), good[:labels].astype(float), judged.names)
+        sides["ppi-betting"] = betting(fixed, good, min(given.draws, 300), rng)
+    about = {"labels": labels, "rate": rate, "sensitivity": right[0], "specificity": right[1]}
+    return {**about, "wrong": (wrong / given.draws).tolist(), "uncorrected": uncorrected / given.draws, "sides": sides}
+
+
+def tests(draws: int) -> list[kit.Result]:
+    """How often the tests of bias and of change reject what is not so at the level 5 %, corrected for their looks."""
+    out = []
+    for labels, rate in product(LABELS, (0.3, 0.7)):
+        rng, rejected = np.random.default_rng([labels, int(10 * rate), 0xB1]), np.zeros(2)
+        for _ in range(draws):
+            runs = [drawn(rate, ((0.85,), (0.75,)), labels, rng)[0] for _ in range(2)]
+            columns = {"length": rng.lognormal(size=labels), "noise": rng.random(labels),
+                "group": rng.integers(0, 4, labels).astype(str).astype(object)}  # fmt: skip
+            found = min(bias.corrected for bias in biases(runs[0], columns))
+            changed = min(change.corrected for change in changes(*runs))
+            rejected += (found < 0.05, changed < 0.05)
+        out.append({"labels": labels, "rate": rate, "bias": rejected[0] / draws, "change": rejected[1] / draws})
+    return out
+
+
+def measure(given: argparse.Namespace) -> kit.Result:
+    one = [(rate, ((a,), (b,))) for rate, a, b in product(RATES, ERRORS, ERRORS)]
+    three = [(rate, panel) for rate, panel in product((0.2, 0.5, 0.8), PANELS)]
+    cells = [setting(i, rate, right, labels, given) for i, (labels, (rate, right)) in enumerate(product(LABELS, one))]
+    panels = [setting(900 + i, rate, right, labels, given)
+              for i, (labels, (rate, right)) in enumerate(product(LABELS, three))]  # fmt: skip
+    about = {"draws": given.draws, "latent": given.latent, "level": LEVEL, "rows": ROWS}
+    return {**about, "one": cells, "three": panels, "tests": tests(given.draws)}
+
+
+def page(result: kit.Result) -> str:
+    lines = [
+        "# Rates corrected by judges: coverage of nominal 95 % intervals, and mean width",
+        "",
+        f"`python -m benchmarks.judged --draws {result['draws']} --latent {result['latent']}`; "
+        f"{result['rows']:,} rows. Coverage in %, the lowest of all settings and the mean; width in points.",
+        "",
+    ]
+    for name, title in (("one", "One judge: sensitivity and specificity 0.6 to 0.95, rates 0.1 to 0.9"),
+                        ("three", "Three judges, rates 0.2 to 0.8")):  # fmt: skip
+        rows = []
+        for labels in LABELS:
+            some = [cell for cell in result[name] if cell["labels"] == labels]
+            for side in SIDES:
+                own = [cell["sides"][side] for cell in some if side in cell["sides"]]
+                if own:
+                    covered = [100 * cell["coverage"] for cell in own]
+                    rows.append([str(labels), side, f"{min(covered):.1f}", f"{np.mean(covered):.1f}",
+                                 f"{100 * np.mean([cell['width'] for cell in own]):.1f}"])  # fmt: skip
+        worst = [max(100 * max(c["wrong"]) for c in result[name] if c["labels"] == n) for n in LABELS]
+        mean = [100 * float(np.mean([c["wrong"] for c in result[name] if c["labels"] == n])) for n in LABELS]
+        uncorrected = 100 * float(np.mean([cell["uncorrected"] for cell in result[name]]))
+        many = ", ".join(map(str, LABELS))
+        lines += [f"## {title}", "", *kit.table(["labels", "interval", "lowest", "mean", "width"], rows, "rlrrr"),
+            f"Uncorrected, the verdicts are off by {uncorrected:.1f} points on average. One-sided claims at 5 % from "
+            f"`by-verdict` that are wrong at {many} labels: {', '.join(f'{x:.1f} %' for x in mean)} on average, "
+            f"{', '.join(f'{x:.1f} %' for x in worst)} in the worst setting.", ""]  # fmt: skip
+    rows = [
+        [str(t["labels"]), f"{t['rate']:g}", f"{100 * t['bias']:.1f}", f"{100 * t['change']:.1f}"]
+        for t in result["tests"]
+    ]
+    lines += ["## Tests", "", "Rejected at 5 % where nothing is so, in %, after Holm's correction (bias: 3 looks, change: 2).",
+              "", *kit.table(["labels", "rate", "bias", "change"], rows)]  # fmt: skip
+    return kit.joined(lines)
+
+
+if __name__ == "__main__":
+    raise SystemExit(
+        kit.command(
+            __doc__,
+            "judged",
+            measure,
+            page,
+            draws=(1000, "draws a setting"),
+            latent=(40, "of these for the likelihood of error rates"),
+            betting=(100, "most labels for betting"),
+        )
+    )
