@@ -8,8 +8,8 @@ them. Three judges share their luck in 3 of 10 rows. The sides: `by-verdict`, th
 Pearson); PPI++; PPI by betting (other labels of the same rows); Rogan and Gladen with the interval of Lee et al.; and
 the profile likelihood of the error rates (fewer draws). The verdicts uncorrected stand beside them.
 
-`wrong` is how often a one-sided claim at 5 % from the default, "the rate is above x" (or below), is wrong where x is the
-truth, the worst case; the last table says how often the tests of bias and of change reject what is not so at 5 %.
+`wrong` is how often a one-sided claim at 5 % from the default, "the rate is above x" (or below), is wrong where x is
+the truth, the worst case; the last table says how often the tests of bias and of change reject what is not so.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ PANELS = (  # sensitivities and specificities of three judges
 )
 SIDES = ("by-verdict", "labels alone", "ppi++", "ppi-betting", "rogan-gladen", "votes-corrected")
 Ends = tuple[float, float]
+Right = tuple[tuple[float, ...], ...]
 
 
 def drawn(
@@ -176,7 +177,7 @@ def page(result: kit.Result) -> str:
         [str(t["labels"]), f"{t['rate']:g}", f"{100 * t['bias']:.1f}", f"{100 * t['change']:.1f}"]
         for t in result["tests"]
     ]
-    lines += ["## Tests", "", "Rejected at 5 % where nothing is so, in %, after Holm's correction (bias: 3 looks, change: 2).",
+    lines += ["## Tests", "", "Rejected at 5 % where nothing is so, in %, corrected for 3 looks (bias) and 2 (change).",
               "", *kit.table(["labels", "rate", "bias", "change"], rows)]  # fmt: skip
     return kit.joined(lines)
 

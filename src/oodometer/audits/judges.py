@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -196,10 +197,11 @@ class Counts:
 
 
 def corrections(
-    judged: Judged, counts: Counts, level: float, seed: int, clustered: bool
+    judged: Judged, counts: Counts, alone: Counts, level: float, seed: int, clustered: bool
 ) -> tuple[list[Estimate], list[str]]:
     """Every interval that verdicts and labels allow, the one to believe first, labels alone second; and what is not
-    given. Where labelled rows are no random sample, or depend on each other, only what allows for that is there.
+    given. ``counts`` are of the judges' cells, ``alone`` of all rows as one. Where labelled rows are no random sample,
+    or depend on each other, only what allows for that is there.
     """
     row, truth, labels, rows = judged.row, judged.truth, len(judged.row), judged.rows
     made: list[Estimate] = []
@@ -210,24 +212,21 @@ def corrections(
         value = min(max(value, lower), upper)
         made.append(Estimate(name, value, lower, upper, level, kind, assumes, key, rows=labels))
 
-    hits, drawn = float(truth.sum()), "the labelled rows were drawn at random"
+    hits, drawn, selected = float(truth.sum()), "the labelled rows were drawn at random", judged.selected
     if labels == rows:
         add("count", (hits / rows,) * 3, "exact", "every row has a label", "clopper1934")
         return made, left
-    within = "of the rows on which the judge says the same, those with labels were drawn at random"
-    within = within if len(judged.names) == 1 else within.replace("the judge says", "the judges say")
-    selected = judged.selected is not None
+    judges = "the judge says" if len(judged.names) == 1 else "the judges say"
+    within = f"of the rows on which {judges} the same, those with labels were drawn at random"
     if len(counts.sizes) > 1:
         add("by-verdict", counts.interval(level), "conditional" if selected else "asymptotic", within, "zou2008")
     if selected:
-        return made, [f"labels alone, ppi and error rates: the labelled rows are no random sample: {judged.selected}"]
-    whole = Counts(np.array([float(rows)]), np.array([float(labels)]), np.array([hits / labels]), counts.ratio)
+        return made, [f"labels alone, ppi and error rates: the labelled rows are no random sample: {selected}"]
     if clustered or not np.isin(truth, (0, 1)).all():
-        add("labels-alone", Counts.of(judged, np.zeros(rows, dtype=np.int64), level).interval(level) if not clustered
-            else whole.interval(level), "asymptotic", drawn, "newcombe1998")  # fmt: skip
+        add("labels-alone", alone.interval(level), "asymptotic", drawn, "newcombe1998")
     else:
-        add("labels-alone", (hits / labels, *exact_interval(int(hits), labels, rows, level)), "exact", drawn,
-            "clopper1934")  # fmt: skip
+        exact = (hits / labels, *exact_interval(int(hits), labels, rows, level))
+        add("labels-alone", exact, "exact", drawn, "clopper1934")
     if clustered:
         return made, ["ppi and error rates: they take rows as independent"]
     score = judged.said.mean(axis=0)
@@ -265,8 +264,7 @@ def rogan_gladen(judged: Judged, level: float) -> tuple[float, float, float]:
     """
     said, truth = judged.said[0][judged.row] > 0.5, judged.truth > 0
     hits, rest = float(truth.sum()), float((~truth).sum())
-    p, q1, q0 = float((judged.said[0] > 0.5).mean()), float((said & truth).sum()) / hits, float((~said & ~truth).sum())
-    q0 = q0 / rest
+    p, q1, q0 = float((judged.said[0] > 0.5).mean()), float(said[truth].mean()), float((~said)[~truth].mean())
     youden = q1 + q0 - 1
     value = min(max((p + q0 - 1) / youden, 0.0), 1.0) if youden > 0 else 0.5
     z, rows = normal_quantile(level), judged.rows
@@ -312,13 +310,15 @@ def rates_of(judged: Judged, counts: Counts, cell: Array, level: float, seed: in
     weight = weight * weight.sum() / (weight @ weight) / max(counts.ratio, 1)  # sums to Kish's number of labels
     exact: Kind = "exact" if (weight == 1).all() else "asymptotic"
 
+    def around(value: float, low: float, high: float, kind: Kind = "asymptotic") -> Interval:
+        return Interval(value, min(float(low), value), max(float(high), value), level, kind)
+
     def share(hits: Array, of: Array) -> Interval | None:
         total = float(weight @ of)
         if total <= 0:
             return None
         value = float(weight @ (hits & of)) / total
-        low, high = clopper_pearson(value * total, total, level)
-        return Interval(value, min(low, value), max(high, value), level, exact)
+        return around(value, *clopper_pearson(value * total, total, level), exact)
 
     rng, out = np.random.default_rng([seed, 0x4A99]), []
     for name, verdict, said in zip(judged.names, judged.verdicts, judged.said, strict=True):
@@ -331,23 +331,15 @@ def rates_of(judged: Judged, counts: Counts, cell: Array, level: float, seed: in
             four = {"both_pass": passed & good, "judge_passes": passed & ~good, "person_passes": ~passed & good}
             four |= {"both_fail": ~passed & ~good}
             table = np.array([float(weight @ cells) for cells in four.values()])
-            value = float(_kappa(table))
-            ends = quantiles(_kappa(rng.dirichlet(table + 0.5, 4_000)), [(1 - level) / 2, (1 + level) / 2])
-            kappa = Interval(value, min(float(ends[0]), value), max(float(ends[1]), value), level, "asymptotic")
-            rates = replace(
-                rates,
-                agreement=share(passed == good, np.ones(len(good), dtype=bool)),
-                kappa=kappa,
-                sensitivity=share(passed, good),
-                specificity=share(~passed, ~good),
-                counts={key: int(cells.sum()) for key, cells in four.items()},
-            )
+            drawn = quantiles(_kappa(rng.dirichlet(table + 0.5, 4_000)), [(1 - level) / 2, (1 + level) / 2])
+            found: dict[str, Any] = {"sensitivity": share(passed, good), "specificity": share(~passed, ~good)}
+            found |= {"agreement": share(passed == good, good | ~good), "kappa": around(float(_kappa(table)), *drawn)}
+            rates = replace(rates, **found, counts={key: int(cells.sum()) for key, cells in four.items()})
         elif labels > 4 and here.var() > 0 and truth.var() > 0:
             both = np.cov(here, truth, aweights=weight)
             value = min(max(float(both[0, 1] / math.sqrt(both[0, 0] * both[1, 1])), -1.0), 1.0)
             middle, half = math.atanh(value * (1 - 1e-12)), normal_quantile(level) / math.sqrt(labels - 3)
-            low, high = math.tanh(middle - half), math.tanh(middle + half)
-            rates = replace(rates, correlation=Interval(value, min(low, value), max(high, value), level, "asymptotic"))
+            rates = replace(rates, correlation=around(value, math.tanh(middle - half), math.tanh(middle + half)))
         out.append(rates)
     return tuple(out)
 
@@ -360,21 +352,11 @@ def _kappa(table: Array) -> Array:
 
 
 def below_chance(judged: Judged, j: int) -> float:
-    """Exact p-value of "this judge agrees with people by chance or more"; 1 where either says one thing always."""
-    from scipy.special import gammaln
-
-    if not judged.binary:
-        said = judged.said[j][judged.row]
-        if said.var() == 0 or judged.truth.var() == 0:
-            return 1.0
-        z = float(np.corrcoef(said, judged.truth)[0, 1]) * math.sqrt(len(said) - 1)
-        return math.erfc(-z / math.sqrt(2)) / 2
-    passed, good = judged.said[j][judged.row] > 0.5, judged.truth > 0.5
-    n, k, m, both = len(good), int(passed.sum()), int(good.sum()), int((passed & good).sum())
-    x = np.arange(max(0, k + m - n), both + 1)
-    more, less = (m, n - m, k, n - k), (x, m - x, k - x, n - m - k + x)
-    logs = sum(gammaln(a + 1.0) for a in more) - sum(gammaln(a + 1.0) for a in less) - gammaln(n + 1.0)
-    return min(1.0, float(np.exp(logs).sum()))
+    """p-value of "this judge agrees with people by chance or more", of their correlation; 1 where one never varies."""
+    said = judged.said[j][judged.row]
+    if len(said) < 2 or said.var() == 0 or judged.truth.var() == 0:
+        return 1.0
+    return math.erfc(-float(np.corrcoef(said, judged.truth)[0, 1]) * math.sqrt((len(said) - 1) / 2)) / 2
 
 
 @dataclass(frozen=True)

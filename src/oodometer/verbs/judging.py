@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shlex
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,23 +55,20 @@ _LONG = 24  # letters of a text, on average, from which on its length is looked 
 
 @dataclass
 class Verdicts:
-    """One judge's verdicts, or people's labels: a number a row, NaN for none; the cells that mean 1 and 0 as written;
+    """One judge's verdicts, or people's labels: a number a row, NaN for none; cells as they are written, by number;
     lowest and highest grade, None where the cells are words, or 0 and 1.
     """
 
     name: str
     values: Array
-    written: dict[float, str] = field(default_factory=dict)
-    scale: tuple[float, float] | None = None
-
-    def scaled(self, scale: tuple[float, float]) -> Array:
-        """The values from 0 to 1 between the ends of a scale."""
-        low, high = scale if self.scale is not None else (0.0, 1.0)
-        return (self.values - low) / (high - low)
+    written: dict[float, str]
+    scale: tuple[float, float] | None
 
 
 def opened(data: Any, options: Any) -> Source:
     """A source of any columns, whether or not one of them is a field of a predictions file."""
+    if isinstance(data, Source):
+        return data
     try:
         return as_source(data, mapping=options.mapping, where=options.where, timezone=options.timezone)
     except MissingColumnsError as error:
@@ -87,10 +85,9 @@ def column_of(source: Source, given: str, option: str) -> tuple[str, str | None]
         name, word = given, ""
     if not source.holds(name):
         near = near_names(name, source.columns)
-        hint = f"did you mean {near[0]}? " if near else ""
-        text = f"{source.name}: there is no column {name} for --{option}; {hint}its columns are "
-        text += ", ".join(source.columns[:12])
-        raise UnknownColumnError(name, text, near[0] if near else None)
+        hint = f"{f'did you mean {near[0]}? ' if near else ''}its columns are {', '.join(source.columns[:12])}"
+        message = f"{source.name}: there is no column {name} for --{option}; {hint}"
+        raise UnknownColumnError(name, message, near[0] if near else None)
     return name, word or None
 
 
@@ -98,20 +95,17 @@ def verdicts(source: Source, given: str, option: str, scale: Sequence[float] | N
     """The verdicts in a column, or of each judge in a column of lists; `InputError` for cells that are none."""
     name, word = column_of(source, given, option)
     arrays = [plain(batch.column(0)) for batch in source.raw([name])]
-    width = 0
-    if any(str(array.type).startswith(("list", "large_list", "fixed_size_list")) for array in arrays):
-        lists = [flat_list(array, name, width or None) for array in arrays if len(array)]
-        width = lists[0][1]
-        arrays = [values for values, _ in lists]
-    values, first = [], 0
+    width, first, values = 1, 0, list[Array]()
     written: dict[float, str] = {}
     for array in arrays:
+        if "list" in str(array.type):
+            array, width = flat_list(array, name, None if not values else width)
         codes, distinct = coded_cells(array)
         table = np.full(len(distinct) + 1, np.nan)
         for code, cell in enumerate(distinct.to_pylist()):
             number = _number(cell, word)
             if number is None:
-                row = (first + int(np.argmax(codes == code))) // max(width, 1) + 1
+                row = (first + int(np.argmax(codes == code))) // width + 1
                 expected = "a verdict (pass or fail, yes or no, true or false, 1 or 0, A or B or tie) or a grade"
                 remedy = f"name the word that means yes, --{option} {shlex.quote(f'{name}=WORD')}, or another column"
                 raise InputError(expected, got=repr(cell)[:60], file=source.path, row=row, column=name, remedy=remedy)
@@ -125,13 +119,11 @@ def verdicts(source: Source, given: str, option: str, scale: Sequence[float] | N
     if grades is not None and scale is not None and not (scale[0] <= grades[0] and grades[1] <= scale[1]):
         bad = int(np.flatnonzero((whole < scale[0]) | (whole > scale[1]))[0])
         expected = f"grades from {scale[0]:g} to {scale[1]:g}"
-        at: dict[str, Any] = {"file": source.path, "row": bad // max(width, 1) + 1, "column": name}
-        remedy = (
-            f"name the lowest and the highest possible grade, --scale {grades[0]:g},{grades[1]:g}, or mend the cell"
-        )
-        raise InputError(expected, got=f"{whole[bad]:g}", remedy=remedy, **at)
-    names = [name] if not width else [f"{name}[{j}]" for j in range(width)] if width > 1 else [name]
-    return [Verdicts(n, own, written, grades) for n, own in zip(names, whole.reshape(-1, len(names)).T, strict=True)]
+        remedy = f"name the ends of the scale, --scale {grades[0]:g},{grades[1]:g}, or mend the cell"
+        got, row = f"{whole[bad]:g}", bad // width + 1
+        raise InputError(expected, got=got, file=source.path, row=row, column=name, remedy=remedy)
+    names = [f"{name}[{j}]" for j in range(width)] if width > 1 else [name]
+    return [Verdicts(n, own, written, grades) for n, own in zip(names, whole.reshape(-1, width).T, strict=True)]
 
 
 def _number(cell: Any, word: str | None) -> float | None:
@@ -145,7 +137,7 @@ def _number(cell: Any, word: str | None) -> float | None:
     if bare in _WORDS or bare in TRUTH:
         return float(_WORDS.get(bare, TRUTH.get(bare, 0)))
     try:
-        return float(bare)
+        return number if math.isfinite(number := float(bare)) else None
     except (TypeError, ValueError):
         return None
 
@@ -185,7 +177,7 @@ class Read:
     notes: list[str]
 
 
-def read_judged(data: Any, options: Any) -> Read:
+def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
     """Verdicts on every row of a source and labels on some; `InputError` where they cannot be what they are called.
 
     ``options`` hold ``judge`` (columns), ``labels`` (columns, files or data), ``scale``, ``key``, ``mapping``,
@@ -198,12 +190,12 @@ def read_judged(data: Any, options: Any) -> Read:
     for given in options.labels if isinstance(options.labels, list) else [options.labels]:
         if given is None:
             continue
+        if other is not None and isinstance(given, str) and other.holds(given) and not source.holds(given):
+            continue  # a column of the earlier run alone
         if isinstance(given, str) and not (os.path.exists(given) and not source.holds(given)):
             (labels,), row = verdicts(source, given, "labels", options.scale), np.arange(rows)
             if labels.name in [judge.name for judge in judges]:
-                raise UsageError(
-                    f"--judge and --labels both name the column {labels.name}; name that of people's labels"
-                )
+                raise UsageError(f"--judge and --labels both name {labels.name}; name the column of people's labels")
         else:
             labels, row = labels_file(given, source, options, rows)
         inside = (row >= 0) & np.isfinite(labels.values)
@@ -214,30 +206,29 @@ def read_judged(data: Any, options: Any) -> Read:
         truth[at] = told
         label = label or labels.name
         people.append(labels)
-    every = [*judges, *people]
-    grades = [one.scale for one in every if one.scale is not None]
-    scale = None
-    if grades:
-        scale = (min(low for low, _ in grades), max(high for _, high in grades))
-        if options.scale is not None:
-            scale = (float(options.scale[0]), float(options.scale[1]))
-        elif not 0 <= scale[0] <= scale[1] <= 1:
-            text = f"grades lie from {scale[0]:g} to {scale[1]:g}, which is taken for the whole scale"
-            notes.append(f"{text}; where more is possible, name it: --scale LOW,HIGH")
-        else:
-            scale = (0.0, 1.0)
-        if scale[0] == scale[1]:
-            scale = (scale[0], scale[0] + 1)
-    matrix = np.stack([one.scaled(scale or (0.0, 1.0)) for one in judges])
+    grades = [one.scale for one in (*judges, *people) if one.scale is not None]
+    low, high = options.scale or (min((a for a, _ in grades), default=0.0), max((b for _, b in grades), default=1.0))
+    if options.scale is None and not 0 <= low <= high <= 1:
+        text = f"grades lie from {low:g} to {high:g}, which is taken for the whole scale"
+        notes.append(f"{text}; where more is possible, name it: --scale LOW,HIGH")
+    elif options.scale is None:
+        low, high = 0.0, 1.0
+    scale = (float(low), float(high if high > low else low + 1))
     graded = any(one.scale is not None for one in people)
-    truth = (truth - scale[0]) / (scale[1] - scale[0]) if graded and scale is not None else truth
+    matrix, truth = (
+        np.where(which, (values - scale[0]) / (scale[1] - scale[0]), values)
+        for which, values in (
+            (np.array([[one.scale is not None] for one in judges]), np.stack([one.values for one in judges])),
+            (graded, truth),
+        )
+    )
     row = np.flatnonzero(np.isfinite(truth))
     judged = Judged(matrix, row, truth[row], tuple(one.name for one in judges))
     _check(judged, judges, label, source)
     for one, verdict in zip(judges, matrix, strict=True):
         known = verdict[np.isfinite(verdict)]
         if missing := rows - len(known):
-            notes.append(f"{one.name} holds no verdict in {counted(missing, 'row')}, which are taken as they are")
+            notes.append(f"{one.name} holds no verdict in {counted(missing, 'row')}, which are looked at apart")
         if len(known) and (known == known[0]).all() and len(row):
             says = "yes to" if known[0] == 1 else "no to" if known[0] == 0 else "the same of"
             notes.append(f"{one.name} says {says} every row: it corrects nothing, and the labels speak alone")
@@ -249,7 +240,7 @@ def _check(judged: Judged, judges: Sequence[Verdicts], label: str, source: Sourc
     for j, one in enumerate(judges):
         known = int(np.isfinite(one.values).sum())
         if known == 0 or (label and known < len(judged.row) == judged.rows):
-            got, remedy = f"{known} of {judged.rows}", f"--judge {label} --labels {one.name}, if they are swapped"
+            got, remedy = f"{known} of {judged.rows}", f"if they are swapped, --judge '{label}' --labels '{one.name}'"
             remedy = remedy if known else "name another column with --judge"
             raise InputError("a verdict in every row", got=got, file=source.path, column=one.name, remedy=remedy)
         if len(judged.row) and below_chance(judged, j) < _OPPOSITE:
@@ -265,30 +256,26 @@ def _check(judged: Judged, judges: Sequence[Verdicts], label: str, source: Sourc
 
 def columns_beside(read: Read, options: Any) -> dict[str, Array]:
     """What the judges may be biased by, of the labelled rows: numbers, groups of up to 12 values, lengths of texts."""
-    source, taken = read.source, {read.label, options.key, options.cluster, "id", "row"}
-    taken |= {*judges_columns(read.judged)}
-    texts = [name for name in ("input", "output") if source.holds(name)]
-    names = [
-        n
-        for n in (*source.own_columns, *texts, *(["group"] * source.holds("group")))
-        if n not in taken and not _VERDICT.search(n)
-    ]
-    out: dict[str, Array] = {}
-    for name in dict.fromkeys(names):
+    source, out = read.source, dict[str, Array]()
+    taken = {read.label, options.key, options.cluster, "id", "row", *judges_columns(read.judged)}
+    fields = [name for name in ("input", "output", "group") if source.holds(name)]
+    for name in dict.fromkeys((*source.own_columns, *fields)):
+        if name in taken or _VERDICT.search(name):
+            continue
         cells = [cell for batch in source.raw([name]) for cell in plain(batch.column(0), coded=False).to_pylist()]
         some = [cells[i] for i in read.judged.row]
         filled = [cell for cell in some if not is_null(cell) and cell != ""]
         if not filled or any(isinstance(cell, (list, dict, bytes)) for cell in filled):
             continue
         try:
-            numbers: Any = np.array([np.nan if is_null(c) or c == "" else float(c) for c in some])
+            numbers = np.array([np.nan if is_null(c) or c == "" else float(c) for c in some])
         except (TypeError, ValueError):
-            numbers = None
-        if numbers is not None and len(np.unique(numbers[np.isfinite(numbers)])) > 2:
+            numbers = np.zeros(0)
+        if len(np.unique(numbers[np.isfinite(numbers)])) > 2:
             out[name] = numbers
         elif len({str(cell) for cell in filled}) <= _MOST_LEVELS:
             out[name] = np.array([None if is_null(c) or c == "" else str(c) for c in some], dtype=object)
-        elif numbers is None and np.mean([len(str(cell)) for cell in filled]) >= _LONG:
+        elif not len(numbers) and np.mean([len(str(cell)) for cell in filled]) >= _LONG:
             out[f"length of {name}"] = np.array([np.nan if is_null(c) else float(len(str(c))) for c in some])
     return out
 
@@ -297,13 +284,14 @@ def audit_judges(options: Any) -> JudgeAudit:
     """The audit of one file by its judges; beside an earlier one, whether they changed. ``options`` as `audit` has."""
     data = options.reference if options.target is None else options.target
     level, seed = options.level, options.seed
-    read = read_judged(data, options)
+    earlier = None if options.target is None else opened(options.reference, options)
+    read = read_judged(data, options, earlier)
     judged, source = read.judged, read.source
     labels, rows, warnings = len(judged.row), judged.rows, list(read.notes)
     if not labels and not options.suggest:
         remedy = f"draw rows to label with --suggest {min(50, rows)} --out rows.html"
         if options.target is not None:
-            remedy = "carry the error rates over with `oodometer estimate` and the same arguments, or " + remedy
+            remedy = f"carry the judges' error rates over with `oodometer estimate` and the same words, or {remedy}"
         raise UsageError(f"{source.name}: no row has people's verdict; name their column with --labels, or {remedy}")
     low, high = read.scale or (0.0, 1.0)
     about: dict[str, Any] = {"estimate": None, "label_only": None, "intervals": (), "effective_labels": None}
@@ -312,19 +300,18 @@ def audit_judges(options: Any) -> JudgeAudit:
     if labels:
         column = cluster_column(source, options.cluster, rows)
         keys = None if column is None else keys_of(source, column)[judged.row]
-        clustered = keys is not None and len(np.unique(keys)) < len(keys)
+        clusters = labels if keys is None else len(np.unique(keys))
         counts = Counts.of(judged, cell, level, keys)
-        made, not_given = corrections(judged, counts, level, seed, clustered)
+        whole = Counts.of(judged, np.zeros(rows, dtype=np.int64), level, keys)
+        made, not_given = corrections(judged, counts, whole, level, seed, clusters < labels)
         if judged.selected is not None:
             text = f"the labelled rows are no random sample: {judged.selected}"
             empty = float(counts.sizes[counts.labels == 0].sum()) / rows
             text += f"; {percent(empty)} of the rows are of a verdict without any label" if empty else ""
             warnings.append(f"{text}; draw some of the others with --suggest {max(20, labels // 2)} --out rows.html")
         alone = next((one for one in made if one.method == "labels-alone"), None)
-        if clustered:
-            groups = len(np.unique(keys))
-            warnings.append(f"rows of one {column} depend on each other: {labels:,} labels are of {groups:,} of them")
-        whole = Counts.of(judged, np.zeros(rows, dtype=np.int64), level, keys)
+        if clusters < labels:
+            warnings.append(f"rows of one {column} depend on each other: {labels:,} labels are of {clusters:,} of them")
         worth = whole.labels_for(made[0].upper - made[0].lower, level) or rows
         widths = [{"width": w, "labels": counts.labels_for(w, level), "alone": whole.labels_for(w, level)}
                   for w in _WIDTHS]  # fmt: skip
@@ -345,8 +332,8 @@ def audit_judges(options: Any) -> JudgeAudit:
     rates = rates_of(judged, counts, cell, level, seed)
     words = [one.written.get(1.0, "") for one in read.judges]
     about["judges"] = tuple(replace(rate, yes=word) for rate, word in zip(rates, words, strict=True))
-    if options.target is not None:
-        before = read_judged(options.reference, options)
+    if earlier is not None:
+        before = read_judged(earlier, options)
         if not (before.judged.binary and judged.binary and len(before.judged.row) and labels):
             why = "changes of a judge show on labels of yes or no in both files"
             raise UsageError(f"{before.source.name}: {why}; name them with --labels")
@@ -354,19 +341,16 @@ def audit_judges(options: Any) -> JudgeAudit:
     if options.suggest:
         free = rows - labels
         if not 0 < options.suggest <= free:
-            raise UsageError(
-                f"expected a number of rows to suggest from 1 to {free} (unlabelled), got {options.suggest}"
-            )
+            raise UsageError(f"expected from 1 to {free} rows to suggest (unlabelled ones), got {options.suggest}")
         row = rows_to_label(judged, options.suggest, seed)
-        chance = np.full(len(row), 1 / free)
-        drawn = Suggestion(row, np.zeros(len(row), dtype=np.int64), chance, np.ones(len(row)), 1.0)
+        drawn = Suggestion(row, row * 0, np.full(len(row), 1 / free), np.ones(len(row)), 1.0)
         about["suggestion"] = drawn
         if options.out is not None:
             sheet = Worksheet.of(drawn, source, predicted=None, key=options.key)
             hidden = [c for c in sheet.picked.table.column_names if c in (read.label, *judges_columns(judged))]
-            picked = replace(sheet.picked, table=sheet.picked.table.drop_columns(hidden))
+            sheet = replace(sheet, picked=replace(sheet.picked, table=sheet.picked.table.drop_columns(hidden)))
             question = options.question or "Is the answer right?"
-            write_worksheet(replace(sheet, picked=picked), options.out, title=Path(source.name).name, question=question)
+            write_worksheet(sheet, options.out, title=Path(source.name).name, question=question)
     return JudgeAudit(
         **about,
         labels=labels,

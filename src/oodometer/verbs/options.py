@@ -378,15 +378,27 @@ class Judged(Options):
     def __post_init__(self) -> None:
         labels = getattr(self, "labels", None)
         columns = labels if isinstance(labels, (list, tuple)) else [labels]
-        named = bool(self.judge) and all(isinstance(name, str) for name in columns)  # no cells, as they else would be
+        judged = isinstance(self.judge, (str, list, tuple)) and bool(self.judge)
+        named = judged and all(isinstance(name, str) for name in columns)  # no cells, as they else would be
         object.__setattr__(self, "labels", None if named else labels)
         super().__post_init__()
         if named:
             object.__setattr__(self, "labels", columns)
 
 
-class EstimateOptions(TargetOptions, Pair):
-    """What `estimate` is asked."""
+class EstimateOptions(Judged, TargetOptions, Pair):
+    """What `estimate` is asked; judges' columns are read as `votes`, people's in the reference as `correct`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.judge:
+            columns = self.labels if isinstance(self.labels, list) else []
+            renamed = {name: f"vote_{name}" for name in self.judge if not name.startswith("vote")}
+            renamed |= dict.fromkeys((name for name in columns if not Path(name).exists()), "correct")
+            object.__setattr__(self, "mapping", {**(self.mapping or {}), **renamed})
+            object.__setattr__(self, "methods", self.methods or ["votes-corrected"])
+            if columns:
+                object.__setattr__(self, "labels", next((name for name in columns if name not in renamed), None))
 
 
 class FitOptions(LabelsAndP, Where, Learnt, Running):

@@ -186,7 +186,7 @@ def chosen_first(result: Result) -> list[dict[str, Any]]:
 def audited(result: Result) -> Figure | None:
     """Every interval that the labels allow, over the band of the label-free estimate."""
     intervals, claim, estimate = chosen_first(result), best(result.get("headline")), best(result.get("estimate"))
-    if not intervals:
+    if not intervals or result.get("scale"):  # a mean grade is no share
         return None
     rows = []
     for name, item in zip(unique(interval.get("method") for interval in intervals), intervals, strict=True):
@@ -200,7 +200,8 @@ def audited(result: Result) -> Figure | None:
             title = f"Every row has a label: {percent(estimate['value'])} is certain"
         title += f"; without labels the estimate was {percent(claim['value'])}" if claim else ""
     look: dict[str, Any] = {"lines": [("reference", (result.get("reference") or {}).get("accuracy"), REFERENCE)]}
-    look |= {"shaded": (claim.get("lower"), claim.get("upper")), "axis_title": "accuracy on the target"}
+    look |= {"shaded": (claim.get("lower"), claim.get("upper"))}
+    look |= {"axis_title": f"rate of {result['label']}" if result.get("judges") else "accuracy on the target"}
     return categories("audited", title, caption("audited", "read", claim and "claim"), rows, **look)
 
 
