@@ -20,10 +20,10 @@ from itertools import product
 import numpy as np
 
 from benchmarks import kit
-from oodometer.audits.betting import betting_interval, sampled_game
 from oodometer.audits.judge import exact_interval, ppi_plus_plus
 from oodometer.audits.judges import Counts, Judged, biases, changes, rogan_gladen
 from oodometer.estimators.votes import CorrectedVotes
+from oodometer.inference.betting import betting_interval, sampled_game
 from oodometer.predictions import Predictions
 
 LEVEL, ROWS, LABELS = 0.95, 2000, (50, 100, 300)

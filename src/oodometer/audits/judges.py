@@ -13,12 +13,12 @@ import numpy as np
 
 from ..arrays import Array
 from ..estimators.votes import CorrectedVotes
+from ..inference.betting import SampledRows, betting_interval, sampled_mean
 from ..inference.clusters import Clusters, student_quantile
 from ..intervals import clopper_pearson, holm, normal_quantile, quantiles
 from ..predictions import Predictions
 from ..results import Estimate, Interval, Kind
 from ..results.values import Record
-from .betting import SampledRows, betting_interval, sampled_mean
 from .judge import exact_interval, ppi_plus_plus
 
 _LEVELS = 10  # verdicts of one judge that are told apart; finer scores are cut into tenths
