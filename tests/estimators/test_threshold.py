@@ -135,7 +135,7 @@ def test_atc_is_a_search_of_every_threshold(data: st.DataObject) -> None:
 
 
 SCORED = ["max_probability", "negative_entropy", "margin", "energy", "model_agreement", "view_agreement", "vote_share",
-          "sequence_mean_logprob", "sequence_min_logprob", "confidence"]  # fmt: skip
+          "sequence_mean_probability", "sequence_min_probability", "confidence"]  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import Any
 
 import numpy as np
@@ -24,8 +23,8 @@ from oodometer.scores import (
     ModelAgreement,
     NegativeEntropy,
     NeighborDistance,
-    SequenceMeanLogprob,
-    SequenceMinLogprob,
+    SequenceMeanProbability,
+    SequenceMinProbability,
     SequenceProbability,
     ViewAgreement,
     VoteShare,
@@ -234,10 +233,11 @@ def test_another_number_of_members_is_refused() -> None:
 @given(rows=st.lists(st.lists(st.floats(-30, 0), max_size=5), min_size=1, max_size=6))
 def test_sequence_scores_are_those_of_loops(rows: list[list[float]]) -> None:
     record = Predictions.from_arrays(token_logprobs=rows)
-    least = math.log(sys.float_info.min)  # an empty output is the least sure, not the surest
+    # an empty output is the least sure, not the surest
     assert SequenceProbability()(record).tolist() == pytest.approx([math.exp(math.fsum(r)) if r else 0 for r in rows])
-    assert SequenceMeanLogprob()(record) == pytest.approx([math.fsum(r) / len(r) if r else least for r in rows])
-    assert SequenceMinLogprob()(record).tolist() == [min(r, default=least) for r in rows]
+    means = [math.exp(math.fsum(r) / len(r)) if r else 0 for r in rows]
+    assert SequenceMeanProbability()(record).tolist() == pytest.approx(means)
+    assert SequenceMinProbability()(record).tolist() == pytest.approx([math.exp(min(r)) if r else 0 for r in rows])
 
 
 def test_tokens_of_probability_0_and_1() -> None:

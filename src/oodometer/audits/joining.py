@@ -15,7 +15,7 @@ from ..classes import ClassNames, said_of_classes
 from ..errors import InputError, UnknownColumnError, UsageError, near_names
 from ..fields import FIELDS
 from ..predictions import Predictions
-from ..store import Axes, Source, as_source, labelled_source
+from ..store import Axes, Source, as_source, source_beside
 from ..store.cells import plain
 from ..store.columns import INDEX, usual_field
 from ..store.write import same_cell
@@ -250,9 +250,9 @@ def labelled(data: Any, source: Source, key: str | None = None, open_source: Ope
     truth, warnings = joined_truth(labels, source, key)
     check_length(truth, _count(source))
     if truth.label is not None and truth.correct is None and (truth.label < -1).any():
-        batches = labelled_source(source, truth).batches(["label", *_predicting(source)])
+        batches = source_beside(source, truth).batches(["label", *_predicting(source)])
         return Joined(_judged(source, np.concatenate([batch.verdicts for batch in batches])), warnings)
-    return Joined(labelled_source(source, truth), warnings)
+    return Joined(source_beside(source, truth), warnings)
 
 
 def wrong_where_unseen(source: Source) -> Joined:
@@ -271,7 +271,7 @@ def wrong_where_unseen(source: Source) -> Joined:
 
 def _judged(source: Source, verdicts: Array) -> Source:
     """The source with verdicts alone: beside probabilities there are no further classes."""
-    return labelled_source(source, Predictions.from_arrays(correct=np.where(verdicts < 0, np.nan, verdicts)))
+    return source_beside(source, Predictions.from_arrays(correct=np.where(verdicts < 0, np.nan, verdicts)))
 
 
 def _predicting(source: Source) -> list[str]:

@@ -28,6 +28,7 @@ from .risk_coverage import CoverageAtRisk, coverage_at_risk, RiskAtCoverage, ris
 from .disca import Disca, disca, disca_by_tolerance, DiscaScore, computation_score, didma, nidma
 from .confusion import MacroPrecision, MacroRecall, MacroF1
 from .one_vs_rest import PerClass
+from .confidences import Confidences, compared_confidences
 from .operating_points import OperatingPoints, operating_point
 from .failure_cases import FailureCases
 from .votes import judged_correct, Votes
@@ -39,7 +40,7 @@ from .ranks import ordered_by
 
 __all__ = [
     "CLASSES", "CONFIDENCE", "F1", "VERDICT", "Accuracy", "AccuracyCoverageArea", "AccuracyCoverageCurve",
-    "AveragePrecision", "BalancedAccuracy", "Brier", "CohenKappa", "ConfusionTable", "CoverageAtRisk",
+    "AveragePrecision", "BalancedAccuracy", "Brier", "CohenKappa", "Confidences", "ConfusionTable", "CoverageAtRisk",
     "DebiasedCalibrationError", "Disca", "DiscaScore", "EqualMassCalibrationError", "ExcessRiskCoverageArea",
     "ExpectedCalibrationError", "ExpectedValue", "FailureCases", "FprAt95Tpr", "GeneralizedRiskCoverageArea",
     "KolmogorovSmirnovError", "MacroF1", "MacroPrecision", "MacroRecall", "MatthewsCorrelation", "Measure", "Metric",
@@ -47,9 +48,9 @@ __all__ = [
     "ReliabilityDiagram", "RiskAtCoverage", "RiskCoverageArea", "RiskCoverageCurve", "RocAuc", "SmoothCalibrationError",
     "Specificity", "TopKAccuracy", "Votes", "about_class", "accuracy", "area_under_accuracy_coverage",
     "area_under_generalized_risk_coverage", "area_under_risk_coverage", "average_precision", "brier_score",
-    "computation_score", "confidence_and_verdict", "confusion_matrix", "coverage_at_risk", "debiased_calibration_error",
-    "didma", "disca", "disca_by_tolerance", "equal_mass_calibration_error", "excess_area_under_risk_coverage",
-    "expected_calibration_error", "fpr_at_tpr", "judged_correct", "ks_calibration_error", "log_loss", "nidma",
-    "operating_point", "ordered_by", "place_of_class", "recall_at_k", "risk_at_coverage", "roc_auc",
-    "smooth_calibration_error", "top_k_accuracy", "with_payoff",
+    "compared_confidences", "computation_score", "confidence_and_verdict", "confusion_matrix", "coverage_at_risk",
+    "debiased_calibration_error", "didma", "disca", "disca_by_tolerance", "equal_mass_calibration_error",
+    "excess_area_under_risk_coverage", "expected_calibration_error", "fpr_at_tpr", "judged_correct",
+    "ks_calibration_error", "log_loss", "nidma", "operating_point", "ordered_by", "place_of_class", "recall_at_k",
+    "risk_at_coverage", "roc_auc", "smooth_calibration_error", "top_k_accuracy", "with_payoff",
 ]  # fmt: skip

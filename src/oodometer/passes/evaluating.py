@@ -19,7 +19,7 @@ from ..errors import InputError, MissingColumnsError, NotApplicable, UsageError
 from ..inference.clusters import Clusters, cluster_keys, clustered_share, effective_rows, student_quantile
 from ..intervals import clopper_pearson
 from ..kernels.top import mix
-from ..metrics import Accuracy, Metric
+from ..metrics import Accuracy, Confidences, Metric
 from ..metrics.confusion import Confusion
 from ..metrics.ranks import LIMIT, RankMetric
 from ..predictions import FIELDS, Predictions
@@ -85,6 +85,8 @@ class GroupedClusters:
             ends = ((end - made.y) * math.sqrt(self.effect) + made.y for end in (made.lower, made.upper))
             lower, upper = (np.clip(end, 0, 1) for end in ends)
             return replace(made, lower=lower, upper=upper, kind="asymptotic")
+        if isinstance(metric, Confidences):  # it knows the clusters
+            return made
         if metric.gives == "table":
             if metric.name not in _TABLES:
                 raise NotApplicable("its proofs and intervals hold of independent rows alone, not of clusters")
@@ -290,6 +292,7 @@ def plan_evaluation(
     read = {name for alternatives in needs for group in alternatives for name in group}
     for score in {score for metric in chosen if (score := getattr(metric, "score", None)) is not None}:
         read |= {name for need in create("score", score).needs for name in need.split("|")}
+    read |= {name for metric in chosen for name in getattr(metric, "reads", ())}
     read |= {"logits", "prediction", *(name for name in (by, cluster) if name in FIELDS)}
     fields = tuple(name for name in FIELDS if name in read)
     first = next(iter(source.batches(fields=fields, rows=1024)), None)
@@ -315,6 +318,8 @@ def plan_evaluation(
     rows = batch_rows(first.num_classes)
     by_id = cluster is None and KEY in first.columns
     about = (KEY if by_id else cluster, cluster is not None, by_id, level, seed)
+    for metric in (metric for metric in used if isinstance(metric, Confidences)):
+        metric.cluster = about[0]
     return EvaluationPlan(tuple(used), tuple(sliced) if by else (), by, fields, rows, *about), skipped
 
 
@@ -383,7 +388,8 @@ def _finished(
             made = metric.finish(unless_failed(states[metric.state_key]), plan.level, plan.seed)
             out[metric.name] = checked_metric(metric, made if change is None else change(metric, made))
         except FAILURES as error:
-            skipped.append(Skipped(metric.name, why_failed(metric.name, metric, error)))
+            if not isinstance(metric, Confidences) or len(metrics) == 1:
+                skipped.append(Skipped(metric.name, why_failed(metric.name, metric, error)))
     return out, skipped
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..version import __version__
 from .values import Curve, Interval, Record, Skipped, counted, percent, plain, points, rounded_up
-from .view import INTERVAL, Grid, Maker, Named, Shown, Table, View, cells_of, ends, interval_of, shows, with_ends
+from .view import INTERVAL, Grid, Maker, Named, Shown, Table, View, cell, cells_of, ends, interval_of, shows, with_ends
 
 # Metrics that are shown at first, where there are more than so many, and the columns of the table of slices.
 _MAIN = (
@@ -150,6 +150,7 @@ def evaluation_view(result: Mapping[str, Any]) -> View:
         grids=(
             *_metrics_grid(result, numbers),
             *([Grid(f"by {slices[0]['by']}", ["slice", "rows", *names], rows)] if rows else []),
+            *_confidences_grid(result.get("confidences")),
             *votes_grids(result),
             Grid("metrics that were left out", ["metric", "why"], skipped, noun="skipped metric", detail=True),
         ),
@@ -262,6 +263,13 @@ def _sentences(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[st
         lines.append(f"The confidence is off by {points(numbers['ece']['value'])} on average")
     about = {name: number["positive"] for name, number in numbers.items() if number.get("positive") is not None}
     lines += [f"Positive class: {next(iter(about.values()))}"] if about else []
+    compared = result.get("confidences")
+    worse = [r for r in compared["ranking"] if compared["used"] in (r["name"], *r["alike"])] if compared else []
+    if compared and worse and not worse[0]["tied"]:
+        areas = f"AUROC {compared['ranking'][0]['auroc']['value']:.2f} against {worse[0]['auroc']['value']:.2f}"
+        lines.append(
+            f"{compared['best']} orders errors better than {compared['used']}, the confidence here ({areas}): -v"
+        )
     for at in result.get("operating_points") or ():
         text = str(at.get("why") or "")
         if interval_of(at.get("coverage")):
@@ -270,6 +278,24 @@ def _sentences(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[st
             text = f"{'answer everything' if share == 1 else from_} {proven}"
         lines.append(f"To be right {percent(at['accuracy'], None)} of the time: {text}")
     return lines
+
+
+def _confidences_grid(compared: Mapping[str, Any] | None) -> list[Grid]:
+    """All that says how sure the model was, by how well it puts right answers before wrong ones."""
+    rows = []
+    for row in compared["ranking"] if compared else ():
+        verdict = "best"
+        if row["difference"] is not None:
+            low, high = (cell(row["difference"][end], ".3f") for end in ("lower", "upper"))
+            verdict = f"{'tied' if row['tied'] else 'worse'} ({low} to {high})"
+        areas = (ends(row[name]).values() for name in ("auroc", "auc_coverage"))
+        numbers = [cell(number, ".3f") for area, many in zip(areas, (3, 1), strict=True) for number in [*area][:many]]
+        rows.append([" = ".join([row["name"], *row["alike"]]), *numbers, verdict])
+    columns = ["confidence", "AUROC", "lower", "upper", "auc_coverage", "against the best"]
+    notes = ("AUROC: how often a right answer has more confidence than a wrong one; --map COLUMN=confidence or --score "
+             "NAME takes another confidence",)  # fmt: skip
+    title = "which confidence orders errors best"
+    return [Grid(title, columns, rows, noun="confidence", notes=notes, detail=True)] if rows and compared else []
 
 
 def _metrics_grid(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[Grid]:

@@ -11,8 +11,6 @@ from ..predictions import Predictions
 from ..registry import register
 from .base import Score
 
-_LEAST = float(np.log(np.finfo(np.float64).tiny))  # of an empty output: the least sure, and still a number
-
 
 def sequence_probability(token_logprobs: Ragged) -> Array:
     """exp(sum of token log-probabilities) of each sequence, shape (sample,), in [0, 1]; 0 for an empty one.
@@ -47,43 +45,44 @@ class SequenceProbability(Score):
 
 
 @register("score")
-class SequenceMeanLogprob(Score):
-    """Score (1/T) sum_t log p_t, shape (sample,), at most 0, not dependent on length; needs `token_logprobs`.
+class SequenceMeanProbability(Score):
+    """Score exp((1/T) sum_t log p_t), shape (sample,), in [0, 1]; needs `token_logprobs`.
 
-    An empty output scores -708, the logarithm of the smallest number. `NotApplicable` without the field. Source: Yao
-    and Koller (2024).
+    The geometric mean of the tokens' probabilities, 1 / perplexity: it does not fall with length. 0 for an empty
+    output; `NotApplicable` without the field. Source: Malinin and Gales (2021).
 
-    >>> SequenceMeanLogprob()(Predictions.from_arrays(token_logprobs=[[-1.0, -3.0]])).tolist()
-    [-2.0]
+    >>> SequenceMeanProbability()(Predictions.from_arrays(token_logprobs=[[-1.0, -3.0]])).round(3).tolist()
+    [0.135]
     """
 
-    name = "sequence_mean_logprob"
+    name = "sequence_mean_probability"
     needs = ("token_logprobs",)
-    citation = "yao2024"
+    citation = "malinin2021"
+    is_probability = True
 
     def _score(self, record: Predictions) -> Array:
         tokens = present(record.token_logprobs)
-        return np.where(tokens.lengths > 0, tokens.sums() / np.maximum(tokens.lengths, 1), _LEAST)
+        return np.minimum(np.exp(tokens.sums() / np.maximum(tokens.lengths, 1)), 1.0) * (tokens.lengths > 0)
 
 
 @register("score")
-class SequenceMinLogprob(Score):
-    """Score min_t log p_t, the weakest token, shape (sample,), at most 0; needs `token_logprobs`.
+class SequenceMinProbability(Score):
+    """Score min_t p_t, the probability of the weakest token, shape (sample,), in [0, 1]; needs `token_logprobs`.
 
-    An empty output scores -708, the logarithm of the smallest number. `NotApplicable` without the field. Source: Yao
-    and Koller (2024).
+    0 for an empty output; `NotApplicable` without the field. Source: Manakul et al. (2023).
 
-    >>> SequenceMinLogprob()(Predictions.from_arrays(token_logprobs=[[-1.0, -3.0]])).tolist()
-    [-3.0]
+    >>> SequenceMinProbability()(Predictions.from_arrays(token_logprobs=[[0.0, np.log(0.25)]])).round(3).tolist()
+    [0.25]
     """
 
-    name = "sequence_min_logprob"
+    name = "sequence_min_probability"
     needs = ("token_logprobs",)
-    citation = "yao2024"
+    citation = "manakul2023"
+    is_probability = True
 
     def _score(self, record: Predictions) -> Array:
         tokens = present(record.token_logprobs)
-        return np.where(tokens.lengths > 0, tokens.minima(), _LEAST)
+        return np.minimum(np.exp(tokens.minima()), 1.0) * (tokens.lengths > 0)
 
 
 @register("score")

@@ -156,7 +156,8 @@ class _Change(ABC):
         return fields
 
     @abstractmethod
-    def __call__(self, batch: Predictions, fields: Iterable[str] | None) -> Predictions: ...
+    def __call__(self, batch: Predictions, fields: Iterable[str] | None) -> Predictions:
+        """The changed batch."""
 
     def aligned(self, axes: Axes | None) -> _Change:
         """The same beside a source that follows ``axes``."""
@@ -439,46 +440,59 @@ def _of_classes(record: Predictions) -> list[str]:
 _TRUTH = ("label", "correct")
 
 
-def checksum_of_truth(truth: Predictions) -> str:
-    """What tells these labels from others."""
-    arrays = [array for array in (truth.label, truth.correct) if array is not None]
-    return checksum(repr(truth.classes), str(len(truth)), *(array.tobytes() for array in arrays))
+def checksum_of_truth(truth: Predictions, columns: Iterable[str] = ()) -> str:
+    """What tells these labels, confidences and further columns from others."""
+    arrays = [truth.label, truth.correct, truth.confidence, *(truth.columns[name] for name in columns)]
+    return checksum(repr(truth.classes), str(len(truth)), *(own.tobytes() for own in arrays if own is not None))
 
 
 @dataclass(frozen=True, eq=False)
-class _Truth(_Change):
-    record: Predictions  # `label` or `correct` of every row, -1 where unknown
+class _Beside(_Change):
+    record: Predictions  # fields of every row, which take the place of the source's
+    columns: tuple[str, ...]  # of it, which are added
+
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        """Fields that the source no longer gives: whatever truth it had goes with one of its kinds."""
+        return _TRUTH if {*_TRUTH} & {*self.record.fields} else self.record.fields
 
     def fields(self, own: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of the source, and those of the truth."""
-        given = (name for name in _TRUTH if getattr(self.record, name) is not None)
-        return (*(name for name in own if name not in _TRUTH), *given)
+        """Those of the source, and those beside it."""
+        return (*(name for name in own if name not in self.replaced), *self.record.fields)
 
     def reads(self, fields: Iterable[str] | None, own: tuple[str, ...]) -> Iterable[str] | None:
-        """Fields of the source itself; one of them where the truth alone was asked for, since rows count."""
-        others = tuple(name for name in (own if fields is None else fields) if name not in _TRUTH)
+        """Fields of the source itself; one of them where the others alone were asked for, since rows count."""
+        if not self.replaced:
+            return fields
+        usual = [name for name in own if not FIELDS[name].on_request] if fields is None else fields
+        others = tuple(name for name in usual if name not in self.replaced)
         readable = set(own) | ({"probabilities", "prediction"} if {"logits", "probabilities"} & set(own) else set())
         return others if readable & set(others) else (*others, *own[:1])
 
     def __call__(self, batch: Predictions, fields: Iterable[str] | None) -> Predictions:
         rows = self.record.slice(batch.first_row, batch.first_row + len(batch))
-        return replace(batch, label=rows.label, correct=rows.correct, _cache={})  # whatever truth it had
+        columns = {**batch.columns, **{name: rows.columns[name] for name in self.columns}}
+        changes: dict[str, Any] = {name: getattr(rows, name) for name in self.replaced}
+        lasting = ("top", "noted", "argmax") if "confidence" in changes else () if changes else (*batch._cache,)
+        cache = {name: own for name, own in batch._cache.items() if name in lasting}
+        return replace(batch, columns=columns, _cache=cache, **changes)
 
-    def aligned(self, axes: Axes | None) -> _Truth:
+    def aligned(self, axes: Axes | None) -> _Beside:
         """The truth by the names of the classes."""
-        return self if axes is None else _Truth(realigned(self.record, axes))
+        return self if axes is None else replace(self, record=realigned(self.record, axes))
 
     def identity(self, span: tuple[int, int] | None) -> str:
-        """The truth of these rows."""
-        return checksum_of_truth(self.record if span is None else self.record.slice(*span))
+        """What stands beside these rows."""
+        return checksum_of_truth(self.record if span is None else self.record.slice(*span), self.columns)
 
 
-def labelled_source(source: Source, truth: Predictions) -> ChangedSource:
-    """A source and the truth of its rows: ``truth`` holds `label` or `correct` of every one, -1 where unknown.
+def source_beside(source: Source, record: Predictions, columns: Iterable[str] = ()) -> ChangedSource:
+    """A source and more of its rows: ``record`` holds `label` or `correct` of every one (-1 where unknown), or
+    `confidence`; its ``columns`` come along.
 
     >>> from oodometer.store.memory import RecordSource
     >>> source = RecordSource(Predictions.from_classes([1, 0, 1]))
-    >>> labelled_source(source, Predictions.from_arrays(label=[1, 1, 1], classes=[0, 1])).read().accuracy
+    >>> source_beside(source, Predictions.from_arrays(label=[1, 1, 1], classes=[0, 1])).read().accuracy
     0.6666666666666666
     """
-    return ChangedSource(source, _Truth(truth))
+    return ChangedSource(source, _Beside(record, tuple(columns)))

@@ -9,7 +9,7 @@ from typing import Any
 from ..audits.joining import Joined, labelled, wrong_where_unseen
 from ..classes import NewLabelError
 from ..errors import UsageError
-from ..metrics import about_class, ordered_by, with_payoff
+from ..metrics import Confidences, about_class, ordered_by, with_payoff
 from ..options import verb_of_several
 from ..passes.evaluating import finish_evaluation, plan_evaluation, read_evaluation
 from ..predictions import FIELDS
@@ -18,6 +18,7 @@ from ..results import Skipped
 from ..results.evaluation import Evaluation, Evaluations
 from ..store import Source, decided_source
 from ..vectors import given_pair, is_bare
+from .confidences import with_confidences
 from .guessing import Guessing
 from .opening import Opener, executing, in_name_order, positive_class, renamings
 from .options import EvaluateOptions
@@ -55,6 +56,9 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
 
     def judged(source: Source) -> Evaluation:
         metrics, source = about_class(chosen, positive_class(source, positive)), in_name_order(source)
+        for compared in (metric for metric in metrics if isinstance(metric, Confidences)):
+            source, compared.columns, lines = with_confidences(source)
+            opener.notes += [f"{source.name.rpartition('/')[2]}: {line}" for line in lines]
         plan, skipped = plan_evaluation(source, metrics, by=by, cluster=cluster, **how)
         return finish_evaluation(source, *read_evaluation(source, plan, execution), skipped)
 
@@ -78,7 +82,8 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
                     raise
                 source, lines = wrong_where_unseen(source)
                 evaluation = judged(source)
-            notes = [line for line in opener.notes if line.startswith((f"{source.name}: ", f"{truth}: "))]
+            names = tuple(f"{str(name).rpartition('/')[2]}: " for name in (source.name, truth))
+            notes = [line for line in opener.notes if line.startswith(names)]
             warnings = (*notes, *lines, *evaluation.warnings)
             done.append(replace(evaluation, skipped=(*evaluation.skipped, *unable), warnings=warnings))
     return done[0] if len(done) == 1 else Evaluations(tuple(done))

@@ -20,13 +20,13 @@ import pyarrow.types as pt
 from ..arrays import Array
 from ..audits.joining import looking_like_keys
 from ..errors import InputError, MissingColumnsError, OodometerError
-from ..options import reword
-from ..results.view import READ
+from ..scores import stated_confidence
 from ..store import Source, as_source
 from ..store.base import name_order
 from ..store.cells import dictionary, plain
 from ..store.columns import as_options, bare_name, class_names, usual_field
 from ..store.encoding import raw_numbers
+from .confidences import REPEATS, as_read, is_stated, may_repeat
 
 _ROWS, _LEAST_ROWS, _ROWS_OF_TIMES = 20_000, 20, 100  # that are looked at, that a test needs, that show times
 _TIME = re.compile(r"\d{4}[-/]\d\d?[-/]\d\d?([ T]\d\d:\d\d.*)?")
@@ -62,9 +62,7 @@ class Guess:
             some, end = ", ".join([*wide][:3]), ", ..." if len(wide) > 3 else ""
             names = f"the {len(wide)} classes" if end else ", ".join(wide.values())
             read.append(f"{some}{end} as the probabilities of {names}")
-        sentence = OodometerError(f"read {', '.join(read)}; --map {READ}")
-        reword(sentence, ("mapping",))  # which Python calls it
-        return str(sentence)
+        return as_read(", ".join(read))
 
 
 class _Column:
@@ -89,6 +87,9 @@ class _Column:
         with suppress(InputError):
             numbers = raw_numbers(cells, name, source.raw_text, source.decimal_comma)
             self.numbers = numbers if np.isfinite(numbers).mean() > 0.9 else self.numbers
+        if is_stated(name) and (np.isnan(self.numbers).all() or np.nanmax(self.numbers) > 1):
+            with suppress(InputError):
+                self.numbers, _ = stated_confidence(cells.to_pylist(), name)
         some = self.numbers[np.isfinite(self.numbers)]
         self.varies = len(np.unique(some)) > 2
         self.is_unit = bool(len(some) and some.min() >= 0 and some.max() <= 1)
@@ -144,7 +145,7 @@ class _Reader:
         self.source, self.others, feeds = source, others, source.layout.feeds
         block = feeds.get("probabilities") if repair else None
         wide = block.columns if block is not None and block.wide else ()
-        self.fed = {name: feeds[name].columns[0] for name in ("label", "prediction") if name in feeds}
+        self.fed = {name: feeds[name].columns[0] for name in ("label", "prediction", "correct") if name in feeds}
         scores = feeds["score"].columns if "score" in feeds else ()  # a probability where one is asked for
         self.own = tuple(dict.fromkeys((*wide, *(c for c in (*source.own_columns, *scores) if c not in taken))))
         names = list(dict.fromkeys((*self.fed.values(), *self.own)))
@@ -242,6 +243,10 @@ class _Reader:
             shares = unnamed if self.column[unnamed[0]].is_calibrated(label) else []
         several = {c: kind for c in shares if (kind := self._kind(c, decision, label))[0]}
         kinds = {c: kind for c, kind in several.items() if not kind[1]} or several
+        if len(kinds) > 1 and {ours for ours, _ in kinds.values()} == {"confidence"}:  # each is, and one is taken
+            name, *more = kinds
+            self.renamings[name] = "confidence"
+            return (f"{', '.join(more)} may be the confidence, too: `evaluate` says which orders errors best",)
         if len(kinds) == 1 or (kinds and decision is None):
             name, *more = kinds
             self.renamings[name], doubt = kinds[name]
@@ -393,7 +398,7 @@ class Guessing:
         """Renamings of columns that are called by names of their own, and lines about them; `MissingColumnsError` where
         more than one reading is left. ``labels``: of a file of labels; ``taken``: columns that were renamed by hand.
         """
-        fields = {*source.fields}
+        fields = {*source.fields} | ({"confidence"} if {*REPEATS} & {*taken} else set())
         guessed = Guess({})
         if labels:
             read, notes = label_of(source), list[str]()
@@ -414,6 +419,9 @@ class Guessing:
                 raise error
             if self.decided and any(ours.startswith("prob_") for ours in read.values()):
                 read = {c: ours for c, ours in read.items() if ours != "prediction"}
+        scored = fields & _SCORED or any(ours == "confidence" or ours.startswith("prob_") for ours in read.values())
+        if not labels and not scored and may_repeat(source):
+            read[REPEATS[0]] = "confidence"
         if self.time and "time" not in fields:  # of a target whose outputs are known nothing was guessed yet
             more = guessed.more or guess(source, truth=False).more
             read |= {c: ours for c, ours in more.items() if ours == "time"}

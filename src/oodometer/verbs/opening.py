@@ -23,6 +23,7 @@ from ..store import Axes, Source, as_source, check_threshold, decided_source
 from ..store.base import name_order, no_column
 from ..store.columns import class_names
 from ..vectors import given_target
+from .confidences import REPEATS, needs_reading, with_confidences
 from .fitted import FittedSource
 from .guessing import Guessing
 from .options import Reading, Running, Truth
@@ -206,6 +207,7 @@ class Opener:
         mapping = {**self.mapping, **self._guesses.get(known, {})}
         lone = _named_class(self._positive) or self._lone_class
         data = given_target(data, classes if axes is None else axes.classes, lone)
+        derived: str | None = None
         while True:
             missing = None
             try:
@@ -214,6 +216,8 @@ class Opener:
             except UnknownColumnError as error:
                 if error.column not in mapping:
                     raise
+                if error.column in REPEATS and mapping[error.column] == "confidence":
+                    derived = error.column
                 self._complaints[error.column] = error
                 del mapping[error.column]
                 continue
@@ -235,6 +239,13 @@ class Opener:
                     continue
             if missing is not None:
                 raise missing
+            stated = derived is None and needs_reading(source, "confidence" in mapping.values())
+            if derived is not None or stated:
+                theirs = next((theirs for theirs, ours in mapping.items() if ours == "confidence"), "confidence")
+                source, _, lines = with_confidences(source, [derived or theirs])
+                self._used.update([derived] if derived else [])
+                lines = [f"{source.name.rpartition('/')[2]}: {line}" for line in lines]
+                self.notes += [line for line in lines if line not in self.notes]
             labels_alone = axes is not None and "probabilities" not in source.fields
             if self._threshold is None or labels_alone:
                 return source

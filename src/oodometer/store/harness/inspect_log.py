@@ -73,6 +73,8 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
     out.columns["output"] = [sample.output for sample in scored]
     if epochs > 1:
         out.columns["epoch"] = [sample.epoch for sample in scored]
+        if any(sample.answer for sample in scored):  # what a scorer read off the text: by it repeats are compared
+            out.columns["answer"] = [sample.answer for sample in scored]
     if options.keep_input:
         out.columns["input"] = [sample.input for sample in scored]
     whole = [sample.letters for sample in scored if sample.letters is not None]
@@ -168,6 +170,7 @@ class _Sample:
         self.output = _content(mapping(choice.get("message")).get("content"), attached)
         own = mapping(given.get(self.scorer))
         answer = own.get("answer") if isinstance(own.get("answer"), str) else None
+        self.answer = answer or ""
         self.is_limited = bool(sample.get("limit"))
         self.is_empty = own.get("value") == "N" or not (self.output.strip() or answer)
         options = sample.get("choices")

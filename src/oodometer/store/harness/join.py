@@ -219,7 +219,7 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
     for answers in read:
         notes += answers.notes
         warnings += answers.warnings
-    if record.confidence is None and record.probabilities is None:
+    if record.confidence is None and record.probabilities is None and "epoch" not in record.columns:
         notes.append(
             "nothing in the logs tells how sure the model was, so there is no confidence: `evaluate` gives accuracy, "
             "`discriminate` learns from `input` and `output`"

@@ -1,0 +1,186 @@
+"""Confidences: which of all that say how sure the model was puts right answers before wrong ones best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import NotApplicable
+from ..inference.clusters import cluster_keys, student_quantile
+from ..inference.row_sample import RowSample, scramble
+from ..intervals import normal_quantile
+from ..predictions import Predictions
+from ..registry import FAILURES, classes_of, register
+from ..results import Interval
+from ..scores import natural_confidence
+from .base import VERDICT, Metric
+from .one_vs_rest import ScoreCounts, auc_of
+from .ranks import Groups
+from .resampling import from_effective_rows, from_influence
+from .risk_coverage import auc_of as area_of
+from .risk_coverage import influence
+
+_MOST_ROWS = 1 << 17  # that are compared; of more, a seeded sample
+_DRAWS = 2_000
+
+
+def compared_confidences(
+    values: Mapping[str, Array], correct: Any, clusters: Any = None, level: float = 0.95, seed: int = 0
+) -> dict[str, Any]:
+    """Confidences by how well they order answers, the best first: AUROC = P(right above wrong) + P(tied) / 2 and the
+    area under the accuracy-coverage curve, with intervals, and each AUROC minus the best one's.
+
+    ``values`` of each, larger = more likely right, of any size, NaN where unknown; verdicts ``correct``; all of shape
+    (sample,), as are ``clusters`` of answers that depend on each other. Rows where one is unknown are left out of all.
+    Variances and covariances are those of placements (DeLong et al. 1988) and of the area's influences, summed by
+    cluster (Obuchowski 1997); differences are simultaneous over all pairs (the largest of their |t|, so that to have
+    picked the best is paid for) and have Student's degrees of freedom of the fewer clusters, with right or with wrong
+    answers. ``tied``: the difference may be 0. Raises `NotApplicable` where all answers are right or all are wrong.
+
+    >>> a, b = [0.9, 0.8, 0.4, 0.3], [0.2, 0.9, 0.8, 0.1]
+    >>> out = compared_confidences({"a": np.array(a), "b": np.array(b)}, [1, 1, 0, 0])
+    >>> out["best"], [(row["name"], row["auroc"].value, row["tied"]) for row in out["ranking"]]
+    ('a', [('a', 1.0, True), ('b', 0.75, True)])
+    """
+    names, verdict = list(values), np.asarray(correct).astype(np.int8)
+    table = np.array([values[name] for name in names], dtype=np.float64)
+    known = ~np.isnan(table).any(axis=0)
+    table, verdict = table[:, known], verdict[known]
+    keys = (
+        np.arange(len(verdict)) if clusters is None else np.unique(np.asarray(clusters)[known], return_inverse=True)[1]
+    )
+    few = min(len(np.unique(keys[verdict == side])) for side in (0, 1))
+    if not few:
+        raise NotApplicable("every answer is right, or every one is wrong: nothing is to be ordered")
+    n, wrong, right = len(verdict), verdict == 0, verdict == 1
+    student = student_quantile(level, few - 1) / normal_quantile(level)
+    widened = student**2 if keys.max() + 1 < n else 1.0  # of few clusters, whose sums alone are independent
+    orders: dict[bytes, str] = {}
+    alike: dict[str, list[str]] = {}
+    rows: list[dict[str, Any]] = []
+    moves: list[Array] = []
+    for name, own in zip(names, table, strict=True):
+        levels, at = np.unique(own, return_inverse=True)
+        first = orders.setdefault(at.tobytes(), name)
+        if first != name or len(levels) < 2:
+            alike.setdefault(first if first != name else "", []).append(name)
+            continue
+        positives, negatives = (np.bincount(at[side], minlength=len(levels)) for side in (right, wrong))
+        auroc = auc_of(ScoreCounts(positives.astype(np.float64), negatives.astype(np.float64)))
+        assert auroc is not None
+        sizes, hits = (positives + negatives)[::-1], positives[::-1]
+        groups = Groups(levels[::-1], np.cumsum(sizes).astype(np.float64), np.cumsum(hits).astype(np.float64))
+        area = area_of(groups)
+        of_area = influence(groups, area)[:, ::-1][verdict, at] / n
+        of_auroc = np.where(right, auroc[1][at], auroc[2][at])
+        spread = widened * float(np.square(np.bincount(keys, of_area)).sum())
+        moves.append(np.bincount(keys, of_auroc))
+        ends = from_effective_rows(auroc[0], widened * float(np.square(moves[-1]).sum()), few, level)
+        made = {"auroc": (auroc[0], ends), "auc_coverage": (area, from_influence(area, spread, n, few, level))}
+        intervals = {
+            what: Interval(value, min(low, value), max(high, value), level, "asymptotic")
+            for what, (value, (low, high)) in made.items()
+        }
+        rows.append({"name": name, **intervals})
+    if not rows:
+        raise NotApplicable("every confidence is the same in all rows")
+    covariance = np.array(moves) @ np.array(moves).T
+    variance = np.diag(covariance)
+    apart = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, 0))
+    scale = np.where(apart > 0, apart, np.inf)
+    lengths, axes = np.linalg.eigh(covariance)
+    drawn = np.random.default_rng([seed, len(rows)]).standard_normal((_DRAWS, len(rows)))
+    drawn = drawn * np.sqrt(np.maximum(lengths, 0)) @ axes.T
+    largest = np.zeros(_DRAWS)
+    for one in range(len(rows)):
+        largest = np.maximum(largest, (np.abs(drawn - drawn[:, one : one + 1]) / scale[one]).max(axis=1))
+    quantile = student * max(float(np.quantile(largest, level)), normal_quantile(level))
+    best = max(range(len(rows)), key=lambda i: rows[i]["auroc"].value)
+    for i, row in enumerate(rows):
+        value, half = row["auroc"].value - rows[best]["auroc"].value, quantile * float(apart[i, best])
+        ends = max(value - half, -1.0), min(value + half, 1.0)
+        row["difference"] = None if i == best else Interval(value, *ends, level, "asymptotic")
+        row["tied"] = i == best or ends[1] >= 0
+        row["alike"] = alike.get(row["name"], [])
+    ranking = sorted(rows, key=lambda row: -row["auroc"].value)
+    out: dict[str, Any] = {"rows": n, "clusters": int(keys.max()) + 1, "best": ranking[0]["name"]}
+    return out | {
+        "tied": [row["name"] for row in ranking if row["tied"]],
+        "ranking": ranking,
+        "same": alike.get("", []),
+    }
+
+
+@register("metric")
+class Confidences(Metric[RowSample, dict[str, Any]]):
+    """Which confidence orders errors best: all scores that the record feeds, and ``columns`` that hold further ones;
+    ``cluster`` names the column of rows that depend on each other. `NotApplicable` unless two tell rows apart.
+
+    Of more than 131,072 rows a sample is compared; formulas: `compared_confidences`. Source: DeLong et al. (1988).
+
+    >>> record = Predictions.from_arrays(token_logprobs=[[-0.1], [-0.5, -0.5], [-0.6, 0.0]], correct=[1, 0, 1])
+    >>> [(row["name"], row["auroc"].value) for row in Confidences().compute(record)["ranking"]]
+    [('sequence_probability', 1.0), ('sequence_min_probability', 0.5)]
+    """
+
+    name = "confidences"
+    gives = "table"
+    needs = VERDICT
+    quiet = True
+    citation = "delong1988"
+
+    def __init__(self) -> None:
+        self.columns: tuple[str, ...] = ()
+        self.cluster: str | None = None
+
+    @property
+    def reads(self) -> set[str]:
+        """Fields that some score is made of."""
+        return {name for cls in classes_of("score") for need in cls.needs for name in need.split("|")} - {"features"}
+
+    def _values(self, record: Predictions) -> dict[str, Array]:
+        """Every confidence of a record, that of other metrics first; NaN where a score fails."""
+        used = ""
+        with suppress(NotApplicable):
+            used = natural_confidence(record).name
+        scores = sorted(classes_of("score"), key=lambda cls: cls.name != used)
+        out: dict[str, Array] = {}
+        for score in (cls() for cls in scores if "features" not in cls.needs):
+            if score.why_not(record) is None:
+                try:
+                    own = np.asarray(score(record), dtype=np.float64)
+                except FAILURES:
+                    own = np.full(len(record), np.nan)
+                out[score.name] = np.where(np.isfinite(own), own, np.nan)
+        return out | {name: record.columns[name] for name in self.columns if name in record.columns}
+
+    def why_not(self, record: Predictions) -> str | None:
+        """Why the record says in one way alone, or in none, how sure the model was."""
+        why = self.missing(record)
+        return why or (None if len(self._values(record)) > 1 else "needs two confidences")
+
+    def summarize(self, batch: Predictions) -> RowSample:
+        """What is compared of one batch."""
+        known = batch.known()
+        keys = scramble(known.first_row + np.arange(len(known)))
+        order = np.argsort(keys)[:_MOST_ROWS]
+        own = None if self.cluster is None else known.columns.get(self.cluster, getattr(known, self.cluster, None))
+        arrays = {"verdicts": known.verdicts, "clusters": keys if own is None else cluster_keys(own, known.first_row)}
+        arrays = {name: values[order] for name, values in (arrays | self._values(known)).items()}
+        return RowSample(keys[order], arrays, _MOST_ROWS, len(known))
+
+    def _finish(self, state: RowSample, level: float, seed: int) -> dict[str, Any]:
+        values = dict(state.arrays)
+        verdicts, clusters = values.pop("verdicts"), values.pop("clusters")
+        unknown = {name: int(np.isnan(own).sum()) for name, own in values.items()}
+        some = {name: own for name, own in values.items() if unknown[name] < len(verdicts) / 2}
+        out = compared_confidences(some, verdicts, clusters, level, seed)
+        if len(out["ranking"]) < 2:
+            raise NotApplicable("one confidence alone tells rows apart")
+        used = next(iter(values))
+        out["used"] = used if used in ("max_probability", "confidence", "sequence_probability") else None
+        return out | {"of_rows": state.seen, "unknown": {name: many for name, many in unknown.items() if many}}

@@ -1,0 +1,125 @@
+"""Answers: how sure a model was, from repeated answers to a question and from what it says of itself, as numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..classes import is_null
+from ..errors import InputError
+from ..fields import check_length
+
+_NUMBER = re.compile(r"[-+]?[$€£]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?%?")
+_SIGNS = re.compile(r"(?<=\d),(?=\d{3})|(?<!\d)\.|\.(?!\d)|(?<!\s)-|-(?!\d)|[^\w\s.-]")
+
+
+def normalized_answer(answer: Any) -> str:
+    """An answer as SQuAD's script compares it: small letters, no punctuation, no articles, single blanks.
+
+    Numbers keep their sign and decimals, and 1,000 is 1000.0; a letter "A" alone is an option, not an article. "" for
+    null. Source: Rajpurkar et al. (2016).
+
+    >>> [normalized_answer(x) for x in ("The  Eiffel Tower.", "A.", "$1,000", "-3.50", "it is 3.5", None)]
+    ['eiffel tower', 'a', '1000', '-3.5', 'it is 3.5', '']
+    """
+    if is_null(answer):
+        return ""
+    text = str(answer).strip().lower()
+    number = text.rstrip(".")
+    if any(map(str.isdigit, number)) and _NUMBER.fullmatch(number):
+        return repr(float(re.sub(r"[^\d.+-]", "", number))).removesuffix(".0") + "%" * number.endswith("%")
+    bare = " ".join(_SIGNS.sub("", " " + text).split())
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", bare).split()) or bare or text
+
+
+def answer_agreement(
+    answers: Sequence[Any], questions: Sequence[Any], same: Callable[[Any, Any], bool] | None = None
+) -> tuple[Array, Array]:
+    """For each answer the share of all answers to its question, itself among them, that are the same; and 1 - H / log n
+    of the question, H the entropy of its different answers: 1 where all n agree, 0 where all differ. Both (sample,).
+
+    Answers are the same where `normalized_answer` is, or where ``same(a, b)`` says so, which is asked of each answer
+    and the first of each group so far. An empty answer agrees with none: its share is 0. NaN for a question that was
+    asked once. Sources: Wang et al. (2023); Farquhar et al. (2024), whose entropy over groups of one meaning it is.
+
+    >>> share, sure = answer_agreement(["Paris", "paris.", "Rome", "", "4"], ["q1", "q1", "q1", "q1", "q2"])
+    >>> share.tolist(), sure.round(2).tolist()
+    ([0.5, 0.5, 0.25, 0.0, nan], [0.25, 0.25, 0.25, 0.25, nan])
+    """
+    check_length(len(answers), len(questions), "questions")
+    question = np.unique(np.array([str(one) for one in questions]), return_inverse=True)[1]
+    code_of: dict[Any, int] = {}
+    known = {one: normalized_answer(one) for one in {one for one in answers if isinstance(one, str)}}
+    bare = [known[one] if isinstance(one, str) else normalized_answer(one) for one in answers]
+    code = np.array([-1 - row if not one else code_of.setdefault(one, len(code_of)) for row, one in enumerate(bare)])
+    if same is not None:
+        firsts: dict[int, list[int]] = {}
+        for row in np.flatnonzero(code >= 0).tolist():
+            group = firsts.setdefault(int(question[row]), [])
+            alike = next((first for first in group if same(answers[row], answers[first])), row)
+            group += [row] * (alike == row)
+            code[row] = alike
+    width = 2 * len(answers) + 1
+    pairs, at, count = np.unique(question * width + code + len(answers), return_inverse=True, return_counts=True)
+    size = np.bincount(question).astype(np.float64)
+    share = count / size[pairs // width]
+    entropy = np.bincount(pairs // width, -share * np.log(share))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sure = np.clip(1 - entropy / np.log(size), 0, 1)
+    alone = size[question] < 2
+    own = np.where(code < 0, 0.0, share[at])
+    return np.where(alone, np.nan, own), np.where(alone, np.nan, sure[question])
+
+
+_WORDS = {"very low": 0.1, "low": 0.3, "medium": 0.5, "moderate": 0.5, "high": 0.7, "very high": 0.9}
+_STATED = re.compile(r"(?:confidence *[:=]? *)?(\d+(?:\.\d+)?|\.\d+) *(%|percent|(?:/|out of) *(\d+))?\.?")
+_UNKNOWN = {"", "na", "n/a", "nan", "none", "null", "unknown"}
+
+
+def stated_confidence(cells: Iterable[Any], column: str = "confidence") -> tuple[Array, str]:
+    """Confidences that a model stated, as fractions, NaN where a cell is empty, shape (sample,); and what was done.
+
+    0.85 stays; "85 %", "85/100" and "85 out of 100" are divided; bare numbers are percents where one is above 10, none
+    above 100, and none but 0 and 1 a fraction; of low, medium, high (very low, very high) each word is a number, 0.3,
+    0.5, 0.7 (0.1, 0.9), which orders answers and is no probability. Raises `InputError` naming the row for other texts,
+    and where bare numbers leave two readings. Source: Tian et al. (2023).
+
+    >>> stated_confidence(["85 %", "0.6", None, "high"])
+    (array([0.85, 0.6 , nan, 0.7 ]), 'with percents divided by 100 and words taken as low 0.3, medium 0.5, high 0.7')
+    >>> stated_confidence([85, 100, 1])
+    (array([0.85, 1.  , 0.01]), 'with percents divided by 100')
+    """
+    texts = ["" if is_null(cell) else str(cell).strip().lower() for cell in cells]
+    read: dict[str, tuple[float, str]] = {}
+    for row, text in enumerate(texts):
+        if text in read:
+            continue
+        match = _STATED.fullmatch(text)
+        if text in _UNKNOWN:
+            read[text] = np.nan, ""
+        elif (word := text.removesuffix(" confidence").rstrip(".")) in _WORDS:
+            read[text] = _WORDS[word], "word"
+        elif match is None:
+            remedy = "write 0.85, 85 %, or low, medium, high; leave the cell empty where none was stated"
+            raise InputError("a confidence", got=repr(text[:60]), row=row + 1, column=column, remedy=remedy)
+        else:
+            whole = float(match[3]) if match[3] else 100.0 if match[2] else 1.0
+            read[text] = float(match[1]) / (whole or np.nan), "share" if match[2] else "bare"
+    bare = [value for value, kind in read.values() if kind == "bare"]
+    percents = max(bare, default=0) > 1
+    for text, (value, kind) in read.items():
+        limit = 100 if kind == "bare" and percents else 1
+        unclear = kind == "bare" and percents and (max(bare) <= 10 or 0 < value < 1)
+        if (not 0 <= value <= limit and text not in _UNKNOWN) or unclear:
+            expected = "a confidence between 0 and 1, or percents" if not unclear else "fractions or percents alone"
+            remedy = "write percents with a %, tenths as 8/10, or divide the column"
+            raise InputError(expected, got=text[:60], row=texts.index(text) + 1, column=column, remedy=remedy)
+    out = np.array([read[text][0] / (100 if percents and read[text][1] == "bare" else 1) for text in texts])
+    kinds = {kind for _, kind in read.values()}
+    done = ["percents divided by 100"] * (percents or "share" in kinds)
+    done += ["words taken as low 0.3, medium 0.5, high 0.7"] * ("word" in kinds)
+    return out, "with " + " and ".join(done) if done else ""

@@ -1,0 +1,151 @@
+"""Confidences of a source: columns that say how sure the model was, and what repeated answers to a question tell."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from ..arrays import Array
+from ..audits.joining import KEY
+from ..errors import InputError, OodometerError
+from ..inference.clusters import EPOCH_OF_ID
+from ..options import reword
+from ..predictions import Predictions
+from ..results.view import READ
+from ..scores import answer_agreement, stated_confidence
+from ..store import Source, source_beside
+from ..store.columns import bare_name, usual_field
+
+REPEATS = ("answer_agreement", "answer_certainty")  # of repeated answers, as `scores.answer_agreement` gives them
+_PERPLEXITY = re.compile(r"(.*_)?(perplexity|ppl)")
+_STATED = re.compile(
+    r"verbali[sz]ed.*|p_?true|(semantic_)?negentropy|non_?contradiction|self_?consistency|normalized_probability|"
+    rf"min_probability|{_PERPLEXITY.pattern}"
+)
+_SAMPLES = re.compile(r"((re)?sampled|multiple|repeated)_(responses|answers|outputs|generations)|samples|generations")
+
+
+def as_read(what: str) -> str:
+    """A line that says what was read under names of a user's own, and how to change that."""
+    sentence = OodometerError(f"read {what}; --map {READ}")
+    reword(sentence, ("mapping",))  # which Python calls it
+    return str(sentence)
+
+
+def is_stated(column: str) -> bool:
+    """Whether a column of this name is a confidence among others."""
+    return usual_field(column) == "confidence" or _STATED.fullmatch(bare_name(column)) is not None
+
+
+def with_confidences(source: Source, named: Iterable[str] | None = None) -> tuple[Source, tuple[str, ...], list[str]]:
+    """The source with a further column for each confidence that it can tell, their names, and lines on what was done;
+    ``named``: these, of which none may be missing, the first as the field `confidence`.
+    """
+    values: dict[str, Array] = {}
+    lines: list[str] = []
+    for name in [c for c in source.own_columns if is_stated(c)] if named is None else named:
+        try:
+            if name not in REPEATS:
+                values[name], done = _stated(source, name)
+                lines += [as_read(f"{name} {done}")] if done else []
+        except InputError as error:
+            if named is not None:
+                raise error.at(file=source.path) from None
+            lines.append(f"{error.at()}; {name} is not compared")
+    if named is None or {*named} & {*REPEATS}:
+        values |= _repeats(source)
+    if named is None:
+        record = Predictions(len(next(iter(values.values()), ())), columns=values)
+        return (source_beside(source, record, values) if values else source), tuple(values), lines
+    (name,) = named
+    if name not in values:
+        expected = "several answers to a question: rows that share an `id`, or a column of lists `samples`"
+        remedy = "give `id` and `output` (or `answer`) of every repeat, or another confidence"
+        raise InputError(expected, got="none", column=name, file=source.path, remedy=remedy)
+    unknown = np.isnan(values[name])
+    if unknown.any():
+        row = int(np.argmax(unknown)) + 1
+        got = "a question that was asked once" if name in REPEATS else "an empty cell"
+        remedy = f"drop such rows ({int(unknown.sum())} of {len(unknown)}), or take another confidence"
+        raise InputError("a confidence in every row", got=got, row=row, column=name, file=source.path, remedy=remedy)
+    return source_beside(source, Predictions.from_confidence(values[name])), (), lines
+
+
+def needs_reading(source: Source, renamed: bool) -> bool:
+    """Whether the column `confidence` holds texts such as "85 %", or, ``renamed`` to it by hand, percents."""
+    if not hasattr(source, "layout") or "confidence" not in source.layout.feeds:
+        return False
+    cells = next(source.raw(["confidence"])).column(0)
+    with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        numbers = cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return renamed and bool(np.nanmax(numbers, initial=0) > 1)
+    return bool(pt.is_string(cells.type) or pt.is_large_string(cells.type) or pt.is_dictionary(cells.type))
+
+
+def _cells(source: Source, column: str) -> Any:
+    return pa.chunked_array([batch.column(0) for batch in source.raw([column])])
+
+
+def _stated(source: Source, column: str) -> tuple[Array, str]:
+    """The numbers of one column as fractions, NaN where empty, and what was done to them."""
+    cells = _cells(source, column)
+    perplexity = _PERPLEXITY.fullmatch(bare_name(column)) is not None
+    try:
+        numbers = cells.cast(pa.float64(), safe=False).to_numpy()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        if perplexity:
+            raise InputError("numbers", got="other cells", column=column, remedy="leave the column out") from None
+        return stated_confidence(cells.to_pylist(), column)
+    if perplexity:
+        if not np.nanmin(numbers, initial=1) >= 1:
+            row, got = int(np.argmax(numbers < 1)), f"{np.nanmin(numbers):.6g}"
+            remedy = "it is exp(-mean log-probability of the tokens)"
+            raise InputError("a perplexity, at least 1", got=got, row=row + 1, column=column, remedy=remedy)
+        return 1 / numbers, f"as 1 / {column}"
+    inside = np.nanmin(numbers, initial=0) >= 0 and np.nanmax(numbers, initial=0) <= 1
+    return (numbers, "") if inside else stated_confidence(numbers.tolist(), column)
+
+
+def may_repeat(source: Source) -> bool:
+    """Whether there are several answers to some question: lists of samples, or ids that repeat."""
+    answer = next((name for name in ("answer", "output") if source.holds(name)), None)
+    if answer is None and not (source.holds("epoch") and source.holds("prediction")):
+        return False
+    if any(_SAMPLES.fullmatch(bare_name(c)) for c in source.columns):
+        return True
+    if not source.holds(KEY):
+        return False
+    ids = [EPOCH_OF_ID.sub("", str(one)) for one in source.keys(KEY).to_pylist()]
+    return len({*ids}) < len(ids)
+
+
+def _repeats(source: Source) -> dict[str, Array]:
+    """Agreement and certainty of repeated answers, by name; nothing where no question was asked twice."""
+    if not may_repeat(source):
+        return {}
+    own = next(name for name in ("answer", "prediction", "output") if source.holds(name))
+    answers = _cells(source, own).to_pylist()
+    samples = next((c for c in source.columns if _SAMPLES.fullmatch(bare_name(c))), None)
+    if samples is not None:
+        lists = _cells(source, samples).to_pylist()
+        if all(isinstance(given, str) for given in lists):  # as CSV writes them
+            with suppress(ValueError, SyntaxError):
+                lists = [ast.literal_eval(given) for given in lists]
+        if all(isinstance(given, list) for given in lists):
+            flat = [text for given in lists for text in given]
+            rows = np.concatenate([np.arange(len(lists)), np.repeat(np.arange(len(lists)), [*map(len, lists)])])
+            both = answer_agreement([*answers, *flat], rows.tolist())
+            return {name: values[: len(answers)] for name, values in zip(REPEATS, both, strict=True)}
+    if not source.holds(KEY):
+        return {}
+    keys = [[EPOCH_OF_ID.sub("", str(one)) for one in source.keys(KEY).to_pylist()]]
+    keys += [_cells(source, name).to_pylist() for name in ("group", "input") if source.holds(name)]
+    both = answer_agreement(answers, [*zip(*keys, strict=True)])
+    return {} if np.isnan(both[0]).all() else dict(zip(REPEATS, both, strict=True))
