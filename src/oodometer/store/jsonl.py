@@ -197,11 +197,14 @@ class _Object(dict[str, Any]):
         self.twice = None if len(self) == len(names) else next(n for i, n in enumerate(names) if n in names[:i])
 
 
+_decoded = json.JSONDecoder(object_pairs_hook=_Object).decode
+
+
 def _objects(block: bytes, file: str, done: int) -> Iterator[dict[str, Any]]:
     for row, line in enumerate(filter(bytes.strip, block.split(b"\n")), start=done + 1):
         fault = partial(InputError, file=file, row=row)
         try:
-            value = json.loads(line.decode("utf-8"), object_pairs_hook=_Object)
+            value = _decoded(line.decode("utf-8"))
         except (ValueError, RecursionError) as error:
             remedy = "write one object a line, in UTF-8"
             raise fault("a JSON object on the line", got=str(error), remedy=remedy) from None

@@ -26,7 +26,7 @@ from ..results import Interval
 from ..results.reading import ColumnRead, Question, Reading, TaskRead
 from ..store import as_source, refuse_clashes, together, write_predictions
 from ..store.cells import plain
-from ..store.columns import as_options, bare_name
+from ..store.columns import Layout, as_options, bare_name
 from ..store.harness import LogOptions, json_rows, log_files, log_kind, read_command, read_logs
 from ..version import __version__
 from .guessing import guess, opened_raw
@@ -68,6 +68,7 @@ _CLUSTER = re.compile(r".*(passage|context|paragraph|document|chat|dialog|conver
 _MODEL = re.compile(r"model(_?name)?|system|generator")
 _ELSEWHERE = {"response": "output", "prompt": "input", "question": "input", "task": "group"}
 _MOST_GRADES, _MOST_MODELS, _MOST_TASKS, _TASK_ROWS, _CLUSTERS = 11, 50, 12, 30, 10
+_BESIDE = 10  # files that are looked at
 _SURE = {"probabilities", "logits", "confidence", "candidate_scores", "token_logprobs", "votes", "members"}
 _NEEDS = {"OTHER": "another run of the same questions", "TARGET": "the same model's answers to other data"}
 _NEEDS |= {"REFERENCE": "labelled answers of the same model"}
@@ -179,14 +180,15 @@ def _table(path: str, mapping: Mapping[str, str], error: InputError) -> _Content
         scores = [_WINS.get(str(word).strip().lower()) for word in table.column(wins[0]).to_pylist()]
         given = table.append_column("score", pa.array(scores, pa.float64()))
         renamed = {theirs: ours for theirs, ours in renamed.items() if ours != "win"} | {"score": "score"}
-    source, record = opened_raw(given, renamed), None
-    if source.layout.feeds:
-        extra = tuple(name for name in source.own_columns if columns[name].kind != "list" and name not in wins)
-        source = as_source(given, mapping=renamed or None, extra_columns=extra)
-        record = source.read(source.fields)
+    layout, record = Layout.parse(getattr(given, "column_names", [*columns]), renamed), None
+    fed = {column: name for name, feed in layout.feeds.items() for column in feed.columns}
+    if fed:
+        extra = tuple(n for n in columns if n not in {*fed, *renamed, *wins} and columns[n].kind != "list")
+        opened = as_source(given, mapping=renamed or None, extra_columns=extra)
+        record = opened.read(opened.fields)
     taken = dict.fromkeys(judges, "judge") | dict.fromkeys(humans[:1], "people's labels")
     taken |= dict.fromkeys([n for n in looking_like_keys(source) if n in columns][:1], "id")
-    taken |= {column: name for name, feed in source.layout.feeds.items() for column in feed.columns}
+    taken |= fed
     taken |= dict.fromkeys(wins, "score (1, 0.5, 0)")
     format = source.first.form if isinstance(given, str) else "json"
     about = {"data": os.path.basename(os.path.normpath(path)), "format": f"a table ({format})", "log": path}
@@ -429,7 +431,7 @@ class _Content:
     def _siblings(self) -> list[str]:
         """Files beside this one with the same columns, which may be other runs."""
         path, out = Path(str(self.file)), []
-        for other in sorted(path.parent.glob(f"*{path.suffix}"))[:20] if path.is_file() else ():
+        for other in sorted(path.parent.glob(f"*{path.suffix}"))[:_BESIDE] if path.is_file() else ():
             source = None if other.name == path.name else opened_raw(str(other))
             if source is not None and {*getattr(source, "columns", ())} == {*self.columns}:
                 out.append(str(other))

@@ -12,7 +12,7 @@ import pytest
 
 from oodometer.errors import InputError, OodometerError
 from oodometer.store.harness import LogOptions, log_kind, read_logs
-from oodometer.store.harness.squad import exact_match, f1, normalized
+from oodometer.store.harness.others import exact_match, f1, normalized
 
 from . import formats
 
@@ -58,7 +58,7 @@ def test_helm_leaves_perturbed_instances_and_what_is_no_quality_out(tmp_path: Pa
     result = read(formats.helm(tmp_path))
     assert result.metrics == ("exact_match",)
     assert result.record.columns["id"].tolist() == ["id0", "id1", "id2", "id3"]
-    assert any("1 perturbed instances left out" in text for text in result.warnings)
+    assert any("1 perturbed instances left out" in text for text in result.notes)
 
 
 def test_helm_takes_the_test_split_and_any_named_statistic(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_helm_takes_the_test_split_and_any_named_statistic(tmp_path: Path) -> No
     formats.put(run / "per_instance_stats.json", entries)
     result = read(run, metric="f1_score")
     assert result.record.score.tolist() == [0.5] * 3
-    assert any("the test split alone" in text for text in result.warnings)
+    assert any("the test split alone" in text for text in result.notes)
     formats.put(run / "per_instance_stats.json", [{"instance": 1}])
     assert "expected an instance with instance_id" in refused(run)
 
@@ -103,7 +103,9 @@ def test_opencompass_runs_of_one_question_are_epochs(tmp_path: Path) -> None:
     assert record.columns["epoch"].tolist()[:2] == [1, 2]
     assert record.accuracy == pytest.approx(3 / 8)
     formats.put(tmp_path / "results" / "gpt2" / "arc.json", {"accuracy": 1, "details": [{"pred": "A", "answer": "A"}]})
-    assert "row 1: expected a verdict (correct, is_correct, cascade_correct)" in refused(tmp_path / "results" / "gpt2")
+    assert "row 1: expected an answer with a verdict (correct, is_correct, cascade_correct)" in refused(
+        tmp_path / "results" / "gpt2"
+    )
 
 
 def test_alpaca_eval_is_the_win_rate_of_the_second(tmp_path: Path) -> None:
@@ -111,7 +113,7 @@ def test_alpaca_eval_is_the_win_rate_of_the_second(tmp_path: Path) -> None:
     assert result.model == "mine"
     assert result.record.score.tolist() == [0.0, 1.0, 0.5, 0.25]
     assert result.skipped[0][1] == "no preference"
-    assert "row 1: column preference: expected a preference between 1 and 2" in refused(
+    assert "row 1: column preference: expected a preference between 1 and 2, or 0" in refused(
         formats.alpaca_eval(tmp_path, [3.0])
     )
     formats.put(tmp_path / "annotations.json", [{"instruction": "a", "output": "b", "generator": "mine"}])

@@ -17,7 +17,7 @@ from ...errors import InputError, UsageError
 from ...fields import FIELDS
 from ...predictions import Predictions
 from ..files import opened, translated
-from . import helm, lighteval, opencompass, rows, squad
+from . import others
 from .base import Answers, LogOptions, NoMetric
 from .inspect_log import read_inspect, run_of
 from .lm_eval import NAME, read_samples
@@ -57,10 +57,10 @@ def log_kind(path: Any) -> LogKind | None:
         except (OSError, ValueError, zipfile.BadZipFile):
             is_log = str(path).endswith(".eval")  # cut off: the reader says so
         return "inspect" if is_log else None
-    if os.path.basename(path) == helm.STATS:
+    if os.path.basename(path) == others.STATS:
         return "helm"
     if head.startswith(b"PAR1"):
-        return "lighteval" if lighteval.is_details(str(path)) else None
+        return "lighteval" if others.is_details(str(path)) else None
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if not start.startswith((b"{", b"[")):
         return None
@@ -69,7 +69,7 @@ def log_kind(path: Any) -> LogKind | None:
     if start.startswith(b"{") and _INSPECT.search(head) and b'"version"' in head:
         return "inspect"
     kind = next((kind for kind, form in _FORMS.items() if form.match(start)), None)
-    return kind or ("squad" if str(path).endswith(".json") and squad.is_answers(str(path), start) else None)
+    return kind or ("squad" if str(path).endswith(".json") and others.is_answers(str(path), start) else None)
 
 
 def log_files(logs: Any) -> tuple[list[tuple[str, LogKind]], list[str]]:
@@ -111,7 +111,7 @@ def log_files(logs: Any) -> tuple[list[tuple[str, LogKind]], list[str]]:
 def _inside(folder: Any) -> list[tuple[str, LogKind]]:
     """The logs of a folder, by name."""
     files = sorted(file for file in Path(folder).iterdir() if file.name.lower().endswith(_ENDINGS))
-    files = [file for file in files if file.name == helm.STATS] or files
+    files = [file for file in files if file.name == others.STATS] or files
     return [(str(name), kind) for name in files if (kind := log_kind(name)) is not None]
 
 
@@ -153,9 +153,7 @@ def refuse_logs(path: Any) -> None:
             raise InputError("a predictions file", got=got, file=name, remedy=f"read it first: `{read_command(name)}`")
 
 
-_READERS = {"lm_eval": read_samples, "inspect": read_inspect, "helm": helm.read_helm, "squad": squad.read_squad}
-_READERS |= {"lighteval": lighteval.read_lighteval, "opencompass": opencompass.read_opencompass, "uqlm": rows.read_uqlm}
-_READERS |= {"alpaca_eval": rows.read_alpaca, "simple_evals": rows.read_simple_evals, "chat": rows.read_chat}
+_READERS = {"lm_eval": read_samples, "inspect": read_inspect, **others.READERS}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,475 @@
+"""Others: HELM, lighteval, OpenCompass, AlpacaEval, simple-evals, uqlm, SQuAD and chats: rows of an id, an answer and
+its scores.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import math
+import re
+import string
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...errors import InputError, OodometerError
+from ...fields import FIELDS
+from ..files import translated
+from .base import Answers, LogOptions, Metric, choose_metric, json_rows, mapping, read_json
+
+STATS = "per_instance_stats.json"  # of the folder of a HELM run
+# The number of a scenario in HELM's own tables, where it is not whether the answer is exactly the reference.
+_MAIN = {"gsm": "final_number_exact_match", "math": "math_equiv_chain_of_thought", "narrative_qa": "f1_score"}
+_MAIN |= {"natural_qa": "f1_score", "quac": "f1_score", "wmt_14": "bleu_4", "summarization_xsum": "rouge_2"}
+_MAIN |= {"summarization_cnndm": "rouge_2", "mmlu_pro": "chain_of_thought_correct", "ifeval": "ifeval_strict_accuracy"}
+_MAIN |= {"gpqa": "chain_of_thought_correct", "omni_math": "omni_math_accuracy"}
+_MAIN |= dict.fromkeys(("legalbench", "med_qa", "boolq", "imdb", "raft", "civil_comments"), "quasi_exact_match")
+# What HELM measures besides the quality of an answer.
+_NOT_QUALITY = re.compile(
+    r"num_.*|.*inference.*|training_.*|finish_reason_.*|.*truncated.*|batch_size|max_prob|logprob.*|predicted_index|"
+    r"perplexity|bits_per_byte|.*(runtime|cost|emissions).*"
+)
+_DETAILS = re.compile(r"details_(?P<task>.+?)(_\d{4}-\d{2}-\d{2}T[\d.:-]+)?\.parquet")
+# What is read of lighteval's details to 0.9 and from 0.10 on; tokens and logits are not.
+_OLD = {"metrics": "metrics", "full_prompt": "input", "predictions": "said", "choices": "choices", "gold_index": "gold"}
+_NEW = {"metric": "metrics", "doc.query": "input", "doc.choices": "choices", "doc.gold_index": "gold", "doc.id": "id"}
+_NEW |= {"model_response.text": "said", "model_response.logprobs": "logprobs"}
+_ACC = ("acc", "loglikelihood_acc", "em", "exact_match", "extractive_match")
+_VERDICTS, _LABEL = ("correct", "is_correct", "cascade_correct", "score"), "label: "  # of OpenCompass
+_SAID = ("prediction", "predictions", "pred", "origin_prediction")
+_RESULT = re.compile(
+    r"(?P<task>healthbench_(hard|consensus|meta)|[^_]+)_(?P<model>.+?)(_DEBUG)?(_\d{8}_\d{6})?(_allresults)?"
+)
+_PAIR = rb'\s*"(?:[^"\\]|\\.)*"\s*:\s*"(?:[^"\\]|\\.)*"\s*[,}]'
+_ANSWERS = re.compile(rb"\{" + _PAIR + rb"(" + _PAIR + rb")*")  # of SQuAD, and what marks the data set
+_DATA = re.compile(rb'"(paragraphs|qas|answers)"\s*:')
+_PAGE = re.compile(r"<p>Score: (-?[\d.]+|True|False)</p>")  # of an example of simple-evals
+
+
+class _Row(NamedTuple):
+    """One answer: its row in the file, the id of the question, scores by metric (none where it has no verdict, and
+    why), answer and prompt as text, which time the question was asked, further columns; options with their scores, and
+    the position of the right one.
+    """
+
+    row: int
+    id: str
+    scores: Mapping[str, Any]
+    output: str | None = None
+    input: str | None = None
+    epoch: int = 1
+    more: Mapping[str, Any] = {}
+    why: str = "no score"
+    options: Sequence[float] = ()
+    gold: int | None = None
+
+
+def graded(out: Answers, rows: Sequence[_Row], options: LogOptions, usual: Sequence[str] = ()) -> Answers:
+    """Fill the answers of a log: ``correct`` where the metric is 0 or 1, ``score`` where it is another number; rows
+    without it are left out and counted. ``candidate_scores`` and ``label`` are given where the best option is right just
+    where the verdict says so. Raises `InputError` for a question that comes twice.
+    """
+    if not rows:
+        raise InputError("at least one row", got="none", file=out.file, remedy="check what wrote the file")
+    seen: dict[tuple[str, int], int] = {}
+    for row in rows:
+        if (first := seen.setdefault((row.id, row.epoch), row.row)) != row.row:
+            got, remedy = f"{row.id} as in row {first}", "keep the rows of one run"
+            raise InputError("each question once", got=got, file=out.file, row=row.row, remedy=remedy)
+    names = dict.fromkeys([*usual, *(name for row in rows for name in row.scores)])
+    metrics = {name: Metric(name, [row.scores.get(name) for row in rows]) for name in names}
+    metrics = {name: metric for name, metric in metrics.items() if {*map(type, metric.raw)} != {type(None)}}
+    scored, wanted, repeated = list(rows), options.choice(out.task), len({row.epoch for row in rows}) > 1
+    if metrics or wanted is not None:
+        metric = choose_metric(metrics, wanted, out.file)
+        scored = [row for row in rows if row.scores.get(metric.name) is not None]
+        own = {name: Metric(name, [row.scores.get(name) for row in scored]) for name in metrics}
+        own[metric.name].least = metric.least
+        out.take(own, own[metric.name], [row.row for row in scored], wanted is not None)
+        left_out = [row for row in rows if row.scores.get(metric.name) is None]
+        out.skipped += [(f"{row.id}_epoch_{row.epoch}" if repeated else row.id, row.why) for row in left_out]
+    out.ids += [row.id for row in scored]
+    for name in ("output", "input") if options.keep_input else ("output",):
+        texts = [getattr(row, name) for row in scored]
+        if None not in texts:
+            out.columns[name] = texts
+    if repeated:
+        out.columns["epoch"] = [row.epoch for row in scored]
+    for name in scored[0].more:
+        out.columns[name] = [row.more.get(name) for row in scored]
+    best = [max(range(len(row.options)), key=row.options.__getitem__, default=None) for row in scored]
+    golds, right = [row.gold for row in scored], out.columns.get("correct", ())
+    if None not in best and None not in golds and [b == g for b, g in zip(best, golds, strict=True)] == list(right):
+        out.columns |= {"candidate_scores": [[*row.options] for row in scored], "label": golds}
+        out.label_decides = True
+    return out
+
+
+def _held(out: Answers, total: Any, options: LogOptions) -> None:
+    """Hold the mean of what was read, clipped as HealthBench does, against the total that the file states."""
+    values = out.columns.get("score", out.columns.get("correct", ()))
+    mean = min(max(math.fsum(values) / len(values), 0.0), 1.0)
+    out.check("its total", mean, total, len(values), None, options.choice(out.task) is not None)
+
+
+def _refused(expected: str, got: Any, file: str, row: int, column: str | None = None) -> InputError:
+    """The error for what no release of the harness writes."""
+    got = ", ".join(map(str, got)) if isinstance(got, Mapping) else repr(got)
+    return InputError(expected, got=got[:60], file=file, row=row, column=column, remedy="check what wrote the file")
+
+
+def replies(messages: Any) -> list[str]:
+    """What an assistant said, of a list of messages with roles; parts of a message that are no text are left out."""
+    texts = []
+    for message in map(mapping, messages if isinstance(messages, list) else ()):
+        content = message.get("content") if message.get("role") == "assistant" else None
+        if isinstance(content, list):
+            content = "\n".join(str(mapping(part).get("text", "")) for part in content)
+        texts += [content] if isinstance(content, str) else []
+    return texts
+
+
+def read_helm(file: str, options: LogOptions) -> Answers:
+    """A run of HELM: the score of each instance, what the model wrote (`display_predictions.json`), the prompt
+    (`instances.json`), model and task (`run_spec.json`). Perturbed instances are left out, as in HELM's main tables,
+    and of several splits all but the test; trials with other examples in the prompt are epochs.
+    """
+    folder = Path(file).parent
+
+    def beside(name: str) -> Any:
+        return read_json(str(folder / name)) if (folder / name).is_file() else []
+
+    spec, shown = mapping(beside("run_spec.json")), beside("display_predictions.json")
+    run, model = str(spec.get("name") or folder.name), mapping(spec.get("adapter_spec")).get("model")
+    named = dict(part.split("=", 1) for part in re.split("[:,]", run) if "=" in part)
+    about = ",".join(v for name, v in named.items() if name not in ("model", "model_deployment", "method"))
+    scenario, model = re.split("[:,]", run)[0], model or named.get("model")
+    out = Answers(file, f"{scenario}:{about}" if about else scenario, str(model).replace("/", "_") if model else None)
+    texts = {_trial(one): one.get("predicted_text") for one in shown if not one.get("perturbation")}
+    prompts = {str(one.get("id")): mapping(one.get("input")).get("text") for one in beside("instances.json")}
+    scores: dict[tuple[str, int], dict[str, Any]] = {}
+    splits, perturbed = dict[str, str](), 0
+    for row, entry in enumerate(read_json(file), 1):
+        if "instance_id" not in mapping(entry) or not isinstance(entry.get("stats"), list):
+            raise _refused("an instance with instance_id, train_trial_index and stats", entry, file, row)
+        perturbed += bool(entry.get("perturbation"))
+        for stat in () if entry.get("perturbation") else entry["stats"]:
+            name = mapping(stat["name"])
+            splits.setdefault(str(entry["instance_id"]), str(name.get("split")))
+            if not _NOT_QUALITY.fullmatch(str(name.get("name"))) and stat.get("mean") is not None:
+                scores.setdefault(_trial(entry), {})[str(name.get("name"))] = stat["mean"]
+    several = len({*splits.values()}) > 1 and "test" in splits.values()
+    out.notes += [f"{out.task}: the test split alone, as in HELM's tables"] * several
+    out.notes += [f"{out.task}: {perturbed} perturbed instances left out"] * bool(perturbed)
+    out.notes += [f"{out.task}: no outputs, as helm-summarize was not run"] * (not shown)
+    rows = [
+        _Row(row, name, own, texts.get((name, trial)), prompts.get(name), trial + 1)
+        for row, ((name, trial), own) in enumerate(scores.items(), 1)
+        if not several or splits[name] == "test"
+    ]
+    return graded(out, rows, options, (_MAIN.get(scenario, "exact_match"), "quasi_exact_match"))
+
+
+def _trial(entry: Mapping[str, Any]) -> tuple[str, int]:
+    return str(entry.get("instance_id")), int(entry.get("train_trial_index") or 0)
+
+
+def is_details(file: str) -> bool:
+    """Whether a Parquet file has the columns of lighteval's details."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        bare = {name.strip("_") for name in pq.read_schema(file).names}
+    except (pa.ArrowException, OSError):
+        return False
+    return {"metrics", "predictions", "full_prompt"} <= bare or {"doc", "metric", "model_response"} <= bare
+
+
+def read_lighteval(file: str, options: LogOptions) -> Answers:
+    """lighteval's details: the metric, ``output`` of what was written, ``candidate_scores`` of options whose
+    log-likelihoods, as they are or divided by the length, give the verdicts.
+    """
+    import pyarrow.parquet as pq
+
+    with translated(file, "Parquet"):
+        table, leaves = pq.ParquetFile(file), dict[str, str]()
+        for field in table.schema_arrow:
+            bare, is_struct = field.name.strip("_"), str(field.type).startswith("struct")
+            inner = [field.type.field(i).name for i in range(field.type.num_fields)] if is_struct else []
+            leaves |= {bare: field.name} | {f"{bare}.{name}": f"{field.name}.{name}" for name in inner}
+        taken = {ours: leaves[name] for name, ours in (_NEW if "doc" in leaves else _OLD).items() if name in leaves}
+        rows = table.read(columns=list(taken.values())).to_pylist()
+    named, parts = _DETAILS.fullmatch(Path(file).name), Path(file).resolve().parts
+    model = "_".join(parts[parts.index("details") + 1 : -2]) if "details" in parts[:-2] else ""
+    task = named["task"].replace("|", ":") if named else Path(file).stem
+    for divided in (False, True):
+        out, made = Answers(file, task, model or None), []
+        for row, cells in enumerate(rows, 1):
+            own = {}
+            for ours, leaf in taken.items():
+                outer, _, name = leaf.partition(".")
+                own[ours] = mapping(cells[outer]).get(name) if name else cells[outer]
+            own |= {name: _literal(own.get(name)) for name in ("metrics", "said", "choices", "gold", "logprobs")}
+            if not isinstance(own["metrics"], Mapping):
+                raise _refused("scores by metric", own["metrics"], file, row, "metrics")
+            said = own["said"] if isinstance(own["said"], list) else [own["said"]]
+            likely = [v[0] if isinstance(v, (list, tuple)) and v else v for v in own["logprobs"] or said]
+            choices, golds = own["choices"] or [], own["gold"] if isinstance(own["gold"], list) else [own["gold"]]
+            numbers = all(isinstance(v, (int, float)) and math.isfinite(v) for v in likely)
+            is_choice = numbers and len(choices) == len(likely) > 1 and len(golds) == 1 and isinstance(golds[0], int)
+            lengths = [max(len(str(choice)), 1) if divided else 1 for choice in choices]
+            scores = [v / n for v, n in zip(likely, lengths, strict=True)] if is_choice else []
+            metrics = {k: v for k, v in own["metrics"].items() if isinstance(v, (bool, int, float))}
+            output = next((text for text in said if isinstance(text, str)), None)
+            prompt = own["input"] if isinstance(own.get("input"), str) else None
+            name = str(row - 1 if own.get("id") in (None, "") else own["id"])
+            gold = golds[0] if scores else None
+            made.append(_Row(row, name, metrics, output, prompt, options=scores, gold=gold))
+        if "candidate_scores" in graded(out, made, options, _ACC).columns or not any(row.options for row in made):
+            break
+    return out
+
+
+def _literal(cell: Any) -> Any:
+    """A list or a mapping that was written as its text."""
+    if isinstance(cell, str) and cell[:1] in "[{(":
+        try:
+            return ast.literal_eval(cell)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return cell
+    return cell
+
+
+def read_opencompass(file: str, options: LogOptions) -> Answers:
+    """OpenCompass: results say what is right (``correct``). Predictions hold answers and the truth alone: of options
+    that were scored, the lowest perplexity decides; of what was written, ``exact_match`` and ``f1`` compare both as
+    SQuAD does, as the task's own postprocessor and evaluator are not in the file.
+    """
+    path, whole, rows = Path(file).resolve(), read_json(file), list[_Row]()
+    out = Answers(file, path.stem, path.parent.name if path.parent.name != "results" else None)
+    details = whole.get("details", whole)
+    entries = list(details.items()) if isinstance(details, dict) else [(str(i), one) for i, one in enumerate(details)]
+    for row, (name, entry) in enumerate(((k, v) for k, v in entries if k != "type"), 1):
+        verdict = next((key for key in _VERDICTS if key in mapping(entry)), None)
+        if not isinstance(entry, Mapping) or ("details" in whole and verdict is None):
+            raise _refused(f"an answer with a verdict ({', '.join(_VERDICTS[:3])})", entry, file, row)
+        said = next((entry[key] for key in _SAID if entry.get(key) is not None), "")
+        asked, gold = entry.get("prompt", entry.get("origin_prompt")), entry.get("gold")
+        if isinstance(asked, list):  # messages
+            asked = "\n".join(str(mapping(m).get("prompt", mapping(m).get("content", ""))) for m in asked)
+        if verdict is not None:
+            values = entry[verdict] if isinstance(entry[verdict], list) else [entry[verdict]]
+            texts = said if isinstance(said, list) and len(said) == len(values) > 1 else [said] * len(values)
+            name = str(entry.get("example_abbr", name))
+            pairs = enumerate(zip(values, texts, strict=True), 1)
+            rows += [_Row(row, name, {verdict: value}, str(text), asked, epoch) for epoch, (value, text) in pairs]
+            continue
+        said = str(said[-1] if isinstance(said, list) and said else said)  # of a talk the last
+        named = {key.removeprefix(_LABEL): mapping(entry[key]) for key in entry if str(key).startswith(_LABEL)}
+        golds = [str(one) for one in (gold if isinstance(gold, list) else [gold]) if one is not None]
+        scores = {"exact_match": exact_match(said, golds), "f1": f1(said, golds)} if golds else {}
+        perplexities = [one.get("PPL") for one in named.values()]
+        likely = [-v for v in perplexities if isinstance(v, (int, float))]
+        if named:
+            scores = {"acc": float(said == golds[0])} if golds else {}
+        is_choice = len(likely) == len(named) > 1 and golds[:1] != [] and golds[0] in named
+        place = [*named].index(golds[0]) if is_choice else None
+        output, why = None if named else said, "no gold answer"
+        rows.append(_Row(row, name, scores, output, asked, 1, {}, why, likely if is_choice else (), place))
+    graded(out, rows, options)
+    if "correct" in out.columns and isinstance(whole.get("accuracy"), (int, float)):
+        _held(out, whole["accuracy"] / 100, options)
+    return out
+
+
+def read_alpaca(file: str, options: LogOptions) -> Answers:
+    """AlpacaEval: ``preference`` is 1 where ``generator_1``, the baseline, is better, 2 where ``generator_2`` is, 1.5
+    or 0 for a draw, and a number between for a weighted annotator; ``score`` is preference - 1, whose mean is the win
+    rate of ``generator_2``. Annotations without a preference are left out, as there. Outputs that nobody judged
+    (``model_outputs.json``) are read as ``output``.
+    """
+    out, rows, names = Answers(file, "alpaca_eval"), list[_Row](), set[str]()
+    for row, entry in json_rows(file):
+        if "instruction" not in entry:
+            raise _refused("an instruction", entry, file, row)
+        judged, value, scores = "generator_2" in entry or "preference" in entry, entry.get("preference"), {}
+        names.add(str(entry.get("generator_2" if judged else "generator")))
+        if isinstance(value, (int, float)) and value == value:
+            if not (1 <= value <= 2 or value == 0):
+                raise _refused("a preference between 1 and 2, or 0", value, file, row, "preference")
+            scores["win_rate"] = 0.5 if value == 0 else value - 1
+        asked, text = str(entry["instruction"]), entry.get("output_2" if judged else "output")
+        name = hashlib.sha256(asked.encode()).hexdigest()[:12]  # the same in any order of rows
+        more = {"dataset": str(entry["dataset"])} if "dataset" in entry else {}
+        rows.append(_Row(row, name, scores, None if text is None else str(text), asked, 1, more, "no preference"))
+    if len(names) > 1:
+        got, remedy = ", ".join(sorted(names)[:3]), "write a file for each model"
+        raise InputError("answers of one model", got=got, file=file, remedy=remedy)
+    out.model = next(iter(names - {"None"}), None)
+    if "correct" in graded(out, rows, options).columns:  # a win rate, also without a draw
+        out.columns["score"] = [float(value) for value in out.columns.pop("correct")]
+    return out
+
+
+def read_simple_evals(file: str, options: LogOptions) -> Answers:
+    """simple-evals: the score of each example as its metadata or its page has it, and the assistant's last reply."""
+    whole, named = read_json(file), _RESULT.fullmatch(Path(file).stem)
+    out = Answers(file, named["task"] if named else Path(file).stem, named["model"] if named else None)
+    talks, pages = whole.get("convos") or [], whole.get("htmls") or []
+    examples = [*map(mapping, mapping(whole.get("metadata")).get("example_level_metadata") or [])]
+    if not any(examples):
+        marks = [_PAGE.search(page) if isinstance(page, str) else None for page in pages]
+        examples = [{} if mark is None else {"score": float(ast.literal_eval(mark[1]))} for mark in marks]
+    if not any(examples):
+        remedy = "name the file that ends in _allresults.json: an interval needs the score of each example"
+        raise InputError("the score of each example", got="that of all together", file=file, remedy=remedy)
+    rows, times = [], dict[str, int]()
+    for row, about in enumerate(examples, 1):
+        name = str(about.get("prompt_id", row - 1))
+        times[name] = times.get(name, 0) + 1  # each may be asked again
+        talk = talks[row - 1] if len(talks) == len(examples) else about.get("completion")
+        said, asked = replies(talk), about.get("prompt") or (talk[:-1] if isinstance(talk, list) else [])
+        prompt = "\n\n".join(str(mapping(message).get("content")) for message in asked) if asked else None
+        score = {"score": about["score"]} if isinstance(about.get("score"), (bool, int, float)) else {}
+        rows.append(_Row(row, name, score, said[-1] if said else None, prompt, times[name]))
+    _held(graded(out, rows, options), whole.get("score"), options)
+    return out
+
+
+def read_uqlm(file: str, options: LogOptions) -> Answers:
+    """uqlm: responses with their confidence scores, in [0, 1], as columns; ``--metric`` names the one that is read as
+    ``confidence``, where there are several. It knows no truth.
+    """
+    lists = {name: value for name, value in read_json(file)["data"].items() if isinstance(value, list)}
+    out, said, scores = Answers(file, Path(file).stem), lists.get("responses"), dict[str, list[float]]()
+    if not said or any(len(value) != len(said) for value in lists.values()):
+        got, remedy = ", ".join(f"{len(value)} {name}" for name, value in lists.items()), "write result.to_dict()"
+        raise InputError("as many prompts as responses", got=got or "none", file=file, remedy=remedy)
+    for name, values in lists.items():
+        if all(isinstance(value, (int, float)) and 0 <= value <= 1 for value in values):
+            scores[name.removesuffix("s") if name == "confidence_scores" else name] = [float(v) for v in values]
+    asked = [options.choice(out.task) or "ensemble_score", *(scores if len(scores) == 1 else ())]
+    name = next((name for name in asked if name in scores), "")
+    if not name:
+        remedy = " or ".join(f"`--metric {one}`" for one in scores) or "score the responses first"
+        raise InputError("one confidence score", got=", ".join(scores) or "none", file=file, remedy=remedy)
+    others = {other: values for other, values in scores.items() if other != name}
+    prompts = lists.get("prompts", [None] * len(said))
+    rows = [
+        _Row(i + 1, str(i), {}, str(text), None if prompts[i] is None else str(prompts[i]), 1,
+            {"confidence": scores[name][i], **{other: values[i] for other, values in others.items()}})
+        for i, text in enumerate(said)
+    ]  # fmt: skip
+    return graded(out, rows, LogOptions(keep_input=options.keep_input))
+
+
+def read_chat(file: str, options: LogOptions) -> Answers:
+    """A chat a row, as OpenAI writes messages: each reply of the assistant is a row with its own ``output``; what was
+    said before is ``input``; replies of one chat are a cluster, its ``chat``.
+    """
+    out, rows = Answers(file, Path(file).stem), list[_Row]()
+    for row, entry in json_rows(file):
+        talk = entry.get("messages")
+        if not isinstance(talk, list) or not all("role" in mapping(message) for message in talk):
+            raise _refused("a list of messages with role and content", talk, file, row, "messages")
+        name, turns = str(entry.get("id", row - 1)), [i for i, message in enumerate(talk) if replies([message])]
+        for number, i in enumerate(turns, 1):
+            before = "\n\n".join(f"{message['role']}: {message.get('content')}" for message in talk[:i])
+            reply = name if len(turns) == 1 else f"{name}/{number}"
+            rows.append(_Row(row, reply, {}, replies([talk[i]])[0], before, 1, {"chat": name}))
+    if not rows:
+        remedy = "a model has to answer first: oodometer predict MODEL DATA --out FILE"
+        raise InputError("a reply of the assistant", got="none", file=file, remedy=remedy)
+    return graded(out, rows, options)
+
+
+def is_answers(file: str, start: bytes) -> bool:
+    """Whether a file is one mapping from ids to texts, and no row of a table."""
+    try:
+        whole = read_json(file) if _ANSWERS.match(start) else None
+    except OodometerError:
+        return False
+    return isinstance(whole, dict) and all(isinstance(v, str) for v in whole.values()) and not FIELDS.keys() & whole
+
+
+def normalized(text: str) -> str:
+    """Small letters without punctuation, articles and repeated blanks, as the official script compares answers.
+
+    >>> normalized("The  Eiffel-Tower!")
+    'eiffeltower'
+    """
+    bare = "".join(letter for letter in text.lower() if letter not in string.punctuation)
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", bare).split())
+
+
+def exact_match(said: str, golds: Sequence[str]) -> float:
+    """1 where the answer is one of the right ones after normalising, else 0; no right one means: no answer."""
+    return float(normalized(said) in {normalized(gold) for gold in golds or [""]})
+
+
+def f1(said: str, golds: Sequence[str]) -> float:
+    """Harmonic mean of the precision and recall of words, of the right answer where it is largest (Rajpurkar et al.
+    2016); where either has no words 1 if both have none, else 0.
+
+    >>> round(f1("the red fox", ["red fox cub", "dog"]), 3)
+    0.8
+    """
+    best, words = 0.0, normalized(said).split()
+    for gold in [normalized(gold).split() for gold in golds or [""]]:
+        same = sum((Counter(words) & Counter(gold)).values())
+        best = max(best, 2 * same / (len(words) + len(gold)) if words and gold else float(words == gold))
+    return best
+
+
+def read_squad(file: str, options: LogOptions) -> Answers:
+    """Predictions, graded by the data set in the same folder that has their ids; ``passage`` is the paragraph, of which
+    several questions are: a cluster.
+    """
+    said, folder, best = read_json(file), Path(file).parent, ""
+    questions: dict[str, tuple[list[str], str, int]] = {}
+    for path in sorted((*folder.glob("*.json"), *folder.glob("*.jsonl"))):
+        with path.open("rb") as stream:
+            is_data = path.name != Path(file).name and _DATA.search(stream.read(1 << 16))
+        if is_data:
+            with suppress(OodometerError, AttributeError, TypeError, KeyError):  # another file
+                asked = dict(_questions(str(path)))
+                if len(said.keys() & asked) > len(said.keys() & questions):
+                    best, questions = str(path), asked
+    if missing := [name for name in said if name not in questions]:
+        got = f"{best} without {missing[0]}" if best else f"none beside it that has {missing[0]}"
+        remedy = "put the data set (data, paragraphs, qas, answers) into its folder; it holds the right answers"
+        raise InputError("the data set that these answers are of", got=got, file=file, remedy=remedy)
+    out, rows = Answers(file, Path(best).stem), list[_Row]()
+    for row, (name, text) in enumerate(said.items(), 1):
+        golds, question, passage = questions[name]
+        scores = {"exact_match": exact_match(text, golds), "f1": f1(text, golds)}
+        rows.append(_Row(row, name, scores, text, question, more={"passage": passage}))
+    if absent := len(questions) - len(said):
+        out.warnings.append(f"{absent} questions of {best} have no answer; the official script counts them as 0")
+    return graded(out, rows, options)
+
+
+def _questions(file: str) -> Iterator[tuple[str, tuple[list[str], str, int]]]:
+    """The id of each question, with the right answers, itself and the number of its paragraph."""
+    whole = [entry for _, entry in json_rows(file)] if file.endswith(".jsonl") else read_json(file)
+    entries = whole.get("data", []) if isinstance(whole, Mapping) else whole
+    passages: dict[str, int] = {}
+    for entry in entries:
+        for paragraph in entry.get("paragraphs", [entry]):
+            passage = passages.setdefault(str(paragraph.get("context")), len(passages))
+            for question in paragraph.get("qas", [paragraph]):
+                answers = question["answers"]  # a list of texts, or their columns, as on the hub
+                texts = answers["text"] if isinstance(answers, Mapping) else [answer["text"] for answer in answers]
+                golds = [text for text in texts if normalized(text)]
+                yield str(question["id"]), (golds, str(question.get("question", "")), passage)
+
+
+READERS: dict[str, Callable[[str, LogOptions], Answers]] = {
+    "helm": read_helm, "lighteval": read_lighteval, "opencompass": read_opencompass, "alpaca_eval": read_alpaca,
+    "simple_evals": read_simple_evals, "uqlm": read_uqlm, "squad": read_squad,
+    "chat": read_chat,
+}  # fmt: skip
