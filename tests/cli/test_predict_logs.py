@@ -89,7 +89,7 @@ def test_totals_and_chats_without_a_reply_are_told_what_is_missing(
     (tmp_path / "x.eval.xz").write_bytes(b"\xfd7zXZ")
     totals, chat, packed = (run(capsys, "read", tmp_path / name) for name in (*files, "x.eval.xz"))
     assert [code for code, _, _ in (totals, chat, packed)] == [2, 2, 2]
-    assert "got totals alone; run the harness again with the samples logged (log_samples" in totals[2]
+    assert "got totals alone; run the harness again with the samples logged" in totals[2]
     assert "a model has to answer first: oodometer predict MODEL" in chat[2]
     assert "got a packed one; unpack it first" in packed[2]
     quiz(tmp_path / "samples_quiz_1.jsonl", 9, 0, 1.0)

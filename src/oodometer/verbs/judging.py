@@ -103,7 +103,7 @@ def verdicts(source: Source, given: str, option: str, scale: Sequence[float] | N
         codes, distinct = coded_cells(array)
         table = np.full(len(distinct) + 1, np.nan)
         for code, cell in enumerate(distinct.to_pylist()):
-            number = _number(cell, word)
+            number = verdict_number(cell, word)
             if number is None:
                 row = (first + int(np.argmax(codes == code))) // width + 1
                 expected = "a verdict (pass or fail, yes or no, true or false, 1 or 0, A or B or tie) or a grade"
@@ -126,7 +126,7 @@ def verdicts(source: Source, given: str, option: str, scale: Sequence[float] | N
     return [Verdicts(n, own, written, grades) for n, own in zip(names, whole.reshape(-1, width).T, strict=True)]
 
 
-def _number(cell: Any, word: str | None) -> float | None:
+def verdict_number(cell: Any, word: str | None = None) -> float | None:
     """What a cell says: 1 yes, 0 no, 0.5 a tie, a grade as it is, NaN nothing; None where it is no verdict."""
     if is_null(cell):
         return float("nan")

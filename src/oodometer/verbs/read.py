@@ -16,6 +16,7 @@ import numpy as np
 
 from ..arrays import present
 from ..audits.joining import looking_like_keys
+from ..classes import TRUTH
 from ..errors import InputError, UsageError
 from ..fields import FIELDS
 from ..inference.clusters import Clusters, cluster_keys, clustered_share, student_quantile
@@ -24,12 +25,15 @@ from ..options import verb
 from ..predictions import Predictions
 from ..results import Interval
 from ..results.reading import ColumnRead, Question, Reading, TaskRead
+from ..results.values import listed
 from ..store import as_source, refuse_clashes, together, write_predictions
 from ..store.cells import plain
 from ..store.columns import Layout, as_options, bare_name
+from ..store.files import translated
 from ..store.harness import LogOptions, json_rows, log_files, log_kind, read_command, read_logs
 from ..version import __version__
 from .guessing import guess, opened_raw
+from .judging import verdict_number
 from .model_options import ReadOptions
 
 EXAMPLES = 3  # rows without an answer, which are named
@@ -41,23 +45,6 @@ _NAMES = {
     "squad": "SQuAD predictions",
 }
 _NAMES |= {"alpaca_eval": "AlpacaEval", "simple_evals": "simple-evals", "chat": "a chat with roles"}
-_TRUTHS = {
-    "true",
-    "false",
-    "yes",
-    "no",
-    "pass",
-    "fail",
-    "passed",
-    "failed",
-    "correct",
-    "incorrect",
-    "0",
-    "1",
-    "0.0",
-    "1.0",
-}
-_WINS = {"win": 1.0, "won": 1.0, "tie": 0.5, "draw": 0.5, "lose": 0.0, "loss": 0.0, "lost": 0.0}
 # Names of columns, as words of small letters.
 _HUMAN = re.compile(r"(.*_)?(human|gold|annotators?|experts?|manual|reviewers?|people)(_.*)?")
 _JUDGE = re.compile(
@@ -108,16 +95,15 @@ def read_log(options: ReadOptions) -> Reading:
         got, remedy = ", ".join([*content.columns][:8]), "name it: --map THEIRS=correct, score, label or confidence"
         raise InputError("a column that tells of an answer", got=got, file=str(paths[0]), remedy=remedy)
     if out is not None and record is not None:
-        values = content.column(content.model_column or "group")
+        values, places = content.column(content.model_column or "group"), {"": Path(out)}
         if is_folder(out) and values is None:
             raise UsageError(f"{paths[0]} has no column of tasks or models, one file each; name a file with --out")
+        parts = content.parts or (_split(record, values) if is_folder(out) else {})
+        if is_folder(out):
+            Path(out).mkdir(exist_ok=True)
+            places = {name: Path(out, f"{_plain(name)}.parquet") for name in parts}
         with together():
-            whole = content.parts or (_split(record, values) if is_folder(out) else {})
-            Path(out).mkdir(exist_ok=True) if is_folder(out) else None
-            places = (
-                {name: Path(out, f"{_plain(name)}.parquet") for name in whole} if is_folder(out) else {"": Path(out)}
-            )
-            files = [str(write_predictions(whole.get(name, record), path)) for name, path in places.items()]
+            files = [str(write_predictions(parts.get(name, record), path)) for name, path in places.items()]
         content.file, content.renamed = files[0], {}
     elif content.file is None:  # nothing else reads it as it is
         name = re.sub(r"\.(jsonl?|eval|parquet|csv)(\.gz)?$", "", os.path.basename(os.path.normpath(paths[0])))
@@ -161,7 +147,7 @@ def _table(path: str, mapping: Mapping[str, str], error: InputError) -> _Content
     elif {*fields, *(ours.split("_")[0] for ours in new.values())} & {*_SURE, "prediction", "prob"}:
         renamed |= new
         warnings += [*((f"{source.name}: {guessed.line}",) if new else ()), *guessed.notes]
-    fed = {column for feed in source.layout.feeds.values() for column in feed.columns}
+    fed = {column: name for name, feed in source.layout.feeds.items() for column in feed.columns}
     verdicts = {n: kind for n, cells in columns.items() if n not in {*fed, *renamed} and (kind := cells.verdicts)}
     humans = [name for name in verdicts if _HUMAN.fullmatch(bare_name(name))]
     judges = [name for name in verdicts if name not in humans and _JUDGE.fullmatch(bare_name(name))]
@@ -175,21 +161,21 @@ def _table(path: str, mapping: Mapping[str, str], error: InputError) -> _Content
         ours = _ELSEWHERE.get(bare_name(name))
         if ours and name not in {*fed, *renamed} and ours not in {*fields, *renamed.values()}:
             renamed[name] = ours
-    wins = [name for name, ours in renamed.items() if ours == "win"]
-    if wins:  # words that no other command knows
-        scores = [_WINS.get(str(word).strip().lower()) for word in table.column(wins[0]).to_pylist()]
-        given = table.append_column("score", pa.array(scores, pa.float64()))
-        renamed = {theirs: ours for theirs, ours in renamed.items() if ours != "win"} | {"score": "score"}
+    words = [name for name, ours in renamed.items() if ours == "words"]
+    if words:  # that no other command knows
+        says = [verdict_number(cell) for cell in table.column(words[0]).to_pylist()]
+        given = table.append_column("score", pa.array(says, pa.float64(), from_pandas=True))
+        renamed = {theirs: ours for theirs, ours in renamed.items() if ours != "words"} | {"score": "score"}
     layout, record = Layout.parse(getattr(given, "column_names", [*columns]), renamed), None
     fed = {column: name for name, feed in layout.feeds.items() for column in feed.columns}
     if fed:
-        extra = tuple(n for n in columns if n not in {*fed, *renamed, *wins} and columns[n].kind != "list")
+        extra = tuple(n for n in columns if n not in {*fed, *renamed, *words} and columns[n].kind != "list")
         opened = as_source(given, mapping=renamed or None, extra_columns=extra)
         record = opened.read(opened.fields)
     taken = dict.fromkeys(judges, "judge") | dict.fromkeys(humans[:1], "people's labels")
     taken |= dict.fromkeys([n for n in looking_like_keys(source) if n in columns][:1], "id")
     taken |= fed
-    taken |= dict.fromkeys(wins, "score (1, 0.5, 0)")
+    taken |= dict.fromkeys(words, "score (1, 0.5, 0)")
     format = source.first.form if isinstance(given, str) else "json"
     about = {"data": os.path.basename(os.path.normpath(path)), "format": f"a table ({format})", "log": path}
     content = _Content(record, columns, taken, about | {"warnings": tuple(warnings)})
@@ -211,19 +197,12 @@ def _json_table(path: str) -> Any:
     with suppress(OSError, ValueError, RecursionError):
         whole = json.loads(Path(path).read_bytes())
     if isinstance(whole, dict) and not FIELDS.keys() & whole:
-        folder, remedy = Path(path).parent, "run the harness again with the samples logged (log_samples, save-details, "
-        remedy += "dump-eval-details; of simple-evals name the file that ends in _allresults.json)"
-        beside = [str(log) for name in ("samples_*.jsonl", "details_*.parquet") for log in folder.rglob(name)]
-        remedy = f"read the samples beside it: `{read_command(min(beside))}`" if beside else remedy
+        beside = sorted(map(str, (*Path(path).parent.rglob("samples_*.jsonl"), *Path(path).parent.rglob("details_*"))))
+        remedy = "run the harness again with the samples logged, or name the file that holds a row for each answer"
+        remedy = f"read the samples beside it: `{read_command(beside[0])}`" if beside else remedy
         raise InputError("answers, a row each", got="totals alone", remedy=remedy, file=path)
-    if isinstance(whole, list) and whole:
-        rows = [row for _, row in json_rows(path)]
-        try:
-            return pa.Table.from_pylist(rows)
-        except pa.ArrowException as error:
-            remedy = "write each column as one type"
-            raise InputError("rows of the same columns", got=str(error)[:80], remedy=remedy, file=path) from None
-    return path
+    with translated(path, "JSON"):
+        return pa.Table.from_pylist([row for _, row in json_rows(path)]) if isinstance(whole, list) and whole else path
 
 
 def _logs(kinds: set[str], options: ReadOptions) -> _Content:
@@ -236,20 +215,16 @@ def _logs(kinds: set[str], options: ReadOptions) -> _Content:
     schema, batches = table_of_record(read.record, text=False, lists=True)
     table = pa.Table.from_batches(list(batches), schema)
     columns = {name: _Cells(table.column(name), False) for name in table.column_names}
-    prefixes = {field.prefix: name for name, field in FIELDS.items() if field.prefix}
-    taken = {column: name for column in columns for prefix, name in prefixes.items() if column.startswith(prefix)}
-    taken |= {name: name for name in (*FIELDS, "id", "epoch", "metric") if name in columns}
-    tasks = ", ".join(read.tasks[:3]) + (f" and {len(read.tasks) - 3} more" if len(read.tasks) > 3 else "")
-    one = isinstance(options.logs, (str, os.PathLike))
-    name = os.fspath(options.logs if one else Path(options.logs[0]).parent)
-    about: dict[str, Any] = {
-        "model": read.model or "",
-        "data": tasks,
-        "format": " and ".join(sorted(_NAMES.get(k, k) for k in kinds)),
+    taken = {
+        column: field for field in FIELDS for column in columns if column.startswith(FIELDS[field].prefix or field)
     }
-    about |= {"log": name, "metrics": read.metrics, "skipped": len(read.skipped), "notes": read.notes}
-    about |= {"warnings": read.warnings, "examples": read.skipped[:EXAMPLES], "left_out": tuple(read.left_out)}
-    return _Content(read.record, columns, taken, about, parts=read.parts)
+    taken |= {name: name for name in (*FIELDS, "id", "epoch", "metric") if name in columns}
+    logs = options.logs if isinstance(options.logs, (str, os.PathLike)) else Path(options.logs[0]).parent
+    about: dict[str, Any] = {"model": read.model or "", "log": os.fspath(logs), "metrics": read.metrics}
+    about |= {"data": listed([*read.tasks[:3], *([f"{len(read.tasks) - 3} more"] if len(read.tasks) > 3 else ())])}
+    about |= {"format": listed(sorted(_NAMES.get(kind, kind) for kind in kinds)), "notes": read.notes}
+    about |= {"skipped": len(read.skipped), "examples": read.skipped[:EXAMPLES], "left_out": tuple(read.left_out)}
+    return _Content(read.record, columns, taken, about | {"warnings": read.warnings}, parts=read.parts)
 
 
 def _split(record: Predictions, values: Any) -> dict[str, Predictions]:
@@ -282,23 +257,22 @@ class _Cells:
         pairs = zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)
         some = {value: count for value, count in pairs if value not in (None, "") and value == value}
         self.known, self.distinct, self.most = sum(some.values()), len(some), max(some.values(), default=0)
-        numbers: Any = None
+        words = sorted({str(value).strip().lower() for value in some}) if self.distinct <= _MOST_GRADES else []
+        is_few, numbers = self.distinct <= 20 and 2 * self.distinct <= self.known, None
+        says = [verdict_number(word) for word in words]
+        if words and None not in says and (is_few or {*words} <= TRUTH.keys()):
+            is_plain = {*words} <= TRUTH.keys()  # which any command reads as they are
+            self.verdicts = "correct" if is_plain else "words" if {*says} <= {0, 0.5, 1} else "score"
         with suppress(pa.ArrowException, TypeError, ValueError):
             if some and (text or not isinstance(next(iter(some)), str)) and not pt.is_temporal(cells.type):
                 numbers = np.asarray(pa.array([*some]).cast(pa.float64(), safe=False))
-        words = sorted({str(value).strip().lower() for value in some}) if self.distinct <= _MOST_GRADES else []
-        is_few = self.distinct <= 20 and 2 * self.distinct <= self.known
-        if words and {*words} <= _TRUTHS:
-            self.verdicts = "correct"
-        elif words and is_few:
-            self.verdicts = "win" if {*words} <= _WINS.keys() else "score" if numbers is not None else ""
         named = ", ".join(words) if 0 < len(words) <= 3 else f"{self.distinct} words"
-        whole = numbers is not None and bool(np.isfinite(numbers).all()) and not (numbers % 1).any()
-        self.kind = "time" if pt.is_temporal(cells.type) else "whole number" if whole else "number"
-        if pt.is_boolean(cells.type):
-            self.kind = "true or false"
-        elif numbers is None and self.kind != "time":
-            self.kind = "empty" if not some else named if is_few and len(named) <= 24 else "text"
+        self.kind = "empty" if not some else named if is_few and len(named) <= 24 else "text"
+        if pt.is_temporal(cells.type) or pt.is_boolean(cells.type):
+            self.kind = "true or false" if pt.is_boolean(cells.type) else "time"
+        elif numbers is not None:
+            is_whole = np.isfinite(numbers).all() and not (numbers % 1).any()
+            self.kind = "whole number" if is_whole else "number"
 
 
 @dataclass
@@ -432,10 +406,19 @@ class _Content:
         """Files beside this one with the same columns, which may be other runs."""
         path, out = Path(str(self.file)), []
         for other in sorted(path.parent.glob(f"*{path.suffix}"))[:_BESIDE] if path.is_file() else ():
-            source = None if other.name == path.name else opened_raw(str(other))
-            if source is not None and {*getattr(source, "columns", ())} == {*self.columns}:
+            if other.name != path.name and _head(other) == _head(path):
                 out.append(str(other))
         return out
+
+
+def _head(path: Path) -> Any:
+    """The columns of a table, as far as its first line tells them."""
+    if path.suffix not in (".csv", ".jsonl"):
+        return getattr(opened_raw(str(path)), "columns", None)
+    with path.open("rb") as stream, suppress(ValueError):
+        line = stream.readline(1 << 16)
+        return {*json.loads(line)} if path.suffix == ".jsonl" else line
+    return None
 
 
 def known_accuracy(record: Predictions) -> tuple[Interval | None, tuple[str, ...]]:

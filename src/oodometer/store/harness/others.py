@@ -69,8 +69,8 @@ class _Row(NamedTuple):
 
 def graded(out: Answers, rows: Sequence[_Row], options: LogOptions, usual: Sequence[str] = ()) -> Answers:
     """Fill the answers of a log: ``correct`` where the metric is 0 or 1, ``score`` where it is another number; rows
-    without it are left out and counted. ``candidate_scores`` and ``label`` are given where the best option is right just
-    where the verdict says so. Raises `InputError` for a question that comes twice.
+    without it are left out and counted. ``candidate_scores`` and ``label`` are given where the best option is right
+    just where the verdict says so. Raises `InputError` for a question that comes twice.
     """
     if not rows:
         raise InputError("at least one row", got="none", file=out.file, remedy="check what wrote the file")
@@ -217,7 +217,8 @@ def read_lighteval(file: str, options: LogOptions) -> Answers:
             if not isinstance(own["metrics"], Mapping):
                 raise _refused("scores by metric", own["metrics"], file, row, "metrics")
             said = own["said"] if isinstance(own["said"], list) else [own["said"]]
-            likely = [v[0] if isinstance(v, (list, tuple)) and v else v for v in own["logprobs"] or said]
+            some = own["logprobs"] or said
+            likely: list[Any] = [v[0] if isinstance(v, (list, tuple)) and v else v for v in some]
             choices, golds = own["choices"] or [], own["gold"] if isinstance(own["gold"], list) else [own["gold"]]
             numbers = all(isinstance(v, (int, float)) and math.isfinite(v) for v in likely)
             is_choice = numbers and len(choices) == len(likely) > 1 and len(golds) == 1 and isinstance(golds[0], int)
@@ -281,8 +282,9 @@ def read_opencompass(file: str, options: LogOptions) -> Answers:
         output, why = None if named else said, "no gold answer"
         rows.append(_Row(row, name, scores, output, asked, 1, {}, why, likely if is_choice else (), place))
     graded(out, rows, options)
-    if "correct" in out.columns and isinstance(whole.get("accuracy"), (int, float)):
-        _held(out, whole["accuracy"] / 100, options)
+    total: Any = whole.get("accuracy")
+    if "correct" in out.columns and isinstance(total, (int, float)):
+        _held(out, total / 100, options)
     return out
 
 
