@@ -89,6 +89,22 @@ def test_grades_of_people_have_a_shorter_interval_than_yes_and_no() -> None:
     assert inside >= 0.92 * 300
 
 
+def test_corrected_differences_cover() -> None:
+    rng = np.random.default_rng(13)
+    inside = 0
+    for _ in range(300):
+        good = rng.random(ROWS) < 0.6
+        better = np.where(rng.random(ROWS) < 0.7, good, rng.random(ROWS) < 0.8)
+        first, second = (
+            np.where(y, rng.random(ROWS) < 0.9, rng.random(ROWS) < 0.4).astype(float) for y in (good, better)
+        )
+        truth = (better.astype(float) - good + 1) / 2
+        judged = Judged((second - first + 1)[None] / 2, np.arange(100), truth[:100], ("j",))
+        _, low, high = by_verdict(judged)
+        inside += low <= truth.mean() <= high
+    assert inside >= 0.92 * 300
+
+
 def test_rogan_gladen_is_the_formula() -> None:
     said = np.concatenate([np.arange(100) < 90, np.arange(100) < 30, np.arange(800) < 400]).astype(float)
     judged = Judged(said[None], np.arange(200), np.repeat([1.0, 0.0], 100), ("j",))

@@ -187,6 +187,40 @@ def test_error_rates_carry_over_to_a_run_without_labels() -> None:
     assert "err" in result.headline.assumes
 
 
+def test_two_models_under_one_judge_have_a_corrected_difference() -> None:
+    better = np.where(RNG.random(600) < 0.7, GOOD, True)
+    said = np.where(better, RNG.random(600) < 0.9, RNG.random(600) < 0.4)
+    order = RNG.permutation(600)
+    human = [bool(good) if known else None for good, known in zip(better, LABELLED, strict=True)]
+    one, other = table(), table(passed=said.tolist(), human=human)
+    other = {name: [column[i] for i in order] for name, column in other.items()}  # joined by id
+    result = oodometer.compare([one, other], names=["one", "other"], **BOTH)
+    truth = better.mean() - GOOD.mean()
+    assert result.estimate.lower <= truth <= result.estimate.upper
+    assert result.estimate.lower > 0
+    text = str(result)
+    assert text.startswith("Corrected difference of human, other minus one: +")
+    assert "other is better" in text
+    assert result.to_dict()["difference"]["b"] == "other"
+    back = oodometer.compare([other, one], names=["other", "one"], **BOTH)
+    assert back.estimate.value == pytest.approx(-result.estimate.value)
+    few = {name: column[:500] for name, column in one.items()}
+    assert any("left out" in warning for warning in oodometer.compare([few, other], **BOTH).warnings)
+
+
+@pytest.mark.parametrize(
+    ("models", "says"),
+    [
+        ([table()] * 3, "compares two models"),
+        ([table(), table(human=[None] * 600)], "the answers of both models"),
+        ([{"passed": [True, False], "human": [True, None]}, {"passed": [True], "human": [True]}], "as many rows"),
+    ],
+)
+def test_faults_of_two_models_under_one_judge(models: list[Any], says: str) -> None:
+    with pytest.raises(OodometerError, match=says):
+        oodometer.compare(models, **BOTH)
+
+
 def test_one_file_needs_a_judge() -> None:
     with pytest.raises(UsageError, match=r"judge=COLUMN"):
         oodometer.audit(table())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from ..results import Estimate, percent, plain
-from ..results.values import counted, listed, points
+from ..results.values import counted, listed, points, signed_points
 from ..results.view import Grid, Maker, Table, View, cell, ends, interval_of, p_text, shows, with_ends
 from .judges import Bias, Change, JudgeRates
 from .result import Audit
@@ -22,10 +23,11 @@ _USUAL = 0.1  # the width whose labels are told first, of the scale
 class JudgeAudit(Audit):
     """What `audit` found of judges: an `Audit` whose ``estimate`` is the rate that people would find on all rows.
 
-    judges : how each stands to people. bias, looks : columns that its verdicts depend on at equal labels, and how many
+    judges : how each stands to people. bias : columns that its verdicts depend on at equal labels, of all that
     were looked at. groups : the rate by group. labels_for_width : labels for widths of the interval, with the judges
     and alone. changed : rates of the judges here and on an earlier run. scale : lowest and highest grade of the labels,
-    or None. label : the column of people's verdicts. not_given : intervals that are not there, and why.
+    or None. label : the column of people's verdicts. compared : two models, of whose difference all numbers are.
+    not_given : intervals that are not there, and why.
     """
 
     judges: tuple[JudgeRates, ...] = ()
@@ -35,6 +37,7 @@ class JudgeAudit(Audit):
     changed: tuple[Change, ...] = ()
     scale: tuple[float, float] | None = None
     label: str = ""
+    compared: tuple[str, ...] = ()
     not_given: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -45,7 +48,9 @@ class JudgeAudit(Audit):
         rate = None if self.estimate is None else {**out["estimate"], "method": self.estimate.method}
         first = plain(self.judges[0]) if self.judges else None
         out |= {"rate": rate, "judge": first, "methods": out["intervals"]}
-        names = ("judges", "bias", "groups", "labels_for_width", "changed", "scale", "label", "not_given")
+        names = ("judges", "bias", "groups", "labels_for_width", "changed", "scale", "label", "compared", "not_given")
+        if self.compared and rate is not None:
+            out["difference"] = {**rate, **dict(zip("ab", self.compared, strict=True)), "rows": self.labels}
         return out | {name: plain(getattr(self, name)) for name in names}
 
     def worth(self, interval: Estimate) -> float | None:
@@ -76,7 +81,10 @@ def judges_view(result: Mapping[str, Any]) -> View:
     """What an audit of judges says, from the mapping that JSON holds: the rate, the judges, their bias, more labels."""
     rows, labels, judges, whose = result["target"]["rows"], result["labels"], result["judges"], result["label"]
     low, high = result.get("scale") or (0.0, 1.0)
-    share: Callable[[float], str] = (lambda x: f"{x:.3g}") if result.get("scale") else percent
+    models = result.get("compared") or ()
+    gap, unit = bool(models) and high == 1, (high - low) / (2 if models else 1)
+    share: Callable[[float], str] = percent if not result.get("scale") else (lambda x: f"{x:{'+' * bool(models)}.3g}")
+    share = signed_points if gap else share
     chosen, alone, worth = interval_of(result.get("rate")), interval_of(result.get("label_only")), 0.0
     drawn, every = result.get("suggested") or (), labels == rows
     notes = (f"{counted(len(drawn), 'row')} to label next, spread over what the judges say",) if drawn else ()
@@ -86,15 +94,22 @@ def judges_view(result: Mapping[str, Any]) -> View:
         says += "people would say nobody knows until some rows are labelled"
         return View("Corrected rate: no labels yet", "none", sentences=(says,), **about)
     sentences = [f"All {rows:,} rows have labels: that is certain"] if every else []
-    sentences += _standing(judges[0], rows, labels, low, high) if len(judges) == 1 else []
+    if models:
+        says = f"{models[chosen.value > 0]} is better" if chosen.lower > 0 or chosen.upper < 0 else "Undecided"
+        bare = [share(low + judge["accepted"] * (high - low)) for judge in judges]
+        sentences.append(
+            f"{says}, from {counted(labels, 'labelled row')} of {rows:,}; by the verdicts as they are {listed(bare)}"
+        )
+    elif len(judges) == 1:
+        sentences += _standing(judges[0], rows, labels, low, high)
     if alone is not None and not every:
         worth = result.get("effective_labels") or 0.0
         more = f"; with the judges they are as informative as {worth:,.0f} labels" if worth > labels else ""
         sentences.append(f"Labels alone: {share(alone.value)} ({share(alone.lower)} to {share(alone.upper)}){more}")
     sentences += [*_biases(result), *_changes(result)]
     widths = () if every or result.get("not_random") else result.get("labels_for_width") or ()
-    for line in (line for line in widths if line["width"] == _USUAL):
-        width = points(_USUAL) if share is percent else f"{_USUAL * (high - low):.3g}"
+    for line in (line for line in widths if math.isclose(line["width"], _USUAL * unit)):
+        width = points(_USUAL) if share in (percent, signed_points) else f"{_USUAL * unit:.3g}"
         many, without = (f"{line[name]:,}" if line[name] else "all" for name in ("labels", "alone"))
         sentences.append(f"For an interval {width} wide: {many} labels ({without} without judges)")
 
@@ -114,12 +129,14 @@ def judges_view(result: Mapping[str, Any]) -> View:
     columns = ["width", "with judges", "alone"]
     grids += [Grid("labels for a width", columns, lines, noun="width", detail=True)]
     called = f"mean of {whose}" if result.get("scale") else f"rate of {whose}"
+    called = f"difference of {whose}, {models[1]} minus {models[0]}" if models else called
     return View(
         f"{called[0].upper()}{called[1:]}" if every else f"Corrected {called}",
         share(chosen.value),
         chosen,
         str(result.get("method") or ""),
         share=share is percent,
+        gap=gap,
         sentences=(*sentences, *([] if every else [f"Assumes: {result['assumes']}"])),
         details=tuple(f"Not given: {why}" for why in result.get("not_given") or ()),
         grids=tuple(grids),

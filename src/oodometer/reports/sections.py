@@ -97,6 +97,8 @@ def after_estimate(result: Result) -> Step:
 
 def after_audit(result: Result) -> Step:
     """The rows that were drawn, or those that would about halve the interval."""
+    if result.get("compared"):
+        return after_compare(result)
     half, labels = curves.halving(result), int(finite(result.get("labels")) or 0)
     if drawn := len(result.get("suggested") or []):
         width, text = curves.expected(result, labels + drawn), NEXT["drawn"].format(rows=rows_text(drawn))

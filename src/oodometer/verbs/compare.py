@@ -688,6 +688,11 @@ def compare(options: CompareJob) -> Comparison:
             raise UsageError(
                 f"{what} is given {len(some)} times for {len(models)} models; give one for each, in their order"
             )
+    if options.judge:
+        from .judging import compare_judges, opened
+
+        sources = [opened(data, options) for data in models]
+        return compare_judges(sources, options, _titles(options.names, sources))  # type: ignore[return-value]  # an audit of the difference
     paths = {"models": models, "out_of_domain": out_of_domain, "target": target}
     with executing("compare", options, **{name: some for name, some in paths.items() if some}) as execution:
         quiet = execution.heard_by(None)  # files are counted, not their parts

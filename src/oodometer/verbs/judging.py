@@ -167,14 +167,18 @@ def labels_file(data: Any, target: Source, options: Any, rows: int) -> tuple[Ver
 
 @dataclass
 class Read:
-    """What was read of a run: source, verdicts and labels from 0 to 1, the scale of the labels, and what to say."""
+    """What was read of a run: source, verdicts and labels from 0 to 1, the source's row of each, the scale of the
+    labels, and what to say. ``compared``: names of two models, of whose difference all is, second minus first.
+    """
 
     source: Source
     judged: Judged
+    at: Array
     judges: list[Verdicts]
     scale: tuple[float, float] | None
     label: str
     notes: list[str]
+    compared: tuple[str, ...] = ()
 
 
 def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
@@ -232,7 +236,7 @@ def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
         if len(known) and (known == known[0]).all() and len(row):
             says = "yes to" if known[0] == 1 else "no to" if known[0] == 0 else "the same of"
             notes.append(f"{one.name} says {says} every row: it corrects nothing, and the labels speak alone")
-    return Read(source, judged, judges, scale if graded else None, label, notes)
+    return Read(source, judged, np.arange(rows), judges, scale if graded else None, label, notes)
 
 
 def _check(judged: Judged, judges: Sequence[Verdicts], label: str, source: Source) -> None:
@@ -263,7 +267,7 @@ def columns_beside(read: Read, options: Any) -> dict[str, Array]:
         if name in taken or _VERDICT.search(name):
             continue
         cells = [cell for batch in source.raw([name]) for cell in plain(batch.column(0), coded=False).to_pylist()]
-        some = [cells[i] for i in read.judged.row]
+        some = [cells[i] for i in read.at[read.judged.row]]
         filled = [cell for cell in some if not is_null(cell) and cell != ""]
         if not filled or any(isinstance(cell, (list, dict, bytes)) for cell in filled):
             continue
@@ -283,23 +287,73 @@ def columns_beside(read: Read, options: Any) -> dict[str, Array]:
 def audit_judges(options: Any) -> JudgeAudit:
     """The audit of one file by its judges; beside an earlier one, whether they changed. ``options`` as `audit` has."""
     data = options.reference if options.target is None else options.target
-    level, seed = options.level, options.seed
     earlier = None if options.target is None else opened(options.reference, options)
     read = read_judged(data, options, earlier)
-    judged, source = read.judged, read.source
-    labels, rows, warnings = len(judged.row), judged.rows, list(read.notes)
+    judged, labels = read.judged, len(read.judged.row)
     if not labels and not options.suggest:
-        remedy = f"draw rows to label with --suggest {min(50, rows)} --out rows.html"
+        remedy = f"draw rows to label with --suggest {min(50, judged.rows)} --out rows.html"
         if options.target is not None:
             remedy = f"carry the judges' error rates over with `oodometer estimate` and the same words, or {remedy}"
-        raise UsageError(f"{source.name}: no row has people's verdict; name their column with --labels, or {remedy}")
+        why = "no row has people's verdict; name their column with --labels, or"
+        raise UsageError(f"{read.source.name}: {why} {remedy}")
+    more: dict[str, Any] = {}
+    if earlier is not None:
+        before = read_judged(earlier, options)
+        if not (before.judged.binary and judged.binary and len(before.judged.row) and labels):
+            why = "changes of a judge show on labels of yes or no in both files"
+            raise UsageError(f"{before.source.name}: {why}; name them with --labels")
+        more = {"changed": changes(before.judged, judged), "reference": {"name": before.source.name}}
+    if options.suggest:
+        more["suggestion"] = _suggested(read, options)
+    return _audited(read, options, options.by, **more)
+
+
+def compare_judges(sources: Sequence[Source], options: Any, names: Sequence[str]) -> JudgeAudit:
+    """The corrected difference of two models under the same judges, the second minus the first, on rows that both files
+    have (by id or ``key``, else by place); ``options`` as `compare` has.
+    """
+    if len(sources) != 2:
+        raise UsageError(f"--judge compares two models, got {len(sources)} files; give two")
+    first, second = (read_judged(source, options) for source in sources)
+    row = matched_rows(second.source, first.source, first.judged.rows, None, options.key)
+    if row is None and first.judged.rows != second.judged.rows:
+        got, column = f"{first.judged.rows} and {second.judged.rows}", "id"
+        remedy = "give both a column of ids, or name one with --key"
+        raise InputError("as many rows in both files", got=got, file=second.source.path, column=column, remedy=remedy)
+    there = np.arange(first.judged.rows) if row is None else np.full(first.judged.rows, -1)
+    if row is not None:
+        there[row[row >= 0]] = np.flatnonzero(row >= 0)
+    at = np.flatnonzero(there >= 0)
+    told = []
+    for read in (first, second):
+        told.append(np.full(read.judged.rows, np.nan))
+        told[-1][read.judged.row] = read.judged.truth
+    truth = (told[1][there[at]] - told[0][at] + 1) / 2
+    both = np.flatnonzero(np.isfinite(truth))
+    if not len(both):
+        why = "no row has people's verdict on the answers of both models"
+        raise UsageError(f"{second.source.name}: {why}; audit each file by itself, or label the same rows of both")
+    apart = (second.judged.verdicts[:, there[at]] - first.judged.verdicts[:, at] + 1) / 2
+    judged = Judged(apart, both, truth[both], first.judged.names)
+    low, high = first.scale or (0.0, 1.0)
+    notes = list(dict.fromkeys([*first.notes, *second.notes]))
+    if (left := max(first.judged.rows, second.judged.rows) - len(at)) > 0:
+        notes.append(f"{counted(left, 'row')} of one file alone are left out")
+    out = replace(first, judged=judged, at=at, scale=(low - high, high - low), notes=notes, compared=tuple(names))
+    return _audited(out, options, None)
+
+
+def _audited(read: Read, options: Any, by: str | None, **more: Any) -> JudgeAudit:
+    level, seed = options.level, options.seed
+    judged, source = read.judged, read.source
+    labels, rows, warnings = len(judged.row), judged.rows, list(read.notes)
     low, high = read.scale or (0.0, 1.0)
     about: dict[str, Any] = {"estimate": None, "label_only": None, "intervals": (), "effective_labels": None}
     cell = judged.cells
     counts = Counts.of(judged, cell, level)
     if labels:
         column = cluster_column(source, options.cluster, rows)
-        keys = None if column is None else keys_of(source, column)[judged.row]
+        keys = None if column is None else keys_of(source, column)[read.at[judged.row]]
         clusters = labels if keys is None else len(np.unique(keys))
         counts = Counts.of(judged, cell, level, keys)
         whole = Counts.of(judged, np.zeros(rows, dtype=np.int64), level, keys)
@@ -313,8 +367,10 @@ def audit_judges(options: Any) -> JudgeAudit:
         if clusters < labels:
             warnings.append(f"rows of one {column} depend on each other: {labels:,} labels are of {clusters:,} of them")
         worth = whole.labels_for(made[0].upper - made[0].lower, level) or rows
-        widths = [{"width": w, "labels": counts.labels_for(w, level), "alone": whole.labels_for(w, level)}
-                  for w in _WIDTHS]  # fmt: skip
+        unit = (high - low) / (2 if read.compared else 1)
+        plans = [(width * unit, width * unit / (high - low)) for width in _WIDTHS]
+        widths = [{"width": w, "labels": counts.labels_for(x, level), "alone": whole.labels_for(x, level)}
+                  for w, x in plans]  # fmt: skip
         on_scale = [replace(one, **{n: low + (high - low) * getattr(one, n) for n in INTERVAL[:3]}) for one in made]
         about = {
             "estimate": on_scale[0],
@@ -327,32 +383,13 @@ def audit_judges(options: Any) -> JudgeAudit:
             "correct": int(judged.truth.sum()) if np.isin(judged.truth, (0, 1)).all() else None,
             "not_random": judged.selected,
         }
-        if options.by is not None:
-            about["groups"] = tuple(_groups(read, options.by, level, (low, high)))
+        if by is not None:
+            about["groups"] = tuple(_groups(read, by, level, (low, high)))
     rates = rates_of(judged, counts, cell, level, seed)
     words = [one.written.get(1.0, "") for one in read.judges]
     about["judges"] = tuple(replace(rate, yes=word) for rate, word in zip(rates, words, strict=True))
-    if earlier is not None:
-        before = read_judged(earlier, options)
-        if not (before.judged.binary and judged.binary and len(before.judged.row) and labels):
-            why = "changes of a judge show on labels of yes or no in both files"
-            raise UsageError(f"{before.source.name}: {why}; name them with --labels")
-        about |= {"changed": changes(before.judged, judged), "reference": {"name": before.source.name}}
-    if options.suggest:
-        free = rows - labels
-        if not 0 < options.suggest <= free:
-            raise UsageError(f"expected from 1 to {free} rows to suggest (unlabelled ones), got {options.suggest}")
-        row = rows_to_label(judged, options.suggest, seed)
-        drawn = Suggestion(row, row * 0, np.full(len(row), 1 / free), np.ones(len(row)), 1.0)
-        about["suggestion"] = drawn
-        if options.out is not None:
-            sheet = Worksheet.of(drawn, source, predicted=None, key=options.key)
-            hidden = [c for c in sheet.picked.table.column_names if c in (read.label, *judges_columns(judged))]
-            sheet = replace(sheet, picked=replace(sheet.picked, table=sheet.picked.table.drop_columns(hidden)))
-            question = options.question or "Is the answer right?"
-            write_worksheet(sheet, options.out, title=Path(source.name).name, question=question)
     return JudgeAudit(
-        **about,
+        **about | more,
         labels=labels,
         rows=rows,
         headline=None,  # type: ignore[arg-type]  # there is no estimate without labels
@@ -362,8 +399,26 @@ def audit_judges(options: Any) -> JudgeAudit:
         warnings=tuple(warnings),
         target={"name": source.name},
         scale=read.scale,
+        compared=read.compared,
         label=read.label or "people's labels",
     )
+
+
+def _suggested(read: Read, options: Any) -> Suggestion:
+    """Rows to label next, written to ``out`` without what the judges say."""
+    judged, many = read.judged, options.suggest
+    free = judged.rows - len(judged.row)
+    if not 0 < many <= free:
+        raise UsageError(f"expected from 1 to {free} rows to suggest (unlabelled ones), got {many}")
+    row = rows_to_label(judged, many, options.seed)
+    drawn = Suggestion(row, row * 0, np.full(many, 1 / free), np.ones(many), 1.0)
+    if options.out is not None:
+        sheet = Worksheet.of(drawn, read.source, predicted=None, key=options.key)
+        hidden = [c for c in sheet.picked.table.column_names if c in (read.label, *judges_columns(judged))]
+        sheet = replace(sheet, picked=replace(sheet.picked, table=sheet.picked.table.drop_columns(hidden)))
+        question = options.question or "Is the answer right?"
+        write_worksheet(sheet, options.out, title=Path(read.source.name).name, question=question)
+    return drawn
 
 
 def judges_columns(judged: Judged) -> list[str]:
@@ -375,7 +430,7 @@ def _groups(read: Read, by: str, level: float, scale: tuple[float, float]) -> It
     """The corrected rate of each value of a column, largest first."""
     name, _ = column_of(read.source, by, "by")
     cells = [str(c) for batch in read.source.raw([name]) for c in plain(batch.column(0), coded=False).to_pylist()]
-    values, at, times = np.unique(np.array(cells), return_inverse=True, return_counts=True)
+    values, at, times = np.unique(np.array(cells)[read.at], return_inverse=True, return_counts=True)
     for i in np.argsort(-times, kind="stable")[:_MOST_GROUPS]:
         part = read.judged.part(at == i)
         out: dict[str, Any] = {"group": str(values[i]), "rows": int(times[i]), "labels": len(part.row)}

@@ -458,7 +458,7 @@ class EvaluateOptions(Where, Clock, Truth, Cluster, Level, Reading, Payoff, Inte
         doc="Column to slice by; each slice gets the metrics asked for, by default the quick ones.")
 
 
-class CompareOptions(Where, Clock, Truth, Cluster, Level, Reading, Features, Running):
+class CompareOptions(Judged, Where, Clock, Truth, Cluster, Scale, Level, Reading, Features, Running):
     """What `compare` is asked."""
 
     models: Sequence[Any] = argument(kw_only=False, path="read", metavar="MODELS...",
