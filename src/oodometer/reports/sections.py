@@ -64,6 +64,7 @@ def again(result: Result, record: type[Options], name: str, *more: str) -> str:
     except ValueError:
         words = []
     both = {way for option, _, about in declared(record) for way in spelt(option, about)} - {*more} | {"--sample"}
+    both -= {"--by"} if name == "audit" and not result.get("judges") else set()  # groups of judged rows alone
     line, rest = list[str](), iter(words[2:])
     for word in rest:
         if not word.startswith("-"):

@@ -43,6 +43,8 @@ class AuditJob(AuditOptions):
         super().__post_init__()
         check_margin(self.margin)
         parse_where(self.where)  # refused before the work
+        if self.by is not None and not self.judge:
+            raise UsageError("--by gives rates of groups beside --judge; slices of an estimate are those of `estimate`")
         if self.suggest < 0:
             raise UsageError(f"expected a number of rows to suggest, 1 or more, got {self.suggest}")
         if self.suggest_by not in SUGGEST_BY:
