@@ -325,6 +325,12 @@ class Predictions:
         return self.derived("verdicts", make)
 
     @property
+    def outcomes(self) -> Array:
+        """What is known of each answer, float64, shape (sample,): the verdict, or the score where there is no truth."""
+        graded = self.score if self.score is not None and not self.can_be_judged else self.verdicts
+        return graded.astype(np.float64)
+
+    @property
     def is_labelled(self) -> bool:
         """Whether the correctness of every sample is known."""
         return bool(self.rows) and bool((self.verdicts >= 0).all())
@@ -376,8 +382,9 @@ class Predictions:
             yield self.slice(start, start + rows)
 
     def known(self) -> Predictions:
-        """The rows whose correctness is known (the record itself where all are)."""
-        mask = self.verdicts >= 0
+        """The rows whose correctness is known, without any truth those of known score (the record where all are)."""
+        graded = self.score is not None and not self.can_be_judged
+        mask = ~np.isnan(self.score) if graded else self.verdicts >= 0  # type: ignore[arg-type]
         return self if mask.all() else self.take(mask)
 
     def without_labels(self) -> Predictions:

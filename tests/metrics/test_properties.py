@@ -115,7 +115,8 @@ def fitting(metric: Any, rows: int, seed: int) -> Predictions:
     """Three classes, or for a metric of candidates alone three candidates a row."""
     rng = np.random.default_rng(seed)
     p, label = rng.dirichlet(np.ones(3), rows), rng.integers(0, 3, rows)
-    record = Predictions.from_probabilities(p, label=label)
+    answers = {"group": label.astype(str), "score": p[:, 0].round(2), "columns": {"id": np.arange(rows) // 4}}
+    record = Predictions.from_probabilities(p, label=label, **answers)
     return record if metric.why_not(record) is None else Predictions.from_candidates(p.tolist(), label=label)
 
 

@@ -102,7 +102,8 @@ def test_rows_of_unknown_truth_are_left_out_and_counted(classified: Predictions)
     assert classified.label is not None
     label = np.where(np.arange(900) % 3 == 0, -1, classified.label)
     names: list[Any] = [None if code < 0 else NAMES[code] for code in label]
-    found = evaluate({"probabilities": classified.probabilities, "label": names}, classes=["ant", "bee", "cat"])
+    rows = {"probabilities": classified.probabilities, "label": names, "group": classified.group}
+    found = evaluate(rows, classes=["ant", "bee", "cat"])
     expected = evaluate(classified.take(label >= 0))
     assert (found.rows, found.unlabelled) == (600, 300)
     assert found.warnings == ("300 of 900 rows have no known truth and were left out",)

@@ -14,6 +14,7 @@ _ROUNDS = 3
 _FLOOR = 0.5  # a mean near 0 or 1 must not make bets so bold that one surprise ruins the gambler
 _MOST_STAKED = 0.97
 _NO_MEAN = 1e-12
+_GRADED, _GRADED_PRIOR = 0.4, 5.0  # spread and prior of graded observations, whose variance is below that of a coin
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,9 @@ def _hedge() -> tuple[Array, Array]:
     return log_price, np.exp(-0.5 * d * d - 0.5 * np.log(2 * np.pi) - log_price)
 
 
-def _log_capital(game: Game, mean: Array, target: float, side: int) -> Array:
+def _log_capital(game: Game, mean: Array, target: float, side: int | Array) -> Array:
     """Log of the capital against each candidate mean (..., candidate), inf once the target is reached; ``side`` +1 bets
-    on more.
+    on more, -1 on less, one for all candidates or (candidate,).
     """
     log_price, ratio = _hedge()
     log_target = np.log(target)
@@ -69,7 +70,7 @@ def _log_capital(game: Game, mean: Array, target: float, side: int) -> Array:
         expected = game.scale[..., t, None] * mean - game.offset[..., t, None]
         variance = (game.prior * prior + squares) / (game.prior + t)
         bet = np.interp(capital - log_target, log_price, ratio) / np.sqrt(variance * (rounds - t))
-        room = np.maximum(expected - low if side > 0 else high - expected, _NO_MEAN)
+        room = np.maximum(np.where(side > 0, expected - low, high - expected), _NO_MEAN)
         bet = np.minimum(bet, _MOST_STAKED / room)
         gain = value - expected
         factor = 1 + side * bet * gain
@@ -90,34 +91,39 @@ def betting_interval(
     goal = 2 / (1 - level)
     shape = game.value.shape[:-1]
     start, stop = np.broadcast_to(lower, shape).astype(float), np.broadcast_to(upper, shape).astype(float)
-    ends = []
-    for side in (1, -1):
-        a, b = start, stop
-        for _ in range(_ROUNDS):
-            mean = a[..., None] + (b - a)[..., None] * np.linspace(0, 1, _GRID)
-            unrefuted = _log_capital(game, mean, goal, side) < np.log(goal)
-            step = (b - a) / (_GRID - 1)
-            # the end lies between the outermost candidate that is kept and the one beyond it
-            if side > 0:
-                end = np.where(unrefuted.any(axis=-1), unrefuted.argmax(axis=-1), _GRID - 1)
-                a, b = np.maximum(a + (end - 1) * step, a), a + end * step
-            else:
-                end = np.where(unrefuted.any(axis=-1), _GRID - 1 - unrefuted[..., ::-1].argmax(axis=-1), 0)
-                a, b = a + end * step, np.minimum(a + (end + 1) * step, b)
-        ends.append(a if side > 0 else b)
-    low, high = ends
+    side = np.repeat([1, -1], _GRID)  # both ends at a time
+    a, b = np.stack([start, start], axis=-1), np.stack([stop, stop], axis=-1)  # (..., end)
+    for _ in range(_ROUNDS):
+        mean = a[..., None] + (b - a)[..., None] * np.linspace(0, 1, _GRID)
+        capital = _log_capital(game, mean.reshape(*shape, 2 * _GRID), goal, side).reshape(mean.shape)
+        unrefuted = capital < np.log(goal)
+        some = unrefuted.any(axis=-1)
+        first = np.where(some, unrefuted.argmax(axis=-1), _GRID - 1)[..., 0]
+        last = np.where(some, _GRID - 1 - unrefuted[..., ::-1].argmax(axis=-1), 0)[..., 1]
+        # an end lies between the outermost candidate that is kept and the one beyond it
+        step, begin = (b - a) / (_GRID - 1), np.stack([first - 1, last], axis=-1)
+        a, b = np.maximum(a + begin * step, a), np.minimum(a + (begin + 1) * step, b)
+    low, high = a[..., 0], b[..., 1]
     return np.minimum(low, high), np.maximum(low, high)
 
 
 def betting_mean(
-    value: Array, level: float, *, low: float = 0.0, high: float = 1.0, population: int | None = None, seed: int = 0
+    value: Array, level: float, *, low: float = 0.0, high: float = 1.0, sizes: Array | None = None, seed: int = 0
 ) -> tuple[float, float]:
     """Interval for the mean of observations (sample,) in [low, high], valid at every sample size and in any order of
-    them. Source: Waudby-Smith and Ramdas (2024).
+    them. Where these are sums over groups of ``sizes`` rows, (sample,), it is that of a row: the gambler bets on
+    S_g - m N_g, which is fair where a group's size tells nothing of its mean. Source: Waudby-Smith and Ramdas (2024).
+
+    >>> [round(end, 2) for end in betting_mean(np.array([0.2, 0.4, 0.5, 0.3] * 10), 0.95)]
+    [0.3, 0.42]
     """
-    order = np.random.default_rng([seed, 0xBE7]).permutation(len(value))
-    unit = (np.sort(np.asarray(value, dtype=np.float64))[order] - low) / (high - low)
-    a, b = betting_interval(Game.plain(unit, population=population), level)
+    value = np.asarray(value, dtype=np.float64)
+    rows = np.ones(len(value)) if sizes is None else np.asarray(sizes, dtype=np.float64)
+    order = np.lexsort([rows, value])[np.random.default_rng([seed, 0xBE7]).permutation(len(value))]
+    scale, zero = rows[order] / rows.max(), np.zeros(len(value))
+    unit = (value[order] / rows.max() - low * scale) / (high - low)
+    spread = np.asarray(_GRADED * np.square(scale).mean())
+    a, b = betting_interval(Game(unit, zero, scale, scale, zero, spread, _GRADED_PRIOR), level)
     return low + (high - low) * float(a), low + (high - low) * float(b)
 
 

@@ -68,17 +68,18 @@ class Clusters:
     @classmethod
     def of(cls, keys: Array, values: Array) -> Clusters:
         """State of rows with these keys and numbers, shape (sample,)."""
-        distinct, at = np.unique(keys, return_inverse=True)
         x = np.asarray(values, dtype=np.float64)
-        sums = np.stack([np.bincount(at, w, len(distinct)) for w in (np.ones_like(x), x, x * x)])
-        return cls(distinct, sums)._bounded()
+        return cls.of_sums(keys, np.stack([np.ones_like(x), x, x * x]))
+
+    @classmethod
+    def of_sums(cls, keys: Array, sums: Array, bits: int = 0) -> Clusters:
+        """State of sums (3, part) of parts of clusters with these keys."""
+        distinct, at = np.unique(keys, return_inverse=True)
+        return cls(distinct, np.stack([np.bincount(at, row, len(distinct)) for row in sums]))._bounded(bits)
 
     def __add__(self, other: Clusters) -> Clusters:
-        bits = max(self.bits, other.bits)
-        keys, at = np.unique(np.concatenate([self.keys, other.keys]), return_inverse=True)
         both = np.concatenate([self.sums, other.sums], axis=1)
-        sums = np.stack([np.bincount(at, row, len(keys)) for row in both])
-        return Clusters(keys, sums)._bounded(bits)
+        return Clusters.of_sums(np.concatenate([self.keys, other.keys]), both, max(self.bits, other.bits))
 
     def _bounded(self, bits: int = 0) -> Clusters:
         sampled = np.ones(len(self.keys), dtype=bool)

@@ -6,6 +6,7 @@ from __future__ import annotations
 # isort: off
 from .base import CLASSES, CONFIDENCE, VERDICT, Measure, Metric, confidence_and_verdict
 from .accuracy import Accuracy, accuracy
+from .mean_score import MacroMean, MeanScore, PassAtK
 from .confusion import ConfusionTable, confusion_matrix
 from .confusion import F1, Precision, Recall
 from .one_vs_rest import RocAuc, roc_auc
@@ -40,13 +41,14 @@ from .ranks import ordered_by
 
 __all__ = [
     "CLASSES", "CONFIDENCE", "F1", "VERDICT", "Accuracy", "AccuracyCoverageArea", "AccuracyCoverageCurve",
-    "AveragePrecision", "BalancedAccuracy", "Brier", "CohenKappa", "Confidences", "ConfusionTable", "CoverageAtRisk",
-    "DebiasedCalibrationError", "Disca", "DiscaScore", "EqualMassCalibrationError", "ExcessRiskCoverageArea",
-    "ExpectedCalibrationError", "ExpectedValue", "FailureCases", "FprAt95Tpr", "GeneralizedRiskCoverageArea",
-    "KolmogorovSmirnovError", "MacroF1", "MacroPrecision", "MacroRecall", "MatthewsCorrelation", "Measure", "Metric",
-    "NegativeLogLikelihood", "OperatingPoints", "Payoff", "PerClass", "Precision", "Recall", "RecallAtK",
-    "ReliabilityDiagram", "RiskAtCoverage", "RiskCoverageArea", "RiskCoverageCurve", "RocAuc", "SmoothCalibrationError",
-    "Specificity", "TopKAccuracy", "Votes", "about_class", "accuracy", "area_under_accuracy_coverage",
+    "AveragePrecision", "BalancedAccuracy", "Brier", "CohenKappa", "Confidences", "ConfusionTable",
+    "CoverageAtRisk", "DebiasedCalibrationError", "Disca", "DiscaScore", "EqualMassCalibrationError",
+    "ExcessRiskCoverageArea", "ExpectedCalibrationError", "ExpectedValue", "FailureCases", "FprAt95Tpr",
+    "GeneralizedRiskCoverageArea", "KolmogorovSmirnovError", "MacroF1", "MacroMean", "MacroPrecision",
+    "MacroRecall", "MatthewsCorrelation", "MeanScore", "Measure", "Metric", "NegativeLogLikelihood",
+    "OperatingPoints", "PassAtK", "Payoff", "PerClass", "Precision", "Recall", "RecallAtK", "ReliabilityDiagram",
+    "RiskAtCoverage", "RiskCoverageArea", "RiskCoverageCurve", "RocAuc", "SmoothCalibrationError", "Specificity",
+    "TopKAccuracy", "Votes", "about_class", "accuracy", "area_under_accuracy_coverage",
     "area_under_generalized_risk_coverage", "area_under_risk_coverage", "average_precision", "brier_score",
     "compared_confidences", "computation_score", "confidence_and_verdict", "confusion_matrix", "coverage_at_risk",
     "debiased_calibration_error", "didma", "disca", "disca_by_tolerance", "equal_mass_calibration_error",

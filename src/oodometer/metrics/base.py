@@ -32,6 +32,8 @@ CONFIDENCE: Needs = (
 )
 CLASSES: Needs = (("class", "label", "prediction"), ("class", "label", "probabilities"))
 
+CLUSTER = "cluster of the row"  # a column of keys, uint64, in batches whose rows depend on each other
+
 S = TypeVar("S")
 R = TypeVar("R")
 
@@ -63,6 +65,7 @@ class Metric(Method[S, R]):
     bigger_is_better : orientation; None where more is neither good nor bad.
     quiet : whether it is left out without a word where its fields are absent and nobody asked for it by name.
     state : name of the kind of state where several metrics share one.
+    clustered : whether its state tells clusters apart itself, by the keys in the column `CLUSTER` of a batch.
 
     `summarize` reads only rows whose truth is known (see `Predictions.known`). Metrics with the same `state_key` share
     one state.
@@ -74,6 +77,7 @@ class Metric(Method[S, R]):
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quiet: ClassVar[bool] = False
     state: ClassVar[str] = ""
+    clustered: ClassVar[bool] = False
 
     @property
     def state_key(self) -> str:

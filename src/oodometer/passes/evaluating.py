@@ -16,11 +16,14 @@ from ..arrays import Array
 from ..audits.joining import KEY
 from ..classes import said_of_classes
 from ..errors import InputError, MissingColumnsError, NotApplicable, UsageError
+from ..fields import check_on_scale
 from ..inference.clusters import Clusters, cluster_keys, clustered_share, effective_rows, student_quantile
 from ..intervals import clopper_pearson
 from ..kernels.top import mix
 from ..metrics import Accuracy, Confidences, Metric
+from ..metrics.base import CLUSTER
 from ..metrics.confusion import Confusion
+from ..metrics.mean_score import on_scale, scale_seen
 from ..metrics.ranks import LIMIT, RankMetric
 from ..predictions import FIELDS, Predictions
 from ..registry import FAILURES, Failed, create, guarded, is_foreign, merged, unless_failed, why_failed
@@ -81,6 +84,8 @@ class GroupedClusters:
 
     def of_clusters(self, metric: Metric[Any, Any], made: Any) -> Any:
         """A number with the interval of clusters; curves and tables as much wider as the accuracy."""
+        if metric.clustered:
+            return made
         if metric.gives == "curve":
             ends = ((end - made.y) * math.sqrt(self.effect) + made.y for end in (made.lower, made.upper))
             lower, upper = (np.clip(end, 0, 1) for end in ends)
@@ -121,7 +126,7 @@ class GroupedClusters:
 
     def of_slice(self, metric: Metric[Any, Any], made: N) -> N:
         """The number of a slice, its interval as much wider as that of all rows is."""
-        return widened(made, self._effects.get(metric.name, self.effect), metric.bounds)
+        return made if metric.clustered else widened(made, self._effects.get(metric.name, self.effect), metric.bounds)
 
 
 def _each(plain: Any, change: Any) -> Any:
@@ -140,7 +145,7 @@ _MOST_CLASSES = 50  # in a confusion matrix that was not asked for by name
 # Metrics of a slice, unless others are asked for: the quick ones.
 _SLICED = ("accuracy", "f1", "precision", "recall", "roc_auc", "specificity", "average_precision", "balanced_accuracy",
            "mcc", "cohen_kappa", "expected_value", "brier", "nll", "ece", "auc_coverage", "aurc", "e_aurc", "augrc",
-           "disca", "macro_f1")  # fmt: skip
+           "disca", "macro_f1", "mean_score")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -177,6 +182,8 @@ class EvaluationPlan(Pass):
     seed: int = 0
     kept: bool = False
     order: RankMetric[Any] | None = None
+    scale: tuple[float, float] | None = None  # that scores must lie on
+    asked: bool = False
 
     @cached_property
     def makers(self) -> dict[str, Metric[Any, Any]]:
@@ -185,6 +192,8 @@ class EvaluationPlan(Pass):
 
     def summarize(self, batch: Predictions) -> State:
         """The state of one batch: the whole of it, and each slice."""
+        if self.scale is not None and batch.score is not None:
+            check_on_scale(batch.score, self.scale, batch.source, batch.first_row)
         known = batch.known()
         out: State = {WHOLE: {"read": len(batch), "rows": len(known)}}
         if batch.noted:
@@ -192,6 +201,8 @@ class EvaluationPlan(Pass):
         keys = None
         if self.cluster is not None and len(known):
             keys = cluster_keys(column_of(known, self.cluster), known.first_row)
+            if self.grouped:
+                known = replace(known, columns={**known.columns, CLUSTER: keys})
         if self.kept:
             out[WHOLE]["kept"] = self._kept(batch, known, keys)
         if not len(known):
@@ -200,7 +211,7 @@ class EvaluationPlan(Pass):
             out[WHOLE][f"rounded to {batch.rounded}"] = 1
         if not known.is_argmax:
             out[WHOLE]["decided"] = rows_decided(known)
-        out[WHOLE] |= _states(self.metrics, known)
+        out[WHOLE] |= _states([m for m in self.metrics if m.state_key != "clusters"], known)
         if self.by is not None:
             names, rows = rows_by_value(column_of(known, self.by))
             self.check_slices([("by", name) for name in names])
@@ -208,7 +219,7 @@ class EvaluationPlan(Pass):
                 out["by", name] = {"read": len(index), "rows": len(index)}
                 out["by", name] |= _states(self.sliced, known.take(index))
         if keys is not None:
-            out[WHOLE]["clusters"] = Clusters.of(keys, known.verdicts)
+            out[WHOLE]["clusters"] = Clusters.of(keys, known.outcomes)
             if self.grouped:
                 distinct, at = np.unique(keys, return_inverse=True)
                 if len(distinct) > _MOST_GROUPS:
@@ -231,7 +242,7 @@ class EvaluationPlan(Pass):
     @property
     def resampled(self) -> list[Metric[Any, Any]]:
         """The metrics whose spread over clusters is seen by leaving out groups of them."""
-        return [m for m in self.metrics if m.gives == "number" and m.name not in _CALIBRATION]
+        return [m for m in self.metrics if m.gives == "number" and m.name not in _CALIBRATION and not m.clustered]
 
     def merge(self, a: State, b: State) -> State:
         """Two states as one; clusters are put into fewer groups where they become too many."""
@@ -272,7 +283,7 @@ def _makers(metrics: Sequence[Metric[Any, Any]]) -> dict[str, Metric[Any, Any]]:
 
 
 def _no_truth(source: Source) -> MissingColumnsError:
-    expected = "at least one row of known truth: `correct`, or `label` with `prediction` or `probabilities`"
+    expected = "at least one row of known truth: `correct`, `label` with `prediction` or `probabilities`, or a `score`"
     remedy = "add the column, or estimate without labels: `oodometer estimate`"
     return MissingColumnsError(expected, got="none", remedy=remedy, file=source.name)
 
@@ -284,8 +295,8 @@ def plan_evaluation(
     asked: bool = False,
     by: str | None = None,
     cluster: str | None = None,
-    level: float = 0.95,
-    seed: int = 0,
+    scale: tuple[float, float] | None = None,
+    **how: Any,
 ) -> tuple[EvaluationPlan, list[Skipped]]:
     """What the source can feed of the metrics, and what not, with its reason; ``asked``: they were named one by one."""
     needs = [Accuracy.needs, *(metric.needs for metric in chosen)]
@@ -296,31 +307,36 @@ def plan_evaluation(
     read |= {"logits", "prediction", *(name for name in (by, cluster) if name in FIELDS)}
     fields = tuple(name for name in FIELDS if name in read)
     first = next(iter(source.batches(fields=fields, rows=1024)), None)
-    if first is None or Accuracy.missing(first) is not None:
+    if first is None or not (first.can_be_judged or first.has("score")):
         raise _no_truth(source)
     used, skipped = [], []
 
     def why_not(metric: Metric[Any, Any]) -> str | None:
         if metric.gives not in ("number", "curve", "table") or not isinstance(metric.state_key, str):
             raise TypeError(f"`gives` is {metric.gives!r}; expected number, curve or table")
+        if metric.name == "pass_at_k" and cluster is not None:
+            return "its questions are told by `id`; leave --cluster out"
+        if metric.name == "macro_mean" and cluster == "group":
+            return "the values of `group` are clusters, not tasks"
         return metric.why_not(first)
 
-    for metric in chosen:
+    for metric in chosen if scale is None else on_scale(chosen, scale, False):
         reason = guarded(metric.name, metric, partial(why_not, metric))
         why = reason.why if isinstance(reason, Failed) else reason
         if why is None and metric.name == "confusion" and not asked and first.num_classes > _MOST_CLASSES:
             why = f"{first.num_classes} classes make a large table; ask for it by name"
         if why is None:
             used.append(metric)
-        elif asked or not metric.quiet:
+        elif asked or (not metric.quiet and first.can_be_judged):  # of scores alone nothing else is expected
             skipped.append(Skipped(metric.name, why))
     sliced = [m for m in used if m.gives == "number" and (asked or m.name in _SLICED)]
     rows = batch_rows(first.num_classes)
     by_id = cluster is None and KEY in first.columns
-    about = (KEY if by_id else cluster, cluster is not None, by_id, level, seed)
+    about = (KEY if by_id else cluster, cluster is not None, by_id)
     for metric in (metric for metric in used if isinstance(metric, Confidences)):
         metric.cluster = about[0]
-    return EvaluationPlan(tuple(used), tuple(sliced) if by else (), by, fields, rows, *about), skipped
+    how |= {"scale": scale, "asked": asked}
+    return EvaluationPlan(tuple(used), tuple(sliced) if by else (), by, fields, rows, *about, **how), skipped
 
 
 def read_evaluation(source: Source, plan: EvaluationPlan, execution: Execution) -> tuple[EvaluationPlan, State]:
@@ -346,6 +362,17 @@ def finish_evaluation(source: Source, plan: EvaluationPlan, state: State, skippe
     pairs = whole.get("confusion")
     if isinstance(pairs, Confusion) and "probabilities" not in source.fields and "logits" not in source.fields:
         check_numbers(pairs.classes, pairs.truth, pairs.guess, pairs.counts, source.name)
+    notes = []
+    graded: Any = whole.get("mean_score", whole.get("macro_mean"))
+    if plan.scale is None and "score" in source.fields and hasattr(graded, "seen"):
+        low, high = scale_seen(graded.seen)
+        if (guessed := (low, high) != (0, 1)) and low < high:
+            notes.append(
+                f"no scale is given: scores are taken to lie between {low:g} and {high:g}, the lowest and the highest "
+                "here; name theirs with --scale LOW,HIGH"
+            )
+        metrics, sliced = (on_scale(some, (low, high), guessed) for some in (plan.metrics, plan.sliced))
+        plan = replace(plan, metrics=metrics, sliced=sliced)
     spread = None
     if clusters is not None:
         groups = [state[key] for key in sorted(key for key in state if key[0] == "cluster")]
@@ -366,7 +393,12 @@ def finish_evaluation(source: Source, plan: EvaluationPlan, state: State, skippe
         Slice(str(plan.by), key[1], state[key]["rows"], _finished(plan, plan.sliced, state[key], of_slice)[0])
         for key in in_natural_order([key for key in state if key[0] == "by"])
     )
-    warnings = [*_warnings(whole, results["number"]), *said_of_classes(whole.get("noted", {}), source.name)]
+    truth = "score" if "accuracy" not in made and "mean_score" in made else "truth"
+    warnings = [
+        *notes,
+        *_warnings(whole, results["number"], truth),
+        *said_of_classes(whole.get("noted", {}), source.name),
+    ]
     if clusters is not None:
         warnings.insert(0, clusters_said(clusters, str(plan.cluster), not plan.by_id))
     accuracy = results["number"].get("accuracy")
@@ -388,16 +420,17 @@ def _finished(
             made = metric.finish(unless_failed(states[metric.state_key]), plan.level, plan.seed)
             out[metric.name] = checked_metric(metric, made if change is None else change(metric, made))
         except FAILURES as error:
-            if not isinstance(metric, Confidences) or len(metrics) == 1:
+            silent = isinstance(metric, Confidences) or metric.name in ("macro_mean", "pass_at_k")
+            if plan.asked or not silent:  # several confidences, tasks or answers to a question are seldom there
                 skipped.append(Skipped(metric.name, why_failed(metric.name, metric, error)))
     return out, skipped
 
 
-def _warnings(whole: Mapping[str, Any], numbers: Mapping[str, Interval]) -> list[str]:
+def _warnings(whole: Mapping[str, Any], numbers: Mapping[str, Interval], truth: str) -> list[str]:
     warnings = []
     rows, unlabelled = whole["rows"], whole["read"] - whole["rows"]
     if unlabelled:
-        warnings.append(f"{unlabelled} of {whole['read']} rows have no known truth and were left out")
+        warnings.append(f"{unlabelled} of {whole['read']} rows have no known {truth} and were left out")
     if rows < _FEW_ROWS:
         warnings.append(f"only {rows} labelled rows; intervals are wide")
     if whole.get("decided"):

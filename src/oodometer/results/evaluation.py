@@ -13,11 +13,12 @@ from .view import INTERVAL, Grid, Maker, Named, Shown, Table, View, cell, cells_
 
 # Metrics that are shown at first, where there are more than so many, and the columns of the table of slices.
 _MAIN = (
-    "accuracy", "balanced_accuracy", "precision", "recall", "f1", "macro_f1", "roc_auc", "average_precision", "mcc",
-    "log_loss", "nll", "brier", "ece", "auc_coverage", "aurc", "recall_at_k", "top_k_accuracy",
+    "accuracy", "mean_score", "macro_mean", "pass_at_k", "balanced_accuracy", "precision", "recall", "f1", "macro_f1",
+    "roc_auc", "average_precision", "mcc", "log_loss", "nll", "brier", "ece", "auc_coverage", "aurc", "recall_at_k",
+    "top_k_accuracy",
 )  # fmt: skip
 _MANY = 12
-_IN_SLICES = ("accuracy", "f1", "precision", "recall", "roc_auc")
+_IN_SLICES = ("accuracy", "mean_score", "f1", "precision", "recall", "roc_auc")
 
 
 @dataclass(frozen=True)
@@ -100,15 +101,17 @@ class Evaluations(Shown, Record):
 def evaluation_view(result: Mapping[str, Any]) -> View:
     """What an evaluation says, from the mapping that JSON holds; of several files each one's accuracy comes first."""
     if result.get("files") is not None:
-        # the accuracy of each file, then what each one's own view says under its name
+        # the accuracy or mean score of each file, then what each one's own view says under its name
         views = {str(file.get("name")): evaluation_view(file) for file in result["files"]}
+        of_files = [file.get("metrics") or {} for file in result["files"]]
+        main = "mean_score" if any("mean_score" in m and "accuracy" not in m for m in of_files) else "accuracy"
         rows = [
             [
                 str(file.get("name")),
                 f"{file.get('rows') or 0:,}",
-                *cells_of((file.get("metrics") or {}).get("accuracy")),
+                *cells_of(numbers.get(main), share=main == "accuracy"),
             ]
-            for file in result["files"]
+            for file, numbers in zip(result["files"], of_files, strict=True)
         ]
         each = [(f"{name}: ", view) for name, view in views.items()]
         return View(
@@ -116,14 +119,14 @@ def evaluation_view(result: Mapping[str, Any]) -> View:
             counted(len(rows), "file"),
             details=tuple(start + text for start, view in each for text in (*view.sentences[1:], *view.details)),
             grids=(
-                Grid("accuracy of each file", ["file", "rows", "accuracy", "lower", "upper"], rows),
+                Grid(f"{_called(main)} of each file", ["file", "rows", _called(main), "lower", "upper"], rows),
                 *(replace(grid, title=start + grid.title) for start, view in each for grid in view.grids),
             ),
             warnings=tuple(start + warning for start, view in each for warning in view.warnings),
             seed=next((view.seed for view in views.values()), None),
         )
     numbers = {name: metric for name, metric in (result.get("metrics") or {}).items() if interval_of(metric)}
-    name = "accuracy" if "accuracy" in numbers else next(iter(numbers), "")
+    name = next((name for name in ("accuracy", "mean_score", *numbers) if name in numbers), "")
     share = name in ("accuracy", "")
     skipped = [[item.get("metric") or item["method"], item["why"]] for item in result.get("skipped") or ()]
     cases = []
@@ -141,7 +144,7 @@ def evaluation_view(result: Mapping[str, Any]) -> View:
         cells = (cells_of(item["metrics"].get(x), share=False)[0] or "-" for x in names)
         rows.append([str(item["value"]), f"{item['rows']:,}", *cells])
     return View(
-        "Accuracy" if name == "accuracy" else name or "Measured on labelled rows",
+        _called(name).capitalize() if name in ("accuracy", "mean_score") else name or "Measured on labelled rows",
         cells_of(numbers[name], share=share)[0] if name else counted(result.get("rows") or 0, "row"),
         interval_of(numbers.get(name)),
         share=share,
@@ -151,12 +154,32 @@ def evaluation_view(result: Mapping[str, Any]) -> View:
             *_metrics_grid(result, numbers),
             *([Grid(f"by {slices[0]['by']}", ["slice", "rows", *names], rows)] if rows else []),
             *_confidences_grid(result.get("confidences")),
+            *_answers_grids(numbers),
             *votes_grids(result),
             Grid("metrics that were left out", ["metric", "why"], skipped, noun="skipped metric", detail=True),
         ),
         warnings=tuple(result.get("warnings") or ()),
         seed=result.get("seed"),
     )
+
+
+def _called(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _answers_grids(numbers: Mapping[str, Any]) -> list[Grid]:
+    """Each task, whose means the macro mean is of, and pass@k by k."""
+    tables = (("by_task", "macro_mean", "task", "by task"), ("by_k", "pass_at_k", "k", "pass@k: one of k is right"))
+    grids = []
+    for key, metric, column, title in tables:
+        items = (numbers.get(metric) or {}).get(key) or []
+        more = ["rows"] if key == "by_task" else []
+        rows = [
+            [str(item[column]), *(f"{item[name]:,}" for name in more), *cells_of(item, share=False), str(item["kind"])]
+            for item in items
+        ]
+        grids += [Grid(title, [column, *more, "mean", "lower", "upper", "kind"], rows)] if len(rows) > 1 else []
+    return grids
 
 
 _RULES = {
@@ -259,6 +282,13 @@ def _sentences(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[st
     rows = f"Measured on {counted(result.get('rows') or 0, 'labelled row')} of {result.get('name') or 'this table'}"
     unknown = result.get("unlabelled") or 0
     lines = [f"{rows}; {counted(unknown, 'row')} of unknown truth left out" if unknown else rows]
+    mean = numbers.get("mean_score") or {}
+    if mean.get("t"):
+        low, high = (f"{end:.4g}" for end in mean["scale"])
+        student = " to ".join(f"{end:.4g}" for end in mean["t"])
+        lines.append(f"Scores lie between {low} and {high}; Student's t interval of their mean is {student}")
+        if (mean.get("design_effect") or 1) > 1:
+            lines.append(f"Design effect {mean['design_effect']:.3g}: so many dependent rows tell as much as one")
     if "ece" in numbers:
         lines.append(f"The confidence is off by {points(numbers['ece']['value'])} on average")
     about = {name: number["positive"] for name, number in numbers.items() if number.get("positive") is not None}

@@ -56,6 +56,7 @@ def example_record(rows: int = 400, *, seed: int = 0, difficulty: float = 1.0, l
         votes=votes,
         features=(seen + np.where(correct, 0.1, 2.0)[:, None] * rng.standard_normal(seen.shape)).astype(np.float32),
         group=np.where(label % 2 == 0, "even", "odd").astype(object),
+        score=np.round(0.8 * correct + 0.2 * rng.random(rows), 2),
     )
     return record if labelled else record.without_labels()
 
@@ -323,6 +324,12 @@ def check_metric(factory: Callable[..., Any]) -> None:
     _check_documented(type(metric))
     of_classes = metric.why_not(example_record(50)) is None
     example = example_record if of_classes else example_candidates  # some metrics are of candidates alone
+    if metric.why_not(example(50)) is not None:  # or of questions that were asked several times
+
+        def example(*args: Any, **how: Any) -> Predictions:
+            asked = example_record(*args, **how)
+            return replace(asked, columns={"id": np.arange(len(asked)) // 4})
+
     record = example(500, seed=1, difficulty=1.5)
     before = _snapshot(record)
     result = metric.compute(record)

@@ -52,6 +52,7 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
     chosen, unable = _chosen(options.metrics, options.score, options.payoff)
     extra = [name for name in (by, cluster) if name is not None and name not in FIELDS]
     how: dict[str, Any] = {"asked": options.metrics is not None, "level": options.level, "seed": options.seed}
+    how["scale"] = None if options.scale is None else tuple(options.scale)
     done = []
 
     def judged(source: Source) -> Evaluation:

@@ -222,7 +222,7 @@ def _scale(name: str, value: Any) -> tuple[float, float] | None:
     if value is None:
         return None
     try:
-        low, high = map(float, value)
+        low, high = parse_scale(value) if isinstance(value, str) else map(float, value)
     except (TypeError, ValueError):
         raise UsageError(f"expected {name} (low, high), such as (1, 5), got {value!r}") from None
     if not -float("inf") < low < high < float("inf"):
@@ -446,7 +446,7 @@ class AuditOptions(Judged, Pair, Where, Clock, Key, Cluster, Scale, Level, Readi
         help="Whether to work out the width to expect of 10 to 1,000 labels, which takes seconds; a page draws it.")
 
 
-class EvaluateOptions(Where, Clock, Truth, Cluster, Level, Reading, Payoff, IntervalSeed, Running):
+class EvaluateOptions(Where, Clock, Truth, Cluster, Level, Scale, Reading, Payoff, IntervalSeed, Running):
     """What `evaluate` is asked, besides the sources."""
 
     metrics: Sequence[str] | None = option(default=None, group=_WHAT, flag="--metric",
