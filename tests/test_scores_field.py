@@ -45,6 +45,9 @@ def test_scores_are_cut_and_joined_with_their_rows() -> None:
         (("prediction", "score"), False),
         (("label", "prediction", "score"), False),
         (("y_true", "score", "confidence"), False),
+        (("prediction", "confidence", "score"), False),
+        (("prediction", "confidence", "score", "metric"), True),
+        (("prob_0", "prob_1", "score"), False),
     ],
 )
 def test_a_column_score_is_the_field_where_nothing_makes_it_a_probability(

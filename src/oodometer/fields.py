@@ -548,7 +548,7 @@ FIELDS: dict[str, Field] = {
     "votes": Field("truth", ("judge", "sample"), "vote_"),
     "features": Field("number", ("sample", "feature"), "feature_", _features, truths=True),
     "correct": Field("truth", unknown=True, elsewhere="((is|was|pred|prediction|model)_?)?(correct|right)|correctness"),
-    # a column of this name is it only beside `correct`, or without labels and predictions (`Layout.parse`)
+    # a column of this name is it only beside `correct` or without labels and outputs (`Layout.parse`)
     "score": Field("number", check=_alone(check_score), unknown=True, on_request=True),
     "input": Field("text", on_request=True),
     "output": Field("text", on_request=True),

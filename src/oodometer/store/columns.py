@@ -193,10 +193,10 @@ class Layout:
                 pairs = [(counts[suffix], suffix) for suffix in wanted]
             raws, suffixes = zip(*pairs, strict=True)
             feeds[field] = Feed(field, FIELDS[field].cell, raws, suffixes)
-        if "score" in feeds and "score" not in mapping.values() and "correct" not in feeds:
-            usual = {name if name in FIELDS else usual_field(name) for name in ours}
-            if usual & {"label", "prediction"}:  # then it is what a classifier is called to give: a probability
-                del feeds["score"]
+        if "score" in feeds and "score" not in mapping.values() and not {"correct", "metric"} & {*ours}:
+            about = {"score", "features", "input", "output", "time", "group"}
+            if {*feeds} - about or any(usual_field(c) not in (None, "time", "correct") for c in ours if c != "score"):
+                del feeds["score"]  # beside answers it may be a probability or an input, but what `read` wrote
         where = dict(zip(ours, columns, strict=True)) | {c: c for c in columns}
         missing = [name for name in extra if name not in where]
         if missing:
