@@ -194,8 +194,11 @@ class Layout:
             raws, suffixes = zip(*pairs, strict=True)
             feeds[field] = Feed(field, FIELDS[field].cell, raws, suffixes)
         if "score" in feeds and "score" not in mapping.values() and not {"correct", "metric"} & {*ours}:
-            about = {"score", "features", "input", "output", "time", "group"}
-            if {*feeds} - about or any(usual_field(c) not in (None, "time", "correct") for c in ours if c != "score"):
+            answers = {name for name in feeds if FIELDS[name].cell not in ("text", "time", "any")} - {
+                "score",
+                "features",
+            }
+            if answers or any(usual_field(c) not in (None, "time", "correct") for c in ours if c != "score"):
                 del feeds["score"]  # beside answers it may be a probability or an input, but what `read` wrote
         where = dict(zip(ours, columns, strict=True)) | {c: c for c in columns}
         missing = [name for name in extra if name not in where]
