@@ -192,7 +192,8 @@ def _better(result: Mapping[str, Any], gap: Mapping[str, Any], item: Interval | 
         test = f" (McNemar's exact p {test})" if right and not gap.get("clusters") else f" (p {test} by flipping signs)"
     lines = [f"{better} is better{test}, with probability {sure}"]
     if not decided:
-        lines = [f"Undecided{test or ': the interval includes 0'}: {better} is better with probability {sure}"]
+        lines = [f"Undecided{test}: {better} is better with probability {sure}"]
+        lines = lines if item.value else [f"Undecided{test}: both do equally well on these rows"]
     if p_value is not None:
         only, verb = ("only ", "is right") if right else ("", "is higher")
         line = f"{only.capitalize()}{gap['b']} {verb} on {counted(gap['b_alone'], 'row')}"

@@ -255,6 +255,7 @@ def _read(
         if not {*_ANSWERS, "correct"} & set(source.fields):
             expected = "probabilities, logits, scores of candidates, predicted classes or correctness"
             remedy = "write them with `oodometer predict`, or rename columns with --map theirs=ours"
+            remedy = "means of scores are compared by `oodometer compare`" if "score" in source.fields else remedy
             raise InputError(expected, got=f"{shown(source.fields, 12) or 'none of them'}", remedy=remedy, file=name)
         if options.cluster is not None and not source.holds(options.cluster):
             there = [f"the columns {shown(source.columns, 12)}"]
@@ -264,29 +265,28 @@ def _read(
         extra = tuple(dict.fromkeys((key, *also)))
         sources.append(opener.open(model, options.classes, extra_columns=extra))
     opener.check(elsewhere)
-    for wanted in (("candidate_scores", "prediction", "label"), ("correct",)):
-        scored = wanted[0] == "candidate_scores"
-        answered = all(set(_ANSWERS) & set(source.fields) for source in sources)
-        if not all(wanted[0] in source.fields for source in sources) or (answered and not scored):
-            continue
+    by_position = ["candidate_scores" in source.fields for source in sources]
+    if all(by_position):  # positions among candidates as classes; there are as many as the longest row has
+        wanted = ("candidate_scores", "prediction", "label")
         records = [source.read([name for name in wanted if name in source.fields]) for source in sources]
-        if scored:  # positions among candidates as classes; there are as many as the longest row has
-            codes = [code for record in records for code in (record.predicted, record.label) if code is not None]
-            most = max(int(code.max()) for code in codes)
-            more: dict[str, Any] = {"candidate_scores": None, "confidence": None, "_cache": {}}
-            classes = tuple(range(max(most + 1, 2)))
-            return [replace(record, classes=classes, prediction=record.predicted, **more) for record in records]
+        codes = [code for record in records for code in (record.predicted, record.label) if code is not None]
+        most = max(int(code.max()) for code in codes)
+        more: dict[str, Any] = {"candidate_scores": None, "confidence": None, "_cache": {}}
+        classes = tuple(range(max(most + 1, 2)))
+        return [replace(record, classes=classes, prediction=record.predicted, **more) for record in records]
+    if any(by_position) or not all(set(_ANSWERS) & set(source.fields) for source in sources):
         out = []
-        for record, name in zip(records, named, strict=True):  # the classes are wrong and right, and the truth is right
-            right = np.asarray(record.correct, dtype=np.float64)
-            absent = np.flatnonzero(~np.isfinite(right) | (right < 0))
+        for source, name in zip(sources, named, strict=True):  # the classes are wrong and right, and the truth is right
+            record = source.read([field for field in (*_ANSWERS, "label", "correct") if field in source.fields])
+            absent = np.flatnonzero(record.verdicts < 0)
             if len(absent):
                 expected = "whether the answer is right, as there are no classes"
                 remedy = "leave the row out of all files, or give predictions in a column prediction"
                 where: dict[str, Any] = {"file": name, "row": int(absent[0]) + 1, "column": "correct"}
                 raise InputError(expected, got="an empty cell", remedy=remedy, **where)
-            verdicts, truth = right.astype(np.int32), np.ones(len(right), dtype=np.int32)
-            out.append(replace(record, classes=("wrong", "right"), prediction=verdicts, label=truth, _cache={}))
+            bare: dict[str, Any] = dict.fromkeys(("probabilities", "logits", "candidate_scores", "correct"))
+            bare |= {"prediction": record.verdicts.astype(np.int32), "label": np.ones(len(record), dtype=np.int32)}
+            out.append(replace(record, classes=("wrong", "right"), **bare, _cache={}))
         return out
     return [source.read(_fields(source)) for source in _one_order(sources, named, options)]
 
