@@ -116,7 +116,7 @@ def test_tasks_weigh_alike() -> None:
     rng = np.random.default_rng(4)
     tasks = np.repeat([0, 1, 2], [300, 60, 40])
     scores = (rng.random((2, 400)) < np.array([[0.6], [0.4]])).astype(float)
-    value, lower, upper = Paired(scores).macro(0, 1, tasks, 0.95)
+    value, lower, upper = Paired(scores).macro(0, 1, tasks, 1.96)
     d = scores[0] - scores[1]
     parts = [d[tasks == t] for t in range(3)]
     assert value == pytest.approx(np.mean([part.mean() for part in parts]))

@@ -232,7 +232,7 @@ class Paired:
         middle, error, _ = (float(part[i, j]) for part in self._moments)
         return float(1 - np.searchsorted(self._largest, abs(middle) / error) / len(self._largest))
 
-    def macro(self, i: int, j: int, tasks: Array, level: float) -> tuple[float, float, float]:
+    def macro(self, i: int, j: int, tasks: Array, quantile: float) -> tuple[float, float, float]:
         """Mean over tasks of the difference of i and j, and its ends: of d_k / (T n_t) rows of a task weigh alike.
 
         ``tasks`` (sample,) are codes from 0 on. Tasks are given, their rows are drawn.
@@ -246,7 +246,7 @@ class Paired:
         made = Paired(np.stack([value + weight * inner * (d - means[tasks]), np.zeros_like(d)]), self.clusters)
         made.span = self.span * float(weight.max())
         _, error, _ = (float(part[0, 1]) for part in made._moments)
-        half = made.quantile(level) * error
+        half = quantile * error
         return value, max(value - half, -self.span), min(value + half, self.span)
 
 

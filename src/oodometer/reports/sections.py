@@ -431,6 +431,7 @@ def compared(result: Result) -> list[dict[str, Any]]:
 def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """Curves, terms of DiSCA and ranks of several models, and the tables beside them."""
     drawn: Drawn = [
+        *models.differences(result),
         *(models.accuracy_coverage(result, item) for item in (*DOMAINS, "target")),
         *(models.places(result, item) for item in DOMAINS),
         *(models.tolerances(result, item) for item in DOMAINS),

@@ -190,7 +190,7 @@ def _better(result: Mapping[str, Any], gap: Mapping[str, Any], item: Interval | 
     if p_value is not None:
         test = "< 0.0001" if p_value < 0.0001 else f"= {p_value:.2g}"
         test = f" (McNemar's exact p {test})" if right and not gap.get("clusters") else f" (p {test} by flipping signs)"
-    lines = [f"{better} is better{test}, with probability {sure}"]
+    lines = [f"The better one is {better}{test}, with probability {sure}"]
     if not decided:
         lines = [f"Undecided{test}: {better} is better with probability {sure}"]
         lines = lines if item.value else [f"Undecided{test}: both do equally well on these rows"]
@@ -204,7 +204,11 @@ def _better(result: Mapping[str, Any], gap: Mapping[str, Any], item: Interval | 
         lines.append(f"{gap['rows']:,} questions could show {could} (power 0.8), about {many:,.0f} show {point}")
     if groups:
         first = groups[0]
-        line = f"{listed(first)} cannot be told apart" if len(first) > 1 else f"{first[0]} is ahead of all others"
+        line = (
+            f"Cannot be told apart: {listed(first)}"
+            if len(first) > 1
+            else f"The best is {first[0]}, ahead of all others"
+        )
         by: dict[str, list[str]] = {}  # whom a model is behind of the first ones -> such models
         for row in result.get("to_best") or () if len(first) > 1 else ():
             ahead = [name for name in row["behind"] if name in first]

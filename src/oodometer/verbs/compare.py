@@ -382,18 +382,21 @@ def difference_of(domain: Domain, level: float) -> dict[str, Any]:
     """
     order, rows = np.argsort(-domain.values(domain.subject), kind="stable").tolist(), domain.rows
     b, a = (1, 0) if len(order) == 2 else order[:2]
-    several = rows is not None and len(order) > 2
-    difference = domain.difference(b, a, level, rows.simultaneous(level) if rows is not None and several else None)
+    quantile = None if rows is None else rows.simultaneous(level)
+    difference = domain.difference(b, a, level, quantile)
     names = {"share": "p_b_better", "i_alone": "b_alone", "j_alone": "a_alone"}
     out = {names.get(key, key): value for key, value in difference.items()}
     about = {"a": domain.models[a], "b": domain.models[b], "metric": domain.subject, "paired": domain.paired}
-    if several and rows is not None:
-        out["p_adjusted"] = rows.adjusted(b, a)
-    if rows is not None:
+    if rows is not None and quantile is not None:
         out["bootstrap"] = dict(zip(("lower", "upper"), rows.bootstrap(b, a, level), strict=True))
-    if domain.tasks is not None and rows is not None:
-        ends = dict(zip(("value", "lower", "upper"), rows.macro(b, a, domain.tasks[1], level), strict=True))
-        out["macro"] = {**ends, "level": level, "kind": "asymptotic"}
+        out |= {"p_adjusted": rows.adjusted(b, a)} if len(order) > 2 else {}
+        if domain.tasks is not None:
+            ends = rows.macro(b, a, domain.tasks[1], quantile)
+            out["macro"] = {
+                **dict(zip(("value", "lower", "upper"), ends, strict=True)),
+                "level": level,
+                "kind": "asymptotic",
+            }
     return {**about, "level": level, **out}
 
 

@@ -274,15 +274,15 @@ Line = tuple[str, Any, str]
 
 
 def categories(name: str, title: str, caption: str, rows: Rows, *, axis_title: str, lines: Sequence[Line] = (),
-               shaded: tuple[Any, Any] = (None, None)) -> Figure:  # fmt: skip
+               shaded: tuple[Any, Any] = (None, None), across: Spec | None = None) -> Figure:  # fmt: skip
     """A row for each `entry`: a dot at the value, a bar over the interval, the number at the right.
 
-    ``lines`` run over the whole height with their labels above the plot, dashed that of the reference; ``shaded`` is a
-    range behind all rows.
+    ``across`` is the axis where values are no shares. ``lines`` run over the whole height with their labels above the
+    plot, dashed that of the reference; ``shaded`` is a range behind all rows.
     """
     lines = [line for line in lines if finite(line[1]) is not None]
     seen = [row[key] for row in rows for key in ("lower", "upper")] + [line[1] for line in lines]
-    plot = Plot(shares(seen, title=axis_title, labelSeparation=8), names_axis())
+    plot = Plot(across or shares(seen, title=axis_title, labelSeparation=8), names_axis())
     low, high = (finite(end) for end in shaded)
     if low is not None and high is not None:
         plot.draw("rect", [{"from": low, "to": high}], {"color": BAND[QUIET], "opacity": 0.42}, x="from", x2="to",
@@ -296,7 +296,8 @@ def categories(name: str, title: str, caption: str, rows: Rows, *, axis_title: s
     # Of labels on one side of their lines the outermost line has the highest, so that no line crosses a label.
     right = sorted((line for line in lines if not to_the_left(line)), key=lambda line: -line[1])
     left = sorted((line for line in lines if to_the_left(line)), key=lambda line: float(line[1]))
-    drawn = [([{"value": line[1], "label": f"{line[0]} {percent(line[1])}"}], line) for line in (*right, *left)]
+    numbers = {line[0]: "" if across else f" {percent(line[1])}" for line in lines}
+    drawn = [([{"value": line[1], "label": line[0] + numbers[line[0]]}], line) for line in (*right, *left)]
     for index, (at, (_, _, color)) in enumerate(drawn):
         look = {"color": color, "strokeWidth": 1.75, "strokeDash": [5, 4] if color == REFERENCE else [1, 0]}
         plot.draw("rule", at, look, x="value", y=-16 - 16 * index, y2=FOOT)

@@ -6,9 +6,24 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from ...results.comparison import leader
+from ...results.comparison import amount, leader
+from ...results.view import interval_of
 from ..numbers import best, capital, finite, given, number, percent, short, threshold
-from .base import Figure, Plot, Result, Rows, axis, caption, coverage_axis, names_axis, pointed, shares, unique
+from .base import (
+    Figure,
+    Plot,
+    Result,
+    Rows,
+    axis,
+    caption,
+    categories,
+    coverage_axis,
+    entry,
+    names_axis,
+    pointed,
+    shares,
+    unique,
+)
 from .looks import ACCENT, BAND, DOT, HALO, INK, MUTED, QUIET, REFERENCE, RIGHT, SURFACE, TRUTH, Spec, narrow
 
 MOST = 10  # models in a chart; beyond it lines can no longer be told apart
@@ -82,6 +97,49 @@ def _read(chart: str, result: Result, *parts: Any, **values: Any) -> str:
     many = len(result.get("models") or [])
     out = [caption(chart, *parts, **values)]
     return " ".join([*out, caption("curves", "left", many=number(many), most=MOST)] if many > MOST else out)
+
+
+# ------------------------------------------------------------------------------------------ differences
+
+_MOST_TASKS = 30
+
+
+def differences(result: Result) -> list[Figure]:
+    """Each model's difference to the best one, and the difference that comes first by task; bright: beyond chance."""
+    gap, called = result.get("difference") or {}, names(result)
+    a, b = (called.get(str(gap.get(side)), "") for side in "ab")
+    groups: dict[str, list[tuple[str, Result]]] = {}
+    if to_best := result.get("to_best"):
+        groups["to-best"] = [(called.get(str(row["model"]), ""), row["difference"]) for row in to_best[:MOST]]
+    tasks = [(short(row["task"] or "-", _WIDEST), row["difference"]) for row in result.get("tasks") or []]
+    if tasks or not to_best:
+        tasks = [("all rows", gap), *tasks[:_MOST_TASKS], ("mean of tasks", gap.get("macro") or {})]
+        groups["by-task"] = [(name, item) for name, item in tasks if interval_of({"kind": "", **item})]
+    out, scores = [], gap.get("metric") == "mean_score"
+    for name, items in groups.items():
+        rows = []
+        for title, item in items:
+            words = [amount(gap, item[end], signed=True) for end in ("value", "lower", "upper")]
+            sure, row = item["lower"] > 0 or item["upper"] < 0, entry(title, item)
+            tip = {"": title, "difference": words[0], "interval": f"{words[1]} to {words[2]}"}
+            color = ACCENT if sure else QUIET
+            rows.append({**row, "label": words[0], "tip": tip, "color": color, "band": BAND[color]})
+        if not rows:
+            continue
+        ends = [0.0, *(row[end] for row in rows for end in ("lower", "upper"))]
+        room = 0.06 * (max(ends) - min(ends) or 1)
+        unit = "score" if scores else "points of accuracy"
+        how: Spec = {
+            "tickCount": 6,
+            "labelExpr": "format(datum.value, '+~g')" if scores else "format(datum.value * 100, '+~g')",
+        }
+        across = axis([min(ends) - room, max(ends) + room], title=unit, **how)
+        best = called.get(str(to_best[0]["best"]), "") if to_best else ""
+        title = f"Behind {best}, the best one" if name == "to-best" else f"{b} \N{MINUS SIGN} {a}, by task"
+        title = title if len(rows) > 1 else f"{b} \N{MINUS SIGN} {a}"
+        text, lines = caption("differences", name), [("no difference", 0.0, REFERENCE)]
+        out.append(categories(name, title, text, rows, axis_title=unit, lines=lines, across=across))
+    return out
 
 
 # ------------------------------------------------------------------------------------------ accuracy over coverage
