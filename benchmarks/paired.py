@@ -249,8 +249,8 @@ def page(result: kit.Result) -> str:
         "# Differences of models on the same rows",
         "",
         f"`python -m benchmarks.paired --draws {result['draws']}`. Coverage of nominal 95 % intervals in %, mean width "
-        "in points and, where there is no difference, how often one is claimed in %. Plain: Student's paired interval of "
-        "independent rows; unpaired: that of two samples.",
+        "in points and, where there is no difference, how often one is claimed in %. Plain: Student's paired interval "
+        "of independent rows; unpaired: that of two samples.",
     ]
     titles = {
         "binary": ("Right or wrong", "only A is right, only B is right"),

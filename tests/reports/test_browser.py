@@ -11,7 +11,7 @@ import pytest
 from oodometer.reports import write_report
 
 pytestmark = pytest.mark.browser
-CHARTS = {"estimate": 6, "evaluate": 3, "demo": 7, "ten": 10, "history": 7}
+CHARTS = {"estimate": 6, "evaluate": 3, "demo": 7, "ten": 11, "history": 7}
 EVIL = "</script><script>window.hit=1</script><img src=x onerror=window.hit=1>" + "w" * 400
 
 

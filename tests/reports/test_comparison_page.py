@@ -67,7 +67,7 @@ def test_every_part_is_there(two_page: str) -> None:
     assert set(specs_of(page)) == {
         "curves-in-domain", "curves-out-of-domain", "curves-target", "places-in-domain", "places-out-of-domain",
         "tolerances-in-domain", "tolerances-out-of-domain", "first-mistakes", "fluctuations-in-domain",
-        "fluctuations-out-of-domain",
+        "fluctuations-out-of-domain", "by-task",
     }  # fmt: skip
     told = text_of(page)
     for words in (
