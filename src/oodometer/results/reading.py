@@ -103,7 +103,7 @@ def reading_view(result: Mapping[str, Any]) -> View:
     mean = [] if macro is None else [["mean over tasks", f"{rows:,}", *cells_of(macro, share=share)]]
     columns = result["columns"]
     cells = [[c["name"], c["kind"], f"{c['known']:,}", f"{c['distinct']:,}", c["taken"] or "-"] for c in columns]
-    few = [i for i, column in enumerate(columns) if column["taken"]][:8] or list(range(min(4, len(columns))))
+    few = sorted(sorted(range(len(columns)), key=lambda i: not columns[i]["taken"])[:8])
     by, questions = "model" if result["tasks"] and macro is None else "task", result["questions"]
     wide = max((len(question["asks"]) for question in questions), default=0)
     asked = ["What can be asked:", *(f"  {question['asks']:<{wide}}  {question['command']}" for question in questions)]

@@ -46,17 +46,18 @@ _NAMES = {
 }
 _NAMES |= {"alpaca_eval": "AlpacaEval", "simple_evals": "simple-evals", "chat": "a chat with roles"}
 # Names of columns, as words of small letters.
-_HUMAN = re.compile(r"(.*_)?(human|gold|annotators?|experts?|manual|reviewers?|people)(_.*)?")
+_HUMAN = re.compile(r"(.*_)?(human|annotators?|experts?|manual|reviewers?|people|gold_(verdict|grade|score))(_.*)?")
 _JUDGE = re.compile(
-    r"(.*_)?(judges?|judged|judgement|grader?|grades?|verdicts?|autorater|ratings?|preferences?|pass(ed)?|win|outcome|"
-    r"(llm|gpt|claude|gemini|llama|qwen|mistral)\w*)(_.*)?"
+    r"(.*_)?(judges?|judged|judgement|grader?|grades?|verdicts?|autorater|ratings?|preferences?|preferred|pass(ed)?|win|"
+    r"winner|outcome|correct|right|(llm|gpt|claude|gemini)\w*)(_.*)?"
 )
 _CLUSTER = re.compile(r".*(passage|context|paragraph|document|chat|dialog|conversation|session|user|topic|cluster).*")
 _MODEL = re.compile(r"model(_?name)?|system|generator")
-_ELSEWHERE = {"response": "output", "prompt": "input", "question": "input", "task": "group"}
+_ELSEWHERE = {"response": "output", "prompt": "input", "question": "input", "user_input": "input", "task": "group"}
 _MOST_GRADES, _MOST_MODELS, _MOST_TASKS, _TASK_ROWS, _CLUSTERS = 11, 50, 12, 30, 10
 _BESIDE = 10  # files that are looked at
 _SURE = {"probabilities", "logits", "confidence", "candidate_scores", "token_logprobs", "votes", "members"}
+_DECIDES = {"prediction", "probabilities", "logits", "candidate_scores"}
 _NEEDS = {"OTHER": "another run of the same questions", "TARGET": "the same model's answers to other data"}
 _NEEDS |= {"REFERENCE": "labelled answers of the same model"}
 
@@ -95,11 +96,11 @@ def read_log(options: ReadOptions) -> Reading:
         got, remedy = ", ".join([*content.columns][:8]), "name it: --map THEIRS=correct, score, label or confidence"
         raise InputError("a column that tells of an answer", got=got, file=str(paths[0]), remedy=remedy)
     if out is not None and record is not None:
-        values, places = content.column(content.model_column or "group"), {"": Path(out)}
-        if is_folder(out) and values is None:
-            raise UsageError(f"{paths[0]} has no column of tasks or models, one file each; name a file with --out")
-        parts = content.parts or (_split(record, values) if is_folder(out) else {})
+        parts, places = content.parts, {"": Path(out)}
         if is_folder(out):
+            if not parts and record.group is None:
+                raise UsageError(f"{paths[0]} has no column of tasks or models, one file each; name a file with --out")
+            parts = parts or _split(record, record.group)
             Path(out).mkdir(exist_ok=True)
             places = {name: Path(out, f"{_plain(name)}.parquet") for name in parts}
         with together():
@@ -135,7 +136,10 @@ def _table(path: str, mapping: Mapping[str, str], error: InputError) -> _Content
         raise error
     import pyarrow as pa
 
-    table = pa.Table.from_batches(list(source.raw([*source.layout.columns])))
+    if source.first.form == "npz":
+        table = _table_of(source.read(source.fields))
+    else:
+        table = pa.Table.from_batches(list(source.raw([*source.layout.columns])))
     columns = {name: _Cells(table.column(name), source.raw_text) for name in table.column_names}
     guessed, renamed, warnings = guess(source, taken=mapping), dict(mapping), list[str]()
     fields = {*source.layout.feeds, *renamed.values()}
@@ -144,7 +148,7 @@ def _table(path: str, mapping: Mapping[str, str], error: InputError) -> _Content
     doubtful = new if guessed.doubt else {}
     if doubtful:
         warnings.append(f"not sure: {guessed.doubt}")
-    elif {*fields, *(ours.split("_")[0] for ours in new.values())} & {*_SURE, "prediction", "prob"}:
+    elif {*fields, *(ours.split("_")[0] for ours in new.values())} & {*_SURE, "prediction", "prob", "correct"}:
         renamed |= new
         warnings += [*((f"{source.name}: {guessed.line}",) if new else ()), *guessed.notes]
     fed = {column: name for name, feed in source.layout.feeds.items() for column in feed.columns}
@@ -172,13 +176,26 @@ def _table(path: str, mapping: Mapping[str, str], error: InputError) -> _Content
         extra = tuple(n for n in columns if n not in {*fed, *renamed, *words} and columns[n].kind != "list")
         opened = as_source(given, mapping=renamed or None, extra_columns=extra)
         record = opened.read(opened.fields)
-    taken = dict.fromkeys(judges, "judge") | dict.fromkeys(humans[:1], "people's labels")
-    taken |= dict.fromkeys([n for n in looking_like_keys(source) if n in columns][:1], "id")
-    taken |= fed
-    taken |= dict.fromkeys(words, "score (1, 0.5, 0)")
+    keys = [name for name in looking_like_keys(source) if name in columns][:1]
+    taken = dict.fromkeys(judges, "judge") | dict.fromkeys(humans[:1], "people's labels") | dict.fromkeys(keys, "id")
+    taken |= fed | dict.fromkeys(words, "score (1, 0.5, 0)")
+    wide = [] if humans or fed or new else [name for name, kind in verdicts.items() if kind == "correct" and keys]
+    models: dict[str, Predictions] = {}
+    if len(wide) > 1:
+        ids = {"id": np.array(table.column(keys[0]).to_pylist(), dtype=object)}
+        cells = {name: table.column(name).to_pylist() for name in wide}
+        models = {name: Predictions.from_arrays(correct=cells[name], columns=ids) for name in wide}
+        judges, taken = [], taken | dict.fromkeys(wide, "verdict on a model")
+        record = models[wide[0]]
+    several = [n for n, cells in columns.items() if n not in taken and 1 < cells.distinct <= _MOST_MODELS]
+    model = next((name for name in several if _MODEL.fullmatch(bare_name(name))), None)
+    if model and record is not None and not models:
+        models, taken = _split(record, record.columns[model]), taken | {model: "model"}
     format = source.first.form if isinstance(given, str) else "json"
     about = {"data": os.path.basename(os.path.normpath(path)), "format": f"a table ({format})", "log": path}
-    content = _Content(record, columns, taken, about | {"warnings": tuple(warnings)})
+    content = _Content(
+        record, columns, taken, about | {"warnings": tuple(warnings)}, parts=models, of_models=bool(models)
+    )
     if isinstance(given, str):
         content.file, content.renamed = path, {theirs: ours for theirs, ours in renamed.items() if theirs in columns}
     content.judges, content.human = tuple(judges), next(iter(humans), None)
@@ -207,13 +224,8 @@ def _json_table(path: str) -> Any:
 
 def _logs(kinds: set[str], options: ReadOptions) -> _Content:
     """Logs as one record."""
-    import pyarrow as pa
-
-    from ..store.record_table import table_of_record
-
     read = read_logs(options.logs, LogOptions(options.metric, options.filter, options.keep_input))
-    schema, batches = table_of_record(read.record, text=False, lists=True)
-    table = pa.Table.from_batches(list(batches), schema)
+    table = _table_of(read.record)
     columns = {name: _Cells(table.column(name), False) for name in table.column_names}
     taken = {
         column: field for field in FIELDS for column in columns if column.startswith(FIELDS[field].prefix or field)
@@ -225,6 +237,16 @@ def _logs(kinds: set[str], options: ReadOptions) -> _Content:
     about |= {"format": listed(sorted(_NAMES.get(kind, kind) for kind in kinds)), "notes": read.notes}
     about |= {"skipped": len(read.skipped), "examples": read.skipped[:EXAMPLES], "left_out": tuple(read.left_out)}
     return _Content(read.record, columns, taken, about | {"warnings": read.warnings}, parts=read.parts)
+
+
+def _table_of(record: Predictions) -> Any:
+    """A record with the columns that its file would have."""
+    import pyarrow as pa
+
+    from ..store.record_table import table_of_record
+
+    schema, batches = table_of_record(record, text=False, lists=True)
+    return pa.Table.from_batches(list(batches), schema)
 
 
 def _split(record: Predictions, values: Any) -> dict[str, Predictions]:
@@ -290,28 +312,21 @@ class _Content:
     judges: tuple[str, ...] = ()
     human: str | None = None
     parts: Mapping[str, Predictions] = field(default_factory=dict)
+    of_models: bool = False
     questions: list[Question] = field(default_factory=list)
 
-    @property
-    def model_column(self) -> str | None:
-        """The column of models, each of which answers the same questions."""
-        names = [name for name, cells in self.columns.items() if 1 < cells.distinct <= _MOST_MODELS]
-        return next((name for name in names if _MODEL.fullmatch(bare_name(name)) and name not in self.taken), None)
-
-    def tasks(self) -> Any:
-        """The column of tasks, or of models, as texts; None where its values are so many that they are clusters."""
-        values = None if self.record is None else self.column(self.model_column or "group")
-        if values is None:
-            return None
-        distinct = len(set(values.tolist()))
-        few = 1 < distinct <= _MOST_TASKS or (distinct > 1 and len(values) >= _TASK_ROWS * distinct)
-        return np.asarray(values, dtype=object).astype(str) if few else None
+    def groups(self) -> Mapping[str, Predictions]:
+        """The rows of each task, or model; none where there are so many that they are clusters."""
+        if self.of_models or self.record is None or self.record.group is None:
+            return self.parts if self.of_models else {}
+        distinct = len(set(self.record.group.tolist()))
+        few = 1 < distinct <= _MOST_TASKS or (distinct > 1 and len(self.record) >= _TASK_ROWS * distinct)
+        return _split(self.record, self.record.group) if few else {}
 
     def clusters(self) -> tuple[str, ...]:
         """Columns whose values repeat and which are nothing else; those with a name that says so alone, if any."""
-        grouped = self.tasks() is not None
-        own = [n for n, ours in self.taken.items() if ours == "group" and not grouped]
-        own += [n for n in self.columns if n not in self.taken and n != self.model_column]
+        own = [name for name, ours in self.taken.items() if ours == "group" and not self.groups()]
+        own += [name for name in self.columns if name not in self.taken]
         cells = {name: self.columns[name] for name in own if name in self.columns}
         repeated = [n for n, c in cells.items() if 1 < c.distinct <= c.known / 1.5 and c.kind not in ("list", "number")]
         named = [name for name in repeated if _CLUSTER.fullmatch(bare_name(name)) or self.taken.get(name) == "group"]
@@ -323,26 +338,24 @@ class _Content:
         record, labelled, numbers, truth = self.record, 0, dict[str, Interval | None](), ""
         repeated: tuple[str, ...] = ()
         if record is not None:
-            has_verdicts = record.correct is not None or (record.label is not None and record.prediction is not None)
+            has_verdicts = record.correct is not None or (record.label is not None and {*record.fields} & _DECIDES)
             rows = record.known() if has_verdicts else record
             labelled = (
                 len(rows) if has_verdicts else 0 if record.score is None else int(np.isfinite(record.score).sum())
             )
             truth = "" if not labelled else "accuracy" if has_verdicts else "score"
-        groups, tasks = self.tasks(), list[TaskRead]()
+        tasks: list[TaskRead] = []
         if record is not None and truth:
             number = known_accuracy if truth == "accuracy" else _mean_score
-            numbers[truth], repeated = number(record) if self.model_column is None else (None, ())
-            for name in dict.fromkeys(groups.tolist()) if groups is not None else ():
-                own = record.take(np.flatnonzero(groups == name))
-                tasks.append(TaskRead(name, len(own), number(own)[0]))
+            numbers[truth], repeated = (None, ()) if self.of_models else number(record)
+            tasks = [TaskRead(name, len(own), number(own)[0]) for name, own in self.groups().items()]
         known = [task.number for task in tasks if task.number is not None]
         clusters, key = self.clusters(), next((name for name, ours in self.taken.items() if ours == "id"), None)
         ids = (
             None if key is None else {"column": key, **{n: getattr(self.columns[key], n) for n in ("distinct", "most")}}
         )
-        if ids is not None and self.model_column:
-            ids["most"] = -(-ids["most"] // self.columns[self.model_column].distinct)
+        if ids is not None and "model" in self.taken.values():
+            ids["most"] = -(-ids["most"] // len(self.parts))
         said = dict.fromkeys(clusters, "may be a cluster") | {
             n: "task" for n, ours in self.taken.items() if ours == "group"
         }
@@ -359,29 +372,31 @@ class _Content:
         more: dict[str, Any] = {"model": "", **self.about, **numbers, "record": record if out is None else None}
         return Reading(
             __version__, more.pop("model"), more.pop("data"), out, rows_read, (), fields, columns=tuple(columns),
-            labelled=labelled, tasks=tuple(tasks), macro=_macro(known) if known and not self.model_column else None,
+            labelled=labelled, tasks=tuple(tasks), macro=_macro(known) if known and not self.of_models else None,
             ids=ids, clusters=clusters, judges=self.judges, human=self.human, questions=tuple(self.questions),
             files=files, warnings=warnings, **more)  # fmt: skip
 
     def _ask(self, truth: str, clusters: Sequence[str], repeated: bool, files: Sequence[str]) -> None:
         """Add what this file can be asked, with its commands; ``truth``: accuracy, score, or "" where none is known."""
         file, fields = str(self.file), {*(self.record.fields if self.record is not None else ())}
-        options, model = shlex.split(as_options({**self.renamed})), self.model_column
+        everything = shlex.split(as_options({**self.renamed}))
+        options = shlex.split(
+            as_options({c: ours for c, ours in self.renamed.items() if ours not in ("input", "output")})
+        )
 
         def ask(asks: str, *words: str) -> None:
             needs = next((f"{word}: {_NEEDS[word]}" for word in words if word in _NEEDS), "")
             self.questions.append(Question(asks, shlex.join(["oodometer", *words]), needs))
 
-        if model and not files:
+        if self.of_models and not files:
             folder = f"{_plain(Path(file).stem)}-models/"
             self.questions.clear()
             ask("A file for each model", "read", self.about["log"], "--out", folder)
-            files = [f"{folder}{_plain(name)}.parquet" for name in _split(present(self.record), self.column(model))]
-            file, options = files[0], []
-        others = list(files[1:]) if model else self._siblings()
+            files, options = [f"{folder}{_plain(name)}.parquet" for name in self.parts], []
+        file, others = (files[0], list(files[1:])) if self.of_models else (file, self._siblings())
         if truth:
             ask("How good is it?", "evaluate", file, *options)
-            if self.tasks() is not None and not model:
+            if self.groups() and not self.of_models:
                 ask("By task", "evaluate", file, *options, "--by", "group")
             if clusters and not repeated:
                 ask("If rows depend", "evaluate", file, *options, "--cluster", clusters[0])
@@ -394,13 +409,11 @@ class _Content:
             ask("How good elsewhere?", "estimate", file, "TARGET", *options)
         elif fields & _SURE and not truth:
             ask("How good is it?", "estimate", "REFERENCE", file, *options)
+        numbers = [name for name, cells in self.columns.items() if name not in self.taken and "number" in cells.kind]
+        for name in () if truth or self.human or self.questions else numbers[:2]:
+            ask(f"If {name} is the score", "evaluate", file, *options, "--map", f"{name}=score")
         if {"input", "output"} <= fields and truth == "accuracy":
-            ask("Can errors be spotted?", "discriminate", "train", file, *options, "--out", "judges")
-
-    def column(self, name: str) -> Any:
-        """The cells of a column of the record."""
-        record = present(self.record)
-        return record.columns[name] if name in record.columns else getattr(record, name)
+            ask("Can errors be spotted?", "discriminate", "train", file, *everything, "--out", "judges")
 
     def _siblings(self) -> list[str]:
         """Files beside this one with the same columns, which may be other runs."""
