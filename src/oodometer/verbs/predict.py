@@ -31,7 +31,7 @@ from ..store.harness import LogOptions, log_files, log_kind
 from ..store.write import write_part
 from ..version import __version__
 from .model_options import PredictOptions
-from .read import EXAMPLES, check_out, known_accuracy, read_log
+from .read import EXAMPLES, check_out, known_number, read_log
 
 BY_POSITION = (
     "tells the columns of a table by their order alone, and another file may have another: name them in the order that "
@@ -405,7 +405,7 @@ def predict(options: Asked) -> Prediction:
         record = Predictions.concat(list(parts.records()))
         if out is not None:
             write_predictions(record, out)
-        accuracy, repeated = known_accuracy(record)
+        accuracy, repeated = known_number(record)
         named = (__version__, said_model(model), examples.name, None if out is None else str(out), len(record))
         classes, truncated = tuple(record.classes or ()), sum(note["truncated"] for note in parts.notes)
         left_out = (len(skipped), tuple(skipped[:EXAMPLES]), truncated, repeated)

@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,15 @@ import numpy as np
 from ..arrays import present
 from ..audits.joining import looking_like_keys
 from ..classes import TRUTH
-from ..errors import InputError, UsageError
+from ..errors import InputError, NotApplicable, UsageError
 from ..fields import FIELDS
-from ..inference.clusters import Clusters, cluster_keys, clustered_share, student_quantile
+from ..inference.clusters import Clusters, cluster_keys, clustered_share
+from ..inference.means import mean_of_means
 from ..intervals import clopper_pearson
+from ..metrics.base import CLUSTER
 from ..options import verb
 from ..predictions import Predictions
+from ..registry import create
 from ..results import Interval
 from ..results.reading import ColumnRead, Question, Reading, TaskRead
 from ..results.values import listed
@@ -57,7 +60,6 @@ _ELSEWHERE = {"response": "output", "prompt": "input", "question": "input", "use
 _MOST_GRADES, _MOST_MODELS, _MOST_TASKS, _TASK_ROWS, _CLUSTERS = 11, 50, 12, 30, 10
 _BESIDE = 10  # files that are looked at
 _SURE = {"probabilities", "logits", "confidence", "candidate_scores", "token_logprobs", "votes", "members"}
-_DECIDES = {"prediction", "probabilities", "logits", "candidate_scores"}
 _NEEDS = {"OTHER": "another run of the same questions", "TARGET": "the same model's answers to other data"}
 _NEEDS |= {"REFERENCE": "labelled answers of the same model"}
 
@@ -335,21 +337,15 @@ class _Content:
 
     def reading(self, out: str | None, files: tuple[str, ...]) -> Reading:
         """The result: what is known of the columns, the number by task, and what can be asked."""
-        record, labelled, numbers, truth = self.record, 0, dict[str, Interval | None](), ""
-        repeated: tuple[str, ...] = ()
-        if record is not None:
-            has_verdicts = record.correct is not None or (record.label is not None and {*record.fields} & _DECIDES)
-            rows = record.known() if has_verdicts else record
-            labelled = (
-                len(rows) if has_verdicts else 0 if record.score is None else int(np.isfinite(record.score).sum())
-            )
-            truth = "" if not labelled else "accuracy" if has_verdicts else "score"
-        tasks: list[TaskRead] = []
-        if record is not None and truth:
-            number = known_accuracy if truth == "accuracy" else _mean_score
-            numbers[truth], repeated = (None, ()) if self.of_models else number(record)
-            tasks = [TaskRead(name, len(own), number(own)[0]) for name, own in self.groups().items()]
-        known = [task.number for task in tasks if task.number is not None]
+        record, number, repeated, labelled = self.record, None, tuple[str, ...](), 0
+        if record is not None and (record.can_be_judged or record.score is not None):
+            labelled = len(record.known())
+            number, repeated = (None, ()) if self.of_models else known_number(record)
+        truth = "" if record is None or not labelled else "accuracy" if record.can_be_judged else "score"
+        parts = self.groups() if truth else {}
+        tasks = [TaskRead(name, len(part), known_number(part)[0]) for name, part in parts.items()]
+        ends = [(n.value, n.lower, n.upper) for task in tasks if (n := task.number) is not None]
+        macro = Interval(*mean_of_means(ends), 0.95, "asymptotic") if ends and not self.of_models else None
         clusters, key = self.clusters(), next((name for name, ours in self.taken.items() if ours == "id"), None)
         ids = (
             None if key is None else {"column": key, **{n: getattr(self.columns[key], n) for n in ("distinct", "most")}}
@@ -369,10 +365,15 @@ class _Content:
         rows_read = max((cells.known for cells in self.columns.values()), default=0) if record is None else len(record)
         warnings = (*self.about.pop("warnings"), *repeated)
         fields = record.fields if record is not None else ()
-        more: dict[str, Any] = {"model": "", **self.about, **numbers, "record": record if out is None else None}
+        more: dict[str, Any] = {
+            "model": "",
+            **self.about,
+            truth or "accuracy": number,
+            "record": record if out is None else None,
+        }
         return Reading(
             __version__, more.pop("model"), more.pop("data"), out, rows_read, (), fields, columns=tuple(columns),
-            labelled=labelled, tasks=tuple(tasks), macro=_macro(known) if known and not self.of_models else None,
+            labelled=labelled, tasks=tuple(tasks), macro=macro,
             ids=ids, clusters=clusters, judges=self.judges, human=self.human, questions=tuple(self.questions),
             files=files, warnings=warnings, **more)  # fmt: skip
 
@@ -434,41 +435,26 @@ def _head(path: Path) -> Any:
     return None
 
 
-def known_accuracy(record: Predictions) -> tuple[Interval | None, tuple[str, ...]]:
-    """The accuracy where labels are known, and a warning where rows of one id make its interval one of clusters."""
+def known_number(record: Predictions) -> tuple[Interval | None, tuple[str, ...]]:
+    """The accuracy, or the mean score, of rows whose truth is known, and a warning where rows of one id make its
+    interval one of clusters.
+    """
     known = record.known()
-    rows, right = len(known), int(known.verdicts.sum())
-    if not rows:
+    rows, ids = len(known), known.columns.get("id")
+    keys = None if ids is None else cluster_keys(ids)
+    samples = None if keys is None else Clusters.of(keys, known.outcomes)
+    said: tuple[str, ...] = ()
+    if samples is not None and samples.repeated:
+        said = (f"ids repeat: the interval is that of {samples.count} ids, not of {rows} independent rows",)
+    if not known.can_be_judged:
+        columns = {**known.columns, **({CLUSTER: present(keys)} if said else {})}
+        with suppress(NotApplicable):
+            return create("metric", "mean_score").compute(replace(known, columns=columns)), said
+    if not rows or not known.can_be_judged:
         return None, ()
-    ids = known.columns.get("id")
-    samples = None if ids is None else Clusters.of(cluster_keys(ids), known.verdicts == 1)
-    if samples is None or not samples.repeated:
-        return Interval(right / rows, *clopper_pearson(right, rows, 0.95), 0.95, "exact"), ()
-    limits = clustered_share(samples, rows, right / rows, 0.95)
-    said = f"ids repeat: the interval is that of {samples.count} ids, not of {rows} independent rows"
-    return Interval(right / rows, *limits, 0.95, "asymptotic"), (said,)
-
-
-def _mean_score(record: Predictions) -> tuple[Interval | None, tuple[str, ...]]:
-    """The mean score with Student's interval over rows, or over ids that repeat."""
-    score = present(record.score)
-    known, ids = np.isfinite(score), record.columns.get("id")
-    if not known.any():
-        return None, ()
-    keys = np.arange(known.sum()) if ids is None else cluster_keys(ids)[known]
-    clusters, mean = Clusters.of(keys, score[known]), float(score[known].mean())
-    half = student_quantile(0.95, clusters.count - 1) * clusters.variance**0.5
-    return Interval(mean, mean - half, mean + half, 0.95, "asymptotic"), ()
-
-
-def _macro(numbers: Sequence[Interval]) -> Interval:
-    """The mean over tasks; its error is that of independent ones."""
-    mean = sum(number.value for number in numbers) / len(numbers)
-    lower, upper = (
-        sum((getattr(number, end) - number.value) ** 2 for number in numbers) ** 0.5 / len(numbers)
-        for end in ("lower", "upper")
-    )
-    return Interval(mean, mean - lower, mean + upper, 0.95, "asymptotic")
+    right = int(known.verdicts.sum())
+    limits = clustered_share(present(samples), rows, right / rows, 0.95) if said else clopper_pearson(right, rows, 0.95)
+    return Interval(right / rows, *limits, 0.95, "asymptotic" if said else "exact"), said
 
 
 def is_folder(out: Any) -> bool:
