@@ -23,7 +23,7 @@ import tempfile
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,10 @@ import numpy as np
 from scipy import stats
 
 from benchmarks import kit
+from oodometer.audits.judges import Counts, Judged, rogan_gladen
+from oodometer.inference.betting import SampledRows, betting_interval
+from oodometer.inference.means import bounded_mean
+from oodometer.inference.paired import Paired
 
 try:
     import cje
@@ -44,6 +48,7 @@ Ends = tuple[float, float]
 Side = Callable[..., Ends]
 ROWS, RESAMPLES = 2_000, 2_000  # rows of a judged run; judgy's default of 20,000 takes ten times as long
 Z = 1.959963984540054
+OWN = "the judge's own rate"
 
 
 # ---- the peers -----------------------------------------------------------------------------------------------------
@@ -130,31 +135,81 @@ def cje_mean(judge: Any, labels: Any, at: Any, keys: Any = None) -> Ends:
 # ---- ours ----------------------------------------------------------------------------------------------------------
 
 
+def our_mean(x: Any, keys: Any = None) -> Ends:
+    """What `evaluate` prints of right and wrong and of scores; in clusters by bets on their sums, which is exact."""
+    mean = bounded_mean(x, keys=None if keys is None else keys.astype(np.uint64))
+    return mean.lower, mean.upper
+
+
+def our_t(x: Any, keys: Any = None) -> Ends:
+    """Student's, which stands beside it."""
+    return bounded_mean(x, keys=None if keys is None else keys.astype(np.uint64)).t
+
+
+def our_gap(a: Any, b: Any, keys: Any = None) -> Ends:
+    """What `compare` prints first."""
+    gap = Paired(np.stack([b, a]), keys).difference(0, 1, 0.95)
+    return gap.lower, gap.upper
+
+
+def verdicts(judge: Any, labels: Any, at: Any) -> Judged:
+    return Judged(np.asarray(judge, float)[None], at, np.asarray(labels, float), ("judge",))
+
+
+def our_rate(judge: Any, labels: Any, at: Any, keys: Any = None) -> Ends:
+    """What `audit --judge` prints first."""
+    judged = verdicts(judge, labels, at)
+    return Counts.of(judged, judged.cells, 0.95, None if keys is None else keys[at]).interval(0.95)[1:]
+
+
+def our_betting(judge: Any, labels: Any, at: Any) -> Ends:
+    """Its exact interval."""
+    hits, rows, sampled = int(labels.sum()), len(judge), SampledRows.evenly(at, labels.astype(float))
+    game = sampled.game(np.asarray(judge, float), 0.5)
+    low, high = betting_interval(game, 0.95, hits / rows, (rows - len(at) + hits) / rows)
+    return float(low), float(high)
+
+
+def our_rogan_gladen(judge: Any, labels: Any, at: Any) -> Ends:
+    """Its interval by the judge's error rates alone."""
+    if not 0 < labels.sum() < len(labels):
+        raise ValueError("labels of one kind")
+    low, high = rogan_gladen(verdicts(judge, labels, at), 0.95)[1:]
+    return max(low, 0.0), min(high, 1.0)
+
+
 SIDES: dict[str, dict[str, Side]] = {
     "mean of right and wrong": {
+        "oodometer": our_mean,
         "stderr (inspect, lm-eval)": inspect_stderr, "t (inspect)": inspect_t,
         "Wilson (inspect, truescore)": inspect_wilson,
     },
-    "mean of scores": {"stderr (inspect, lm-eval)": inspect_stderr, "t (inspect, truescore)": inspect_t},
+    "mean of scores": {
+        "oodometer": our_mean, "stderr (inspect, lm-eval)": inspect_stderr, "t (inspect, truescore)": inspect_t,
+    },
     "mean of rows in clusters": {
+        "oodometer": our_mean, "oodometer, t": our_t,
         "stderr (lm-eval)": lambda x, keys: inspect_stderr(x), "clustered stderr (inspect)": inspect_stderr,
         "clustered t (inspect)": inspect_t, "truescore": truescore_mean,
     },
     "difference of two models": {
+        "oodometer": our_gap,
         "two stderr (inspect, lm-eval)": unpaired, "McNemar's (truescore)": truescore_mcnemar,
         "bootstrap (truescore)": truescore_bootstrap,
     },
     "difference of two models in clusters": {
+        "oodometer": our_gap,
         "two clustered stderr (inspect)": unpaired,
         "rows bootstrap (truescore)": lambda a, b, keys: truescore_bootstrap(a, b),
         "cluster bootstrap (truescore)": truescore_bootstrap,
     },
     "corrected judge rate": {
-        "the judge's own rate": judge_alone, "labels alone (truescore)": labels_alone, "judgy": judgy_rate,
+        "oodometer": our_rate, "oodometer, exact": our_betting, "oodometer, error rates": our_rogan_gladen,
+        OWN: judge_alone, "labels alone (truescore)": labels_alone, "judgy": judgy_rate,
         "ppi++ (truescore)": truescore_ppi, "Rogan-Gladen (truescore)": truescore_rogan_gladen, "cje": cje_mean,
     },
     "corrected judge rate in clusters": {
-        "labels alone (truescore)": labels_alone,
+        "oodometer": our_rate, "labels alone (truescore)": labels_alone,
         "judgy": lambda judge, labels, at, keys: judgy_rate(judge, labels, at),
         "ppi++ (truescore)": truescore_ppi, "cje": cje_mean,
     },
@@ -197,11 +252,15 @@ def scores(n: int, kind: str) -> Callable[[np.random.Generator], Draw]:
     return drawn
 
 
-def clustered(sizes: Any, share: float, p: float) -> Callable[[np.random.Generator], Draw]:
+def clustered(sizes: Any, share: float, p: float, graded: bool = False) -> Callable[[np.random.Generator], Draw]:
+    """Right and wrong, or scores between 0 and 1, that are alike within a cluster."""
+
     def drawn(rng: np.random.Generator) -> Draw:
         keys = np.repeat(np.arange(len(sizes)), sizes)
-        x = latent(keys, share, rng) < stats.norm.ppf(p)
-        return (x.astype(float), keys), p
+        x = latent(keys, share, rng)
+        if graded:  # E Phi(c + x) = Phi(c / sqrt 2)
+            return (stats.norm.cdf(np.sqrt(2) * stats.norm.ppf(p) + x), keys), p
+        return ((x < stats.norm.ppf(p)).astype(float), keys), p
 
     return drawn
 
@@ -319,7 +378,7 @@ def real_judge(labels: int, voters: int) -> Callable[[np.random.Generator], Draw
     return drawn
 
 
-JUDGES = (0.55, 0.9, 0.55), (0.55, 0.95, 0.95), (0.55, 0.6, 0.7), (0.9, 0.9, 0.6)  # rate, sensitivity, specificity
+JUDGES = (0.55, 0.9, 0.55), (0.55, 0.95, 0.9), (0.55, 0.6, 0.7), (0.9, 0.9, 0.6)  # rate, sensitivity, specificity
 UNEVEN = np.r_[np.full(15, 3), np.full(4, 20), 60]
 CELLS: dict[str, dict[str, Callable[[np.random.Generator], Draw]]] = {
     "mean of right and wrong": {
@@ -337,6 +396,8 @@ CELLS: dict[str, dict[str, Callable[[np.random.Generator], Draw]]] = {
         "8 of 25 rows, 60 %": clustered(np.full(8, 25), 0.5, 0.6),
         "20 uneven, 3 to 60 rows, 60 %": clustered(UNEVEN, 0.5, 0.6),
         "100 of 5 rows, 60 %": clustered(np.full(100, 5), 0.3, 0.6),
+        "20 of 10 scores, mean 0.6": clustered(np.full(20, 10), 0.5, 0.6, graded=True),
+        "20 of 10 scores, mean 0.9": clustered(np.full(20, 10), 0.5, 0.9, graded=True),
     },
     "difference of two models": {
         **{f"{n} rows, {b:.0%} only B, {a:.0%} only A": pairs(n, b, a, 0.5)
@@ -463,17 +524,24 @@ def typed(rounds: int) -> list[dict[str, Any]]:
 NOMINAL, SHORT = 0.95, 0.02  # a side covers where it is at most two points short
 
 
-def worse(cell: Mapping[str, Any]) -> Iterator[str]:
-    """Where ours falls short, or is wider than a side that covers."""
-    ours = {name: side for name, side in cell["sides"].items() if name.startswith("oodometer")}
-    for name, side in list(ours.items())[:1]:  # the one that is printed first
-        if side["coverage"] < NOMINAL - SHORT:
-            yield f"{cell['question']}, {cell['setting']}: {name} covers {side['coverage']:.1%}"
-        for other, theirs in cell["sides"].items():
-            if other not in ours and theirs["coverage"] >= NOMINAL - SHORT and theirs["width"] < 0.98 * side["width"]:
-                widths = f"{100 * theirs['width']:.1f} points beside {100 * side['width']:.1f}"
-                covers = f"{theirs['coverage']:.1%} beside {side['coverage']:.1%}"
-                yield f"{cell['question']}, {cell['setting']}: {other} is narrower, {widths}, covering {covers}"
+def worse(cells: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Where what ours prints first falls short, or is wider than a side that covers there."""
+    first = "oodometer"
+    for cell in cells:
+        covered = cell["sides"][first]["coverage"]
+        if covered < NOMINAL - SHORT:
+            yield f"{cell['setting']}: oodometer covers {covered:.1%}."
+    for other in dict.fromkeys(name for cell in cells for name in cell["sides"]):
+        gaps = [
+            (100 * (cell["sides"][first]["width"] - side["width"]), 100 * side["width"], cell["setting"])
+            for cell in cells
+            if (side := cell["sides"].get(other)) and side["coverage"] >= NOMINAL - SHORT
+        ]
+        wider = [gap for gap in gaps if gap[0] > 0.02 * gap[1]]
+        if wider and not other.startswith(first) and other != OWN:
+            most, width, setting = max(wider)
+            where = f"at most by {most:.1f} points of {width:.1f} ({setting})"
+            yield f"{other} covers in {len(gaps)} of {len(cells)} rows, narrower in {len(wider)} of these, {where}."
 
 
 def page(result: kit.Result) -> str:
@@ -500,7 +568,11 @@ def page(result: kit.Result) -> str:
         speed = [f"{np.median([c['sides'][n]['milliseconds'] for c in chosen if n in c['sides']]):.2g}" for n in names]
         lines += [f"## {question.capitalize()}", "", *kit.table(["data", *names], [*rows, ["milliseconds", *speed]])]
         lines += [f"{chosen[0]['draws']:,} draws a row; milliseconds a call.{refusing}", ""]
-    lines += ["## Where ours is worse", "", *(f"- {text}" for cell in result["cells"] for text in worse(cell)), ""]
+    lines += ["## Where ours is worse", ""]
+    for question in CELLS:
+        texts = list(worse([cell for cell in result["cells"] if cell["question"] == question]))
+        lines += [f"- {question.capitalize()}: {' '.join(texts)}"] if texts else []
+    lines.append("")
     rows = [[one["question"], one["side"], kit.ranged(one["seconds"], 2)] for one in result.get("typed", [])]
     about = "Median and range, from the interpreter's start to the answer: reading, working out and printing."
     lines += ["## Seconds of a whole process", "", about, "", *kit.table(["question", "side", "seconds"], rows, "llr")]
