@@ -27,7 +27,7 @@ COMMANDS = {
         "compare": " ".join(f"reference/{name}.csv" for name in _MODELS),
         **_of_one_model("reference/svm.csv", "target/svm.csv"),
     },
-    "judged": {"audit": "verdicts.csv --judge judge_passed --labels human_passed"},
+    "judged": {"read": "verdicts.csv", "audit": "verdicts.csv --judge judge_passed --labels human_passed"},
     "runs": {"compare": "small.csv large.csv", "evaluate": "small.csv", "read": "small/ --out small.parquet"},
     "sums": {"read": "samples_two_digits.jsonl --out two_digits.parquet"},
 }
