@@ -97,14 +97,30 @@ def coded_cells(array: Any) -> tuple[Array, Any]:
     return numbers_of(array.indices.cast(pa.int64()), -1), array.dictionary
 
 
+def arrow_of(values: Any, mask: Array | None = None) -> Any:
+    """Numbers, truths or strings as Arrow's, null where ``mask`` says so and where a string is None; `pa.array` would
+    load pandas to look at them.
+    """
+    known = None if mask is None else ~mask
+    if not isinstance(values, np.ndarray):
+        cells = [b"" if cell is None else cell.encode() for cell in values]
+        ends = np.cumsum([0, *map(len, cells)])
+        if ends[-1] >= 1 << 31:  # more than the offsets of such strings count
+            return pa.array(values, pa.large_string())
+        known = np.array([cell is not None for cell in values], dtype=bool)
+        kind, data = pa.string(), [pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(b"".join(cells))]
+    elif values.dtype.kind == "b":
+        kind, data = pa.bool_(), [pa.py_buffer(np.packbits(values, bitorder="little"))]
+    else:
+        flat = np.ascontiguousarray(values.astype(values.dtype.newbyteorder("="), copy=False))
+        kind, data = pa.from_numpy_dtype(flat.dtype), [pa.py_buffer(flat)]
+    valid = None if known is None or known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
+    return pa.Array.from_buffers(kind, len(values), [valid, *data])
+
+
 def lone_cell(value: int | str | None) -> Any:
-    """A column of one cell; `pa.array` would load pandas."""
-    if value is None:
-        return pa.nulls(1, pa.string())
-    if isinstance(value, int):
-        return pa.Array.from_buffers(pa.int64(), 1, [None, pa.py_buffer(np.int64(value).tobytes())])
-    text = value.encode()
-    return pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, len(text)], np.int32)), pa.py_buffer(text))
+    """A column of one cell."""
+    return arrow_of(np.array([value], np.int64) if isinstance(value, int) else [value])
 
 
 def object_cells(array: Any) -> Array:
@@ -371,10 +387,8 @@ def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True
     flat = np.ascontiguousarray(values).reshape(-1)
     nan_is_null = kind not in ("number", "numbers", "nested")
     try:
-        # numbers that are all known lie as Arrow wants them; `pa.array` would import pandas to look at them
         if flat.dtype.kind in "iu" or (flat.dtype.kind == "f" and not nan_is_null):
-            flat = flat.astype(flat.dtype.newbyteorder("="), copy=False)
-            cells = pa.Array.from_buffers(pa.from_numpy_dtype(flat.dtype), len(flat), [None, pa.py_buffer(flat)])
+            cells = arrow_of(flat)
         else:
             coded = blank_is_null and kind in ("class", "classes") and flat.dtype.kind == "U"
             cells = pa.array(flat, mask=flat == "" if coded else None, from_pandas=nan_is_null)

@@ -14,6 +14,7 @@ from ..arrays import Array, Ragged
 from ..classes import ClassNames
 from ..fields import FIELDS
 from ..predictions import Predictions
+from .cells import arrow_of
 from .parquet import META
 
 _ROWS = 65_536
@@ -75,7 +76,7 @@ def _wide(values: Array, text: bool) -> Array:
 
 def _listed(cells: Any, size: int, rows: int) -> Any:
     """Consecutive cells as lists of one size."""
-    return pa.ListArray.from_arrays(pa.array(np.arange(rows + 1, dtype=np.int32) * size), cells)
+    return pa.ListArray.from_arrays(arrow_of(np.arange(rows + 1, dtype=np.int32) * size), cells)
 
 
 def _numbers(name: str, values: Array, text: bool) -> Column:
@@ -86,10 +87,10 @@ def _numbers(name: str, values: Array, text: bool) -> Column:
 
     def cells(a: int, b: int) -> Any:
         block = np.ascontiguousarray(_wide(values[a:b], text))
-        out = pa.array(block.ravel())
+        out = arrow_of(block.ravel())
         for axis in range(block.ndim - 1, 0, -1):
             out = _listed(out, block.shape[axis], prod(block.shape[:axis]))
-        return out.cast(kind)
+        return out if out.type == kind else out.cast(kind)  # a cast loads more of Arrow
 
     return name, kind, cells
 
@@ -100,24 +101,25 @@ def _ragged(name: str, value: Ragged, text: bool) -> Column:
     def cells(a: int, b: int) -> Any:
         first, last = int(value.offsets[a]), int(value.offsets[b])
         offsets = (value.offsets[a : b + 1] - first).astype(np.int32)
-        return pa.ListArray.from_arrays(pa.array(offsets), pa.array(_wide(value.values[first:last], text))).cast(kind)
+        return pa.ListArray.from_arrays(arrow_of(offsets), arrow_of(_wide(value.values[first:last], text)))
 
     return name, kind, cells
 
 
 def _as_json(column: Column) -> Column:
     name, _, cells = column
-    return name, pa.string(), lambda a, b: pa.array([*map(json.dumps, cells(a, b).to_pylist())], pa.string())
+    return name, pa.string(), lambda a, b: arrow_of([*map(json.dumps, cells(a, b).to_pylist())])
 
 
 def _coder(field: str, classes: ClassNames | None) -> tuple[Any, Callable[[Array], Any]]:
     """The type of class names, positions or verdicts, and codes turned into them; -1 is null."""
     if FIELDS[field].cell == "truth":
-        return pa.bool_(), lambda codes: pa.array(codes == 1, mask=codes < 0)
+        return pa.bool_(), lambda codes: arrow_of(codes == 1, codes < 0)
     if classes is None:  # positions among candidates
-        return pa.int64(), lambda codes: pa.array(codes, pa.int64(), mask=codes < 0)
-    names: Any = pa.array(classes, pa.int64() if all(isinstance(name, int) for name in classes) else pa.string())
-    return names.type, lambda codes: names.take(pa.array(codes, mask=codes < 0))
+        return pa.int64(), lambda codes: arrow_of(codes.astype(np.int64), codes < 0)
+    whole = all(isinstance(name, int) for name in classes)
+    names: Any = arrow_of(np.array(classes, np.int64) if whole else [*map(str, classes)])
+    return names.type, lambda codes: names.take(arrow_of(codes, codes < 0))
 
 
 def _cells(field: str, name: str, values: Array, classes: ClassNames | None, text: bool) -> Column:
@@ -141,13 +143,17 @@ def _matrix(field: str, moved: Array, classes: ClassNames | None, text: bool) ->
 
 def _plain(name: str, values: Array) -> Column:
     """Times, texts, groups and further columns; cells of several types become strings."""
-    if values.dtype.kind == "O":
-        try:
-            whole = pa.array(values.tolist(), from_pandas=True)
-        except (pa.ArrowException, OverflowError):
-            whole = pa.array([None if cell is None else str(cell) for cell in values.tolist()])
+    cells = values.tolist() if values.dtype.kind in "OU" else values
+    is_text = values.dtype.kind == "U" or (
+        values.dtype.kind == "O" and {str} <= {*map(type, cells)} <= {str, type(None)}
+    )
+    if is_text or values.dtype.kind in "biuf":
+        whole = arrow_of(cells)
     else:
-        whole = pa.array(values.tolist() if values.dtype.kind == "U" else values)
+        try:
+            whole = pa.array(cells, from_pandas=values.dtype.kind == "O")
+        except (pa.ArrowException, OverflowError):
+            whole = arrow_of([None if cell is None else str(cell) for cell in cells])
     if pa.types.is_null(whole.type):
         whole = whole.cast(pa.string())
     return name, whole.type, lambda a, b: whole[a:b]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import io
 import json
 import math
 import re
@@ -21,6 +22,7 @@ _WORDS = dict.fromkeys(("c", "correct", "true", "yes"), 1.0) | {"p": 0.5}
 _WORDS |= dict.fromkeys(("i", "n", "incorrect", "false", "no"), 0.0)
 _ENTRY = re.compile(r"(?:(?P<task>[^=>]+)=)?(?P<metric>[^=].*)", re.DOTALL)
 _AT_LEAST = re.compile(r"(?P<name>.+?)\s*>=\s*(?P<least>-?[0-9.]+(e-?[0-9]+)?)(?P<filter>:.+)?")
+TARGET = "target"  # the metric that any log of written answers has: whether the answer is the target
 _TAKEN = {*FIELDS, "id", "epoch", "metric"}  # names of columns that other metrics do not get
 
 
@@ -46,9 +48,16 @@ class LogOptions:
         matches = [_ENTRY.fullmatch(entry) for entry in entries]
         return {match["task"]: match["metric"] for match in matches if match}
 
-    def choice(self, task: str) -> str | None:
-        """The metric that was named for a task."""
-        return self.table.get(task, self.table.get(None))
+    def choice(self, task: str, names: Collection[str] = ()) -> tuple[str | None, str | None]:
+        """The metric and the filter for a task, whose metrics have these names: of several logs a metric that was named
+        for all is that of the others.
+        """
+        own = self.table.get(task)
+        wanted, filter = own or self.table.get(None), self.filter
+        if wanted is not None and ":" in wanted and wanted not in names:
+            wanted, _, filter = wanted.rpartition(":")
+        lacks = wanted is not None and wanted.partition(">=")[0].strip() not in {*names, TARGET}
+        return (None, self.filter) if self.several and own is None and lacks else (wanted, filter)
 
 
 @dataclass
@@ -373,15 +382,13 @@ def read_json(file: str) -> Any:
 
 def _lines(file: str) -> Iterator[bytes]:
     """Lines that are not blank, without a byte order mark."""
-    most, rest = most_row(), b""
-    with translated(file, "JSONL"), opened(file) as stream:
-        while data := stream.read(1 << 20):
-            *whole, rest = (rest + data).split(b"\n")
-            yield from (line for part in whole if (line := part.strip().removeprefix(b"\xef\xbb\xbf")))
-            if len(rest) > most:
-                check_row(len(rest), file)
-    if line := rest.strip().removeprefix(b"\xef\xbb\xbf"):
-        yield line
+    most = most_row()
+    with translated(file, "JSONL"), opened(file) as source, io.BufferedReader(source, 1 << 20) as stream:
+        for line in iter(lambda: stream.readline(most + 1), b""):
+            if len(line) > most:
+                check_row(len(line), file)
+            if line := line.strip().removeprefix(b"\xef\xbb\xbf"):
+                yield line
 
 
 def _object(value: Any, file: str, row: int) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
     header, samples = _samples(file)
     about, results = mapping(header.get("eval")), mapping(header.get("results"))
     out = Answers(file, str(about.get("task") or "task"), str(about["model"]) if about.get("model") else None)
-    wanted, logged = options.choice(out.task), list[_Sample]()
+    logged, wanted = list[_Sample](), options.choice(out.task)[0]
     scorer = wanted and wanted.partition(">=")[0].strip().partition("/")[0]
     for row, sample in enumerate(samples, 1):
         logged.append(_Sample(sample, row, file, scorer, options.keep_input))
@@ -58,16 +58,17 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
         got = f"{len(logged)} samples without one, the first: {logged[0].why}"
         raise InputError("a sample with a score", got=got, file=file, remedy="score the log first (inspect score)")
     names = list(dict.fromkeys(name for sample in scored for name in sample.scores))
-    raw = {name: [sample.scores.get(name) for sample in scored] for name in names}
-    if options.several and options.table.get(out.task) is None and str(wanted).partition(">=")[0].strip() not in raw:
-        wanted = None  # of another task
-    metric = choose_metric({name: Metric(name, values) for name, values in raw.items()}, wanted, file)
+    wanted, _ = options.choice(out.task, names)
+
+    def metrics_of(rows: Sequence[_Sample]) -> dict[str, Metric]:
+        return {name: Metric(name, [sample.scores.get(name) for sample in rows]) for name in names}
+
+    metric = choose_metric(metrics_of(scored), wanted, file)
     why = f"no score by {metric.name}"
     out.skipped += [(sample.name(epochs > 1), why) for sample in scored if metric.name not in sample.scores]
     scored = [sample for sample in scored if metric.name in sample.scores]
-    metrics = {name: Metric(name, [sample.scores.get(name) for sample in scored]) for name in names}
-    metrics[metric.name].least = metric.least
-    metric = metrics[metric.name]
+    metrics = metrics_of(scored)
+    metric = choose_metric(metrics, wanted or metric.name, file)
     out.take(metrics, metric, [sample.row for sample in scored], wanted is not None)
     out.ids += [sample.id for sample in scored]
     out.columns["output"] = [sample.output for sample in scored]

@@ -10,13 +10,15 @@ import math
 import os
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
 from ...errors import InputError
-from .base import Answers, LogOptions, Metric, NoMetric, choose_metric, described, json_rows, mapping, read_json
+from .base import TARGET, Answers, LogOptions, Metric, NoMetric, choose_metric, described, json_rows, mapping, read_json
 
 # samples_<task>_<date>T<time>.jsonl; 0.4.3 wrote .json
 NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d{2}-\d{2}T[\d.:-]+))?\.jsonl?(?:\.gz)?")
@@ -26,7 +28,6 @@ _NOT_METRICS = {
     "target_hash",
 }  # fmt: skip
 _NOTHING = "bypass"  # the metric of a run with --predict_only
-_TARGET = "target"  # what `--metric` may ask of written answers in any log: whether the answer is the target
 _FOUND_NOTHING = "[invalid]"
 
 _SHARED = re.compile(r"(passage|paragraph|context|article|story|document|conversation|dialog(ue)?)(_?(id|title|name))?")
@@ -38,8 +39,7 @@ _Gold = tuple[int, ...]  # positions of the right options; empty where the targe
 class _Rows:
     """What the rows of one filter hold; of options what tells how the target is to be read, no text."""
 
-    numbers: list[int] = field(default_factory=list)  # of the rows in the file, from 1
-    ids: list[str] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)  # id of each document -> its row in the file, from 1
     scores: list[list[float]] = field(default_factory=list)
     splits: list[int] = field(default_factory=list)  # options, where the second half asks without the prompt, else 0
     golds: tuple[list[_Gold], ...] = field(default_factory=lambda: ([], [], []))  # by position, text and letter
@@ -51,6 +51,7 @@ class _Rows:
     is_numbered: bool = True  # whether all targets may be positions
     outputs: list[str | None] = field(default_factory=list)  # None where one continuation was scored
     hits: list[bool] = field(default_factory=list)  # whether the output is the target
+    names: list[str] | None = None  # of the metrics, as the row before has them
     prompts: list[str] = field(default_factory=list)
     metrics: dict[str, list[Any]] = field(default_factory=dict)
     shared: dict[str, list[str]] = field(default_factory=dict)  # of the documents, as `_SHARED` names it
@@ -81,56 +82,51 @@ class Totals:
         path = os.path.join(folder, f"results_{date}.json" if date else "results.json")
         if not os.path.isfile(path):
             return None
-        with_results = mapping(read_json(path))
-        wanted = match["task"] if match else re.sub(r"(\.jsonl?)(\.gz)?$", "", name)
-
-        def of_task(key: str) -> tuple[str, Any]:
-            """The task's own name, and its entry in a part of the results, whose names may be indented or cleaned."""
-            cleaned = {re.sub(r"\W", "_", task.strip(" -")): task for task in mapping(with_results.get(key))}
-            # up to 0.4.2 the arguments of the model stand before the task
-            names = [one for one in cleaned if re.sub(r"\W", "_", wanted).endswith(one if match is None else wanted)]
-            exact = re.sub(r"\W", "_", wanted)
-            name = exact if exact in cleaned else max(names, key=len, default="") if match is None else ""
-            return (cleaned[name].strip(" -"), with_results[key][cleaned[name]]) if name else (wanted, None)
-
-        task, figures = of_task("results")
-        if figures is None:
+        whole = mapping(read_json(path))
+        stem = re.sub(r"\W", "_", match["task"] if match else re.sub(r"(\.jsonl?)(\.gz)?$", "", name))
+        names = {re.sub(r"\W", "_", key.strip(" -")): key for key in mapping(whole.get("results"))}
+        if match is None:  # up to 0.4.2 the arguments of the model stand before the task
+            stem = max((name for name in names if stem.endswith(name)), key=len, default=stem)
+        if stem not in names:
             return None
-        config, counts = mapping(of_task("configs")[1]), mapping(of_task("n-samples")[1])
-        listed = config.get("metric_list")
-        metrics = [mapping(entry) for entry in listed] if isinstance(listed, list) else []
-        up = {str(entry.get("metric")): entry.get("higher_is_better") for entry in metrics}
-        up |= mapping(of_task("higher_is_better")[1])
-        filters = config.get("filter_list")
-        names = [str(mapping(one).get("name")) for one in filters] if isinstance(filters, list) else []
-        lower = frozenset(name for name, better in up.items() if better is False)
-        asked, existing = counts.get("effective"), counts.get("original")
-        model = _model(with_results)
-        order = tuple(str(entry.get("metric")) for entry in metrics)
-        return cls(path, task, model, order, lower, tuple(names), asked, existing, mapping(figures))
+        task = names[stem].strip(" -")
+        config, counts, better = (
+            mapping(mapping(whole.get(part)).get(task)) for part in ("configs", "n-samples", "higher_is_better")
+        )
+        lists = [config.get(part) for part in ("metric_list", "filter_list")]
+        metrics, filters = ([mapping(entry) for entry in own] if isinstance(own, list) else [] for own in lists)
+        up = {str(entry.get("metric")): entry.get("higher_is_better") for entry in metrics} | dict(better)
+        run = mapping(whole.get("config"))
+        arguments = run.get("model_args")
+        if isinstance(arguments, str):
+            arguments = dict(part.partition("=")[::2] for part in arguments.split(","))
+        given = [mapping(arguments).get(key) for key in ("peft", "delta", "pretrained", "model", "path", "engine")]
+        return cls(
+            file=path,
+            task=task,
+            model=next((str(name) for name in (whole.get("model_name"), *given, run.get("model")) if name), None),
+            order=tuple(str(entry.get("metric")) for entry in metrics),
+            lower=frozenset(name for name, more in up.items() if more is False),
+            filters=tuple(str(entry.get("name")) for entry in filters),
+            asked=counts.get("effective"),
+            existing=counts.get("original"),
+            figures=mapping(mapping(whole["results"])[names[stem]]),
+        )
 
     def figure(self, metric: Metric, filter: str) -> Any:
         """What the results say of a metric; None where it is no mean."""
         return None if metric.is_pairs or metric.name in self.lower else self.figures.get(f"{metric.name},{filter}")
 
 
-def _model(results: Mapping[str, Any]) -> str | None:
-    """Who answered, of a results file."""
-    config = mapping(results.get("config"))
-    arguments = config.get("model_args")
-    if isinstance(arguments, str):
-        arguments = dict(part.partition("=")[::2] for part in arguments.split(","))
-    named = [mapping(arguments).get(key) for key in ("peft", "delta", "pretrained", "model", "path", "engine")]
-    return next((str(name) for name in (results.get("model_name"), *named, config.get("model")) if name), None)
-
-
 def read_samples(file: str, options: LogOptions) -> Answers:
     """A samples file as columns of a record: multiple choice gives ``candidate_scores`` and, where the log tells the
     right option, ``label``; what a model wrote gives ``output``; both give ``correct`` or ``score`` by the metric.
     """
-    by_filter: dict[str, _Rows] = {}
-    seen: dict[tuple[Any, str], list[int]] = {}  # rows of each document under each filter
+    by_filter, times = dict[str, _Rows](), Counter[str]()
     kind: str | None = None
+    totals = Totals.beside(file)
+    asked = " ".join(options.table.values()) + " ".join(totals.order[:1] if totals else ())
+    lengths = [name for name in _BY_LENGTH if name in asked]  # only where they may be needed
     for row, sample in json_rows(file):
         answers = _responses(sample, file, row)
         row_kind = _kind(answers, file, row)
@@ -138,36 +134,41 @@ def read_samples(file: str, options: LogOptions) -> Answers:
             remedy = "a samples file holds one task"
             raise InputError(f"{kind} in each row", got=row_kind, file=file, row=row, remedy=remedy)
         kind = row_kind
-        filter = sample.get("filter")
-        at = seen.setdefault((str(filter), str(sample.get("doc_id", row - 1))), [])
-        at.append(row)  # releases up to 0.4.5 do not name the filter: they are counted by how often a document comes
-        rows = by_filter.setdefault(str(filter or len(at)), _Rows())
-        _keep(sample, answers, rows, file, row, options)
+        filter, name = sample.get("filter"), str(sample.get("doc_id", row - 1))
+        if not filter:  # releases up to 0.4.5 do not name it: filters are counted by how often a document comes
+            times[name] += 1
+        which = str(filter or times[name])
+        rows = by_filter.get(which)
+        if rows is None:
+            rows = by_filter[which] = _Rows(lengths={one: ([], []) for one in lengths})
+        if rows.places.setdefault(name, row) != row:
+            _refuse_twice(name, rows.places[name], row, file)
+        _keep(sample, answers, rows, row, file, options)
     if kind is None:
         raise InputError("at least one row", got="none", file=file, remedy="check what wrote the log")
-    even = all(sorted(rows.ids) == sorted(by_filter["1"].ids) for rows in by_filter.values() if "1" in by_filter)
-    twice = next((key for key, at in seen.items() if len(at) > 1 and not (even and key[0] == "None")), None)
-    if twice is not None:
-        expected = "each document once"
-        got = f"doc_id {twice[1]} as in row {seen[twice][0]}"
-        raise InputError(expected, got=got, file=file, row=seen[twice][1], remedy="keep the rows of one run")
-    totals = Totals.beside(file)
+    counted = [by_filter[str(n)].places for n in range(1, max(times.values(), default=0) + 1)]
+    if any(places.keys() != counted[0].keys() for places in counted):  # some documents again, not all
+        name, row = next(iter(counted[1].items()))
+        _refuse_twice(name, counted[0][name], row, file)
     match = NAME.fullmatch(os.path.basename(file))
     task = totals.task if totals else match["task"] if match else os.path.basename(file).split(".")[0]
     return _answers(Answers(file, task, totals.model if totals else None), by_filter, totals, options)
 
 
+def _refuse_twice(name: str, first: int, row: int, file: str) -> None:
+    got = f"doc_id {name} as in row {first}"
+    raise InputError("each document once", got=got, file=file, row=row, remedy="keep the rows of one run")
+
+
 def _answers(out: Answers, by_filter: Mapping[str, _Rows], totals: Totals | None, options: LogOptions) -> Answers:
     """The rows of the filter that was named, or of the first one, with their verdicts by the metric."""
-    wanted, filter = options.choice(out.task), options.filter
-    if wanted is not None and ":" in wanted and not any(wanted in rows.metrics for rows in by_filter.values()):
-        wanted, _, filter = wanted.rpartition(":")
+    wanted, filter = options.choice(out.task, {name for rows in by_filter.values() for name in rows.metrics})
     if options.several and filter == options.filter and filter not in by_filter:
         filter = None  # of another task
     out.filter = _filter(by_filter, filter, totals.filters if totals else (), out.file)
     rows = by_filter[out.filter]
-    out.ids = rows.ids
-    out.shared = {name: own for name, own in rows.shared.items() if len(own) == len(rows.ids) > len({*own}) > 1}
+    out.ids = list(rows.places)
+    out.shared = {name: own for name, own in rows.shared.items() if len(own) == len(out.ids) > len({*own}) > 1}
     if options.keep_input:
         out.columns["input"] = list(rows.prompts)
     if rows.outputs and rows.outputs[0] is not None:
@@ -178,17 +179,13 @@ def _answers(out: Answers, by_filter: Mapping[str, _Rows], totals: Totals | None
     metrics = {name: Metric(name, values) for name, values in rows.metrics.items()}
     if totals:
         metrics = {name: metrics[name] for name in dict.fromkeys((*totals.order, *metrics)) if name in metrics}
-    if options.several and options.table.get(out.task) is None and wanted not in metrics and wanted != _TARGET:
-        wanted = None if wanted is None or wanted.partition(">=")[0].strip() not in metrics else wanted
-    remedy = ""
-    if rows.hits:
-        remedy = f"`--metric {_TARGET}` counts an answer as right that is the target"
-        if wanted == _TARGET and _TARGET not in metrics:
-            metrics[_TARGET] = Metric(_TARGET, rows.hits)
+    remedy = f"`--metric {TARGET}` counts an answer as right that is the target" if rows.hits else ""
+    if rows.hits and wanted == TARGET:
+        metrics.setdefault(TARGET, Metric(TARGET, rows.hits))
     metric = None
     if metrics or wanted is not None or not rows.scores:
         metric = choose_metric(metrics, wanted, out.file, _LOWER | (totals.lower if totals else set()), remedy)
-        out.take(metrics, metric, rows.numbers, wanted is not None)
+        out.take(metrics, metric, list(rows.places.values()), wanted is not None)
     if len(by_filter) > 1 and filter is None:
         others = {
             name: Metric(name, other.metrics[metric.name])
@@ -204,8 +201,8 @@ def _answers(out: Answers, by_filter: Mapping[str, _Rows], totals: Totals | None
     if metric is not None and totals is not None:
         source, named = os.path.basename(totals.file), wanted is not None
         reported = totals.figure(metric, out.filter) if metric.least is None else None
-        out.check(source, metric.mean, reported, len(rows.ids), totals.asked, named)
-        if isinstance(totals.existing, int) and totals.asked == len(rows.ids) < totals.existing:
+        out.check(source, metric.mean, reported, len(rows.places), totals.asked, named)
+        if isinstance(totals.existing, int) and totals.asked == len(rows.places) < totals.existing:
             out.notes.append(f"{out.task}: the run was limited to {totals.asked} of {totals.existing} questions")
     out.metric += f",{out.filter}" if len(by_filter) > 1 else ""
     return out
@@ -245,7 +242,7 @@ def _options(out: Answers, rows: _Rows, metric: Metric | None) -> None:
         golds = [(_best(s) if right else 1 - _best(s),) for s, right in zip(scores, verdicts, strict=True)]
     if golds is None and metric is None:
         expected, remedy = "the right option, or a metric", "a log without both does not say what is right"
-        got, row = rows.first_target, rows.numbers[0]
+        got, row = rows.first_target, next(iter(rows.places.values()))
         raise NoMetric(expected, got=got, file=out.file, row=row, column="target", remedy=remedy)
     unchecked = metric is not None and verdicts is None  # the target may be one of several right options
     if golds is not None and not unchecked and all(len(one) == 1 for one in golds):
@@ -267,60 +264,70 @@ def _responses(sample: Mapping[str, Any], file: str, row: int) -> list[Any]:
             answers = [answer[0] if isinstance(answer, list) and answer else None for answer in answers]
     if answers == [None] and sample.get("filtered_resps"):  # the filter found no answer in the text: it is an empty one
         return [""]
-    if not isinstance(answers, list) or not answers or any(answer is None for answer in answers):
+    if not isinstance(answers, list) or not answers or None in answers:
         expected = "the model's answers (filtered_resps or resps)"
         remedy = "the log may be cut off or of another kind: write it with --log_samples"
         raise InputError(expected, got="none" if not answers else repr(answers)[:40], file=file, row=row, remedy=remedy)
     return answers
 
 
-def _is_scored(answer: Any) -> bool:
-    """Whether an answer is a log-likelihood and whether the continuation was the greedy one."""
-    return isinstance(answer, (list, tuple)) and len(answer) == 2 and str(answer[1]) in ("True", "False")
-
-
 def _kind(answers: Sequence[Any], file: str, row: int) -> str:
-    if all(map(_is_scored, answers)):
-        return "log-likelihoods of several options" if len(answers) > 1 else "the log-likelihood of one text"
-    if any(map(_is_scored, answers)) or len(answers) != 1:
+    """What the answers of a row are: a log-likelihood is a pair with whether the text was the greedy one."""
+    scored = sum([isinstance(one, list) and len(one) == 2 and one[1] in _GREEDY for one in answers])
+    if scored == len(answers):
+        return _OPTIONS if len(answers) > 1 else "the log-likelihood of one text"
+    if scored or len(answers) != 1:
         expected = "one answer that was written, or a log-likelihood for each option"
         got = repr(answers)[:60]
         raise InputError(expected, got=got, file=file, row=row, remedy="other tasks have no row that is right or wrong")
     return "an answer that was written"
 
 
+_GREEDY, _OPTIONS = ("False", "True", False, True), "log-likelihoods of several options"
+
+
+@lru_cache(1024)
+def _is_shared(name: str) -> bool:
+    return _SHARED.fullmatch(name) is not None
+
+
 def _keep(
-    sample: Mapping[str, Any], answers: Sequence[Any], rows: _Rows, file: str, row: int, options: LogOptions
+    sample: Mapping[str, Any], answers: Sequence[Any], rows: _Rows, row: int, file: str, options: LogOptions
 ) -> None:
     """Add what is needed of one row."""
-    arguments, target = sample.get("arguments"), sample.get("target")
+    arguments, target, doc = sample.get("arguments"), sample.get("target"), sample.get("doc")
     given = list(arguments.values()) if isinstance(arguments, dict) else arguments or []
     requests = [list(request.values()) if isinstance(request, dict) else list(request) for request in given]
-    rows.numbers.append(row)
-    rows.ids.append(str(sample.get("doc_id", row - 1)))
-    for name, value in mapping(sample.get("doc")).items():
-        if isinstance(value, (str, int)) and _SHARED.fullmatch(name):
+    for name, value in doc.items() if isinstance(doc, dict) else ():
+        if _is_shared(name) and isinstance(value, (str, int)):
             text = str(value)
             digest = blake2b(text.encode(), digest_size=6).hexdigest()
             rows.shared.setdefault(name, []).append(text if len(text) <= _LONG else f"{text[:_LONG]}... {digest}")
     if options.keep_input:
         prompts = dict.fromkeys(_text(request[0]) for request in requests if request and request[0])
         rows.prompts.append("\n".join(prompts))
-    named = sample.get("metrics")
-    names = named if isinstance(named, list) else [name for name in sample if name not in _NOT_METRICS]
-    names = [name for name in names if name != _NOTHING]
-    before = rows.metrics or dict.fromkeys(names)
-    if set(names) != set(before):
-        expected = f"the metrics {', '.join(before)}, as in the rows above"
-        got = ", ".join(names) or "none"
-        raise InputError(expected, got=got, file=file, row=row, remedy="a samples file holds one task")
-    for name in names:
-        rows.metrics.setdefault(name, []).append(sample.get(name))
+    names = sample.get("metrics")
+    names = names if isinstance(names, list) else [name for name in sample if name not in _NOT_METRICS]
+    if rows.names != names:
+        before = rows.metrics if rows.names is not None else dict.fromkeys(names)
+        if {*names} - {_NOTHING} != {*before} - {_NOTHING}:
+            expected = f"the metrics {', '.join(before)}, as in the rows above"
+            got, remedy = ", ".join(names) or "none", "a samples file holds one task"
+            raise InputError(expected, got=got, file=file, row=row, remedy=remedy)
+        rows.metrics = rows.metrics or {name: [] for name in names if name != _NOTHING}
+        rows.names = names
+    for name, values in rows.metrics.items():
+        values.append(sample.get(name))
     if len(answers) > 1:
-        rows.scores.append([_log_likelihood(answer[0], file, row) for answer in answers])
-        pairs = [(bool(request[0]), _text(request[1])) for request in requests if len(request) > 1]
-        _keep_options(rows, pairs if len(pairs) == len(answers) else [], target)
-    elif _is_scored(answers[0]) or any(len(request) == 1 for request in requests):  # the second: a text alone
+        scores = [_number(answer[0]) for answer in answers]
+        if not sum(scores) < math.inf:  # minus infinity is the logarithm of a probability of 0
+            got = repr(next(answer[0] for answer, score in zip(answers, scores, strict=True) if not score < math.inf))
+            expected, remedy = "a log-likelihood", "find out why the model gave it, or remove the row"
+            raise InputError(expected, got=got[:40], file=file, row=row, column="filtered_resps", remedy=remedy)
+        rows.scores.append(scores)
+        pairs = [(request[0], _text(request[1])) for request in requests if len(request) > 1]
+        _keep_options(rows, pairs if len(pairs) == len(answers) else [], target, row)
+    elif isinstance(answers[0], list) or any(len(request) == 1 for request in requests):  # the second: a text alone
         rows.outputs.append(None)
     else:
         rows.outputs.append(_written(answers[0]))
@@ -328,52 +335,53 @@ def _keep(
         rows.hits.append(any(output == str(one).strip().casefold() for one in _targets(target)))
 
 
-def _keep_options(rows: _Rows, pairs: Sequence[tuple[bool, str]], target: Any) -> None:
-    """Add what the options of one row say about the target: (whether there is a prompt, option) of each request."""
+def _keep_options(rows: _Rows, pairs: Sequence[tuple[Any, str]], target: Any, row: int) -> None:
+    """Add what the options of one row say about the target: (prompt, option) of each request."""
     half, texts = len(pairs) // 2, [option.strip() for _, option in pairs]
-    alone = not any(prompt for prompt, _ in pairs[half:]) and any(prompt for prompt, _ in pairs[:half])
-    split = half if half > 1 and alone and texts[:half] == texts[half:] else 0
+    split = 0
+    if half > 1 and not pairs[half][0] and texts[:half] == texts[half:]:
+        split = half * (not any(prompt for prompt, _ in pairs[half:]) and any(prompt for prompt, _ in pairs[:half]))
     count = split or len(rows.scores[-1])
-    texts = texts[:count] if len(set(texts)) > 1 else []  # else it is the prompts that differ
+    if texts and texts.count(texts[0]) == len(texts):  # it is the prompts that differ
+        texts = []
+    texts = texts[:count]
+    by_position, by_text, by_letter = rows.golds
     targets = _targets(target)
-    positions = [_whole(one) for one in targets]
-    words = [str(one).strip() for one in targets]
-    letters = [one.strip("().").upper() for one in words]
-    by_way = (
-        [-1 if position is None else position for position in positions],
-        [texts.index(word) if word in texts else -1 for word in words],
-        [ord(letter) - ord("A") if len(letter) == 1 else -1 for letter in letters],
-    )
-    for golds, places in zip(rows.golds, by_way, strict=True):
-        right = places and all(0 <= place < count for place in places)
-        golds.append(tuple(sorted(set(places))) if right else ())
-    rows.is_numbered &= None not in positions
-    if rows.outside is None and not (rows.golds[0][-1] or rows.golds[1][-1]):
-        rows.outside = (rows.numbers[-1], str(target), count)
+    places = [_whole(one) for one in targets]
+    words = [one.strip() if isinstance(one, str) else str(one) for one in targets]
+    by_position.append(_gold(places, count))
+    by_text.append(_gold([texts.index(word) if word in texts else None for word in words], count))
+    letters = [] if None not in places else [word.strip("().").upper() for word in words]
+    by_letter.append(_gold([ord(one) - ord("A") if len(one) == 1 else None for one in letters], count))
+    rows.is_numbered &= None not in places
+    if rows.outside is None and not (by_position[-1] or by_text[-1]):
+        rows.outside = (row, str(target), count)
     rows.first_target = rows.first_target or repr(target)[:40]
     rows.splits.append(split)
     if rows.options is None:
         rows.options, rows.in_prompts = tuple(texts), bool(pairs) and not texts
-    elif rows.options != tuple(texts):
+    elif rows.options and rows.options != tuple(texts):
         rows.options = ()
-    given = [option for _, option in pairs[:count]]
-    blank = bool(given) and all(option[:1].isspace() for option in given)
-    for name in _BY_LENGTH.intersection(rows.metrics):
-        for own, cut in zip(rows.lengths.setdefault(name, ([], [])), (blank, False), strict=True):
-            sizes = [len(option.encode() if name == "acc_bytes" else option) - cut for option in given]
-            own.append(sizes if all(sizes) else [])
+    for name, (stripped, whole) in rows.lengths.items():
+        given = [option for _, option in pairs[:count]]
+        blank = bool(given) and all(option[:1].isspace() for option in given)
+        sizes = [len(option.encode() if name == "acc_bytes" else option) for option in given]
+        whole.append(sizes if all(sizes) else [])
+        sizes = [size - blank for size in sizes]
+        stripped.append(sizes if all(sizes) else [])
 
 
-def _log_likelihood(value: Any, file: str, row: int) -> float:
+def _gold(places: Sequence[int | None], count: int) -> _Gold:
+    """Positions of the right options, in order; none where one of them is no option."""
+    right = [place for place in places if place is not None and 0 <= place < count]
+    return tuple(sorted({*right})) if len(right) == len(places) else ()
+
+
+def _number(value: Any) -> float:
     try:
-        number = float(value)
+        return float(value)
     except (TypeError, ValueError):
-        number = float("nan")
-    if not number < float("inf"):  # minus infinity is the logarithm of a probability of 0
-        remedy = "find out why the model gave it, or remove the row"
-        expected = "a log-likelihood"
-        raise InputError(expected, got=repr(value)[:40], file=file, row=row, column="filtered_resps", remedy=remedy)
-    return number
+        return math.nan
 
 
 def _text(value: Any) -> str:
@@ -389,7 +397,7 @@ def _written(answer: Any) -> str:
 
 # Metrics that ask whether the best option is the right one; they differ in what makes an option the best.
 _BY_SCORE = ("acc", "acc_norm", "acc_bytes", "acc_mutual_info")
-_BY_LENGTH = {"acc_norm", "acc_bytes"}
+_BY_LENGTH = ("acc_norm", "acc_bytes")
 _FAR = 1000.0  # behind all others: exp(-1000) is 0
 
 
@@ -438,7 +446,7 @@ def _fitting(
     got = f"{metric.name} {int(verdicts[at])}, the best option {top}, the target {', '.join(map(str, gold))}"
     remedy = "this task defines the metric in its own way; to take its verdicts as they are, "
     remedy += f"`--metric '{metric.name}>=1'`"
-    raise InputError(expected, got=got, file=file, row=rows.numbers[at], remedy=remedy)
+    raise InputError(expected, got=got, file=file, row=list(rows.places.values())[at], remedy=remedy)
 
 
 def _scores(rows: _Rows, metric: str, file: str) -> list[Sequence[Sequence[float]]]:
@@ -456,7 +464,7 @@ def _scores(rows: _Rows, metric: str, file: str) -> list[Sequence[Sequence[float
             ways.append([[s / n for s, n in zip(*row, strict=True)] for row in zip(plain, sizes, strict=True)])
     if not ways:
         lacking, what = (lengths[1], "the text of each option") if lengths else (rows.splits, what)
-        row = next(row for row, part in zip(rows.numbers, lacking, strict=True) if not part)
+        row = next(row for row, part in zip(rows.places.values(), lacking, strict=True) if not part)
         remedy = "take the plain log-likelihoods: --metric acc"
         raise InputError(what, got="none in `arguments`", file=file, row=row, remedy=remedy)
     return ways
@@ -478,9 +486,6 @@ def _targets(target: Any) -> list[Any]:
 
 
 def _whole(target: Any) -> int | None:
-    if isinstance(target, bool):
-        return None
-    try:
-        return int(str(target))
-    except ValueError:
-        return None
+    """A whole number, also as text."""
+    text = "" if isinstance(target, bool) else str(target).strip()
+    return int(text) if text.lstrip("-").isdecimal() and len(text) < 20 else None
