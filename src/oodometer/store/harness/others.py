@@ -82,13 +82,15 @@ def graded(out: Answers, rows: Sequence[_Row], options: LogOptions, usual: Seque
     names = dict.fromkeys([*usual, *(name for row in rows for name in row.scores)])
     metrics = {name: Metric(name, [row.scores.get(name) for row in rows]) for name in names}
     metrics = {name: metric for name, metric in metrics.items() if {*map(type, metric.raw)} != {type(None)}}
-    scored, wanted, repeated = list(rows), options.choice(out.task), len({row.epoch for row in rows}) > 1
+    scored, (wanted, _) = list(rows), options.choice(out.task, metrics)
+    repeated = len({row.epoch for row in rows}) > 1
     if metrics or wanted is not None:
         metric = choose_metric(metrics, wanted, out.file)
         scored = [row for row in rows if row.scores.get(metric.name) is not None]
         own = {name: Metric(name, [row.scores.get(name) for row in scored]) for name in metrics}
-        own[metric.name].least = metric.least
-        out.take(own, own[metric.name], [row.row for row in scored], wanted is not None)
+        out.take(
+            own, choose_metric(own, wanted or metric.name, out.file), [row.row for row in scored], wanted is not None
+        )
         left_out = [row for row in rows if row.scores.get(metric.name) is None]
         out.skipped += [(f"{row.id}_epoch_{row.epoch}" if repeated else row.id, row.why) for row in left_out]
     out.ids += [row.id for row in scored]
@@ -112,7 +114,7 @@ def _held(out: Answers, total: Any, options: LogOptions) -> None:
     """Hold the mean of what was read, clipped as HealthBench does, against the total that the file states."""
     values = out.columns.get("score", out.columns.get("correct", ()))
     mean = min(max(math.fsum(values) / len(values), 0.0), 1.0)
-    out.check("its total", mean, total, len(values), None, options.choice(out.task) is not None)
+    out.check("its total", mean, total, len(values), None, options.choice(out.task)[0] is not None)
 
 
 def _refused(expected: str, got: Any, file: str, row: int, column: str | None = None) -> InputError:
@@ -354,7 +356,7 @@ def read_uqlm(file: str, options: LogOptions) -> Answers:
     for name, values in lists.items():
         if all(isinstance(value, (int, float)) and 0 <= value <= 1 for value in values):
             scores[name.removesuffix("s") if name == "confidence_scores" else name] = [float(v) for v in values]
-    asked = [options.choice(out.task) or "ensemble_score", *(scores if len(scores) == 1 else ())]
+    asked = [options.choice(out.task)[0] or "ensemble_score", *(scores if len(scores) == 1 else ())]
     name = next((name for name in asked if name in scores), "")
     if not name:
         remedy = " or ".join(f"`--metric {one}`" for one in scores) or "score the responses first"
