@@ -381,10 +381,16 @@ class Predictions:
         for start in range(0, self.rows, rows):
             yield self.slice(start, start + rows)
 
-    def known(self) -> Predictions:
-        """The rows whose correctness is known, without any truth those of known score (the record where all are)."""
+    @property
+    def known_mask(self) -> Array:
+        """Which rows' correctness is known, or, of a record without any truth, their score; bool, (sample,)."""
         graded = self.score is not None and not self.can_be_judged
         mask = ~np.isnan(self.score) if graded else self.verdicts >= 0  # type: ignore[arg-type]
+        return np.asarray(mask)
+
+    def known(self) -> Predictions:
+        """The rows of `known_mask` (the record itself where it is all of them)."""
+        mask = self.known_mask
         return self if mask.all() else self.take(mask)
 
     def without_labels(self) -> Predictions:

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import scipy.stats
 
-from oodometer import compare
+from oodometer import InputError, compare
 
 
 def answers(right: Any, **more: Any) -> dict[str, Any]:
@@ -122,3 +122,112 @@ def test_ids_that_repeat_pair_rows_in_any_order() -> None:
     widths = [one.difference["upper"] - one.difference["lower"] for one in (found, turned)]
     assert widths[0] == pytest.approx(widths[1], rel=0.2)
     assert [one.difference["clusters"] for one in (found, turned)] == [20, 20]
+
+
+def runs(count: int = 2, rows: int = 60, **more: Any) -> list[dict[str, Any]]:
+    """Generation logs as `read` writes them: who is right, without confidence."""
+    rng = np.random.default_rng(6)
+    return [{"id": [f"q{i}" for i in range(rows)], "correct": rng.random(rows) < 0.5, **more} for _ in range(count)]
+
+
+def test_rows_that_one_file_lacks_are_left_out_and_said() -> None:
+    one, other = runs()
+    order = np.random.default_rng(0).permutation(50)
+    part = {"id": [other["id"][i] for i in order], "correct": other["correct"][order]}
+    found = compare([one, part], names=["one", "part"])
+    whole = compare(
+        [{name: column[:50] for name, column in side.items()} for side in (one, other)], names=["one", "part"]
+    )
+    assert found.difference == whole.difference
+    assert [model.in_domain.rows for model in found.models] == [50, 50]
+    assert "50 rows are in all files; left out: 10 of 60 of one, 0 of 50 of part" in found.warnings
+    gaps = {**other, "correct": [None, *other["correct"][1:].tolist()]}
+    assert any("59 rows are in all files" in warning for warning in compare([one, gaps]).warnings)
+    repeated = {"id": [f"q{i}_epoch_{e}" for e in (1, 2) for i in range(60)], "correct": np.tile(other["correct"], 2)}
+    assert compare([one, repeated]).difference["rows"] == 60
+
+
+TWICE = {"id": ["q1", "q1", "q2"], "label": ["a", "b", "a"], "prediction": ["a", "a", "a"]}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda one: {**one, "id": [f"gsm8k/{name}" for name in one["id"]]}, r"none in common.*one has a prefix"),
+        (lambda one: {**one, "id": [f"x{name}" for name in one["id"]]}, "write the ids alike"),
+        (
+            lambda one: {**one, "group": ["other"] * 60},
+            r"row 1: column group: expected gsm as in .*read them without groups",
+        ),
+        (lambda one: TWICE, r"row 2: column label: .*'q1' again; give each question its own id"),
+        (lambda one: {"id": one["id"], "score": np.linspace(0, 1, 60)}, "or a `score` in all files"),
+        (lambda one: {**one, "id": ["q0", "q0", *one["id"][2:]], "epoch": [1] * 60}, "each id once in an epoch"),
+    ],
+)
+def test_other_questions_are_refused(change: Any, words: str) -> None:
+    one, other = runs(group=["gsm"] * 60)
+    with pytest.raises(InputError, match=words):
+        compare([one, change(other)])
+
+
+def test_other_labels_under_one_id_are_refused() -> None:
+    one = {"id": [1, 2, 3], "label": ["a", "b", "c"], "prediction": ["a", "b", "b"]}
+    with pytest.raises(
+        InputError, match=r"row 3: column label: expected c as in .*, since the id 3 is the same, got a"
+    ):
+        compare([one, {**one, "label": ["a", "b", "a"]}])
+
+
+def test_files_of_one_name_have_titles_apart(tmp_path: Path) -> None:
+    paths = [tmp_path / folder / "samples.parquet" for folder in ("small", "large")]
+    for path, run in zip(paths, runs(), strict=True):
+        path.parent.mkdir()
+        pd.DataFrame(run).to_parquet(path)
+    assert [model.name for model in compare(paths).models] == ["small/samples", "large/samples"]
+
+
+def test_tasks_have_a_table_and_a_mean_of_their_own() -> None:
+    group = ["sums"] * 40 + ["names"] * 20
+    found = compare(runs(group=group), names=["a", "b"])
+    rows = {row["task"]: row for row in found.tasks}
+    assert {task: row["rows"] for task, row in rows.items()} == {"names": 20, "sums": 40}
+    assert all(row["p_value"] <= row["p_holm"] <= 1 for row in rows.values())
+    mean = np.mean([row["difference"]["value"] for row in rows.values()])
+    assert found.difference["macro"]["value"] == pytest.approx(mean)
+    assert "mean of tasks" in str(found)
+    assert not compare(runs(group=group), cluster="group").tasks
+
+
+def test_several_models_against_the_best() -> None:
+    rng = np.random.default_rng(7)
+    right = rng.random((4, 300)) < np.array([[0.8], [0.78], [0.5], [0.2]])
+    found = compare([{"id": np.arange(300), "correct": row} for row in right], names=list("abcd"))
+    best, *others = [row["model"] for row in found.rankings["in_domain"]["accuracy"]]
+    assert {row["best"] for row in found.to_best} == {best}
+    assert [row["model"] for row in found.to_best] == others
+    assert found.groups == (["a", "b"], ["c"], ["d"]) if best == "a" else (["b", "a"], ["c"], ["d"])
+    assert found.to_best[-1]["behind"] == [best, *others[:-1]]
+    pair = next(pair for pair in found.pairs if {pair["a"], pair["b"]} == {"a", "d"})
+    far = next(row for row in found.to_best if row["model"] == "d")["difference"]
+    assert far["upper"] - far["lower"] > pair["difference"]["upper"] - pair["difference"]["lower"]
+    assert "Cannot be told apart" in str(found)
+
+
+def test_scores_are_compared_by_their_means() -> None:
+    rng = np.random.default_rng(8)
+    hard = rng.beta(0.7, 0.7, 80)
+    one, other = ({"id": np.arange(80), "score": np.clip(hard + rng.normal(more, 0.1, 80), 0, 1)} for more in (0, 0.1))
+    found = compare([one, other], names=["one", "other"])
+    gap = found.difference
+    d = other["score"] - one["score"]
+    t = scipy.stats.ttest_1samp(d, 0).confidence_interval(0.95)
+    assert (gap["metric"], gap["value"]) == ("mean_score", pytest.approx(d.mean()))
+    assert gap["lower"] < t.low < t.high < gap["upper"] + 0.02
+    assert str(found).startswith("Difference in mean score, other - one: +0.")
+    graded = compare([{**file, "score": 1 + 4 * file["score"]} for file in (one, other)], scale=(1, 5)).difference
+    assert (graded["value"], graded["lower"]) == pytest.approx((4 * gap["value"], 4 * gap["lower"]))
+    with pytest.raises(InputError, match="a score from 0 to 1"):
+        compare([{**one, "score": 2 * one["score"]}, other], scale=(0, 1))
+    both = compare([{**file, "correct": file["score"] > 0.5} for file in (one, other)])
+    assert both.difference["metric"] == "accuracy"
+    assert any("the mean of `score`" in warning for warning in both.warnings)

@@ -235,7 +235,7 @@ class EvaluationPlan(Pass):
         values = None if self.order is None else self.order.ordering(known)[0]
         truth = named_classes(known, known.label)
         named = named_classes(known, known.predicted) if known.has_prediction else None
-        positions = np.flatnonzero(batch.verdicts >= 0)
+        positions = np.flatnonzero(batch.known_mask)
         cells = (values, known.verdicts, truth, positions, keys, named, known.group, known.score)
         return KeptRows(len(batch), len(known), (cells,))
 

@@ -406,7 +406,12 @@ def badges(result: Result) -> list[dict[str, str]]:
 def cards(result: Result) -> list[dict[str, Any]]:
     """The best model by each of four metrics: its value, and how often it is the best in replicates."""
     risk = finite((result.get("settings") or {}).get("risk"))
-    titles = {"accuracy": "Most accurate on all rows", "auc_coverage": "Best by AUC", "disca": "Best by DiSCA"}
+    titles = {
+        "accuracy": "Most accurate on all rows",
+        "mean_score": "Highest mean score",
+        "auc_coverage": "Best by AUC",
+        "disca": "Best by DiSCA",
+    }
     titles["coverage_at_risk"] = "Answers most" + ("" if risk is None else f" with {given(risk)} wrong")
     by_metric, called, out = rankings(result), names(result), []
     for metric, title in titles.items():

@@ -27,7 +27,7 @@ from .view import (
 )
 
 _LEFT_OUT = ("command", "version", "argv", "level", "seed", "per_class")
-_COLUMNS = ("accuracy", "auc_coverage", "disca", "coverage_at_risk", "augrc", "risk_at_coverage")
+_COLUMNS = ("accuracy", "mean_score", "auc_coverage", "disca", "coverage_at_risk", "augrc", "risk_at_coverage")
 _MAIN = 4  # of them are shown at first
 _MOST_TOLD = 3  # models in a sentence
 _MOST_TASKS = 12  # that are shown at first

@@ -27,6 +27,7 @@ from ..intervals import normal_quantile
 from ..metrics import Metric, computation_score, didma, nidma, ordered_by
 from ..metrics.disca import check_options, check_weights
 from ..metrics.failure_cases import TAIL, tail_difference
+from ..metrics.mean_score import scale_seen
 from ..metrics.ranks import LIMIT, RankMetric, Ranks
 from ..metrics.resampling import RankBins, interval_of, resampled
 from ..metrics.risk_coverage import REPLICATED, jointly_resampled, replicated
@@ -51,7 +52,7 @@ __all__ = ["Comparison", "compare"]
 
 SURE = 0.9  # share of replicates from which on the order of two models counts as more than chance
 
-RANKED = (*REPLICATED, "brier", "ece")  # those without replicates have no share beside their rank
+RANKED = ("mean_score", *REPLICATED, "brier", "ece")  # those without replicates have no share beside their rank
 # Metrics whose rankings are held against each other; aurc is auc_coverage upside down.
 _TAIL = 0.005  # of accuracy, the least that case 1 needs
 _MOST_TASKS = 200  # with a row of their own
@@ -67,6 +68,7 @@ class Rows:
     ranks: Ranks | None
     values: Array | None
     scores: Array | None
+    graded: Array | None
     truth: Array | None
     places: Array | None
     clusters: Array | None
@@ -159,7 +161,12 @@ def _read_domain(
     for source in sources:
         read.append(_read_rows(source, options, execution))
         tick()
-    rows = _named(sources, [row for _, row in read], key)
+    evaluations = [evaluation for evaluation, _ in read]
+    subject, rows = _subject(sources, evaluations), _named(sources, [row for _, row in read], key)
+    if subject == "mean_score":
+        rows = [replace(row, scores=row.graded) for row in rows]
+    elif any("mean_score" in evaluation.metrics for evaluation in evaluations):
+        notes.append("who is right is compared; of files without `correct` it is the mean of `score`")
     paired = all(row.scores is not None for row in rows)
     if not paired:
         why = "there are too many rows to keep them in order"
@@ -177,11 +184,17 @@ def _read_domain(
         notes += _check_same_questions(titles, sources, rows)
     else:
         paired, why = _same_labels(rows)
-    evaluations, ranks = [evaluation for evaluation, _ in read], [row.ranks for row in rows]
+    ranks = [row.ranks for row in rows]
     side, curves, tasks = None, list[RankBins](), None
     if paired:
         clusters = rows[0].clusters if all(row.clusters is not None for row in rows) else None
-        side = Paired(np.stack([row.scores for row in rows]), clusters, seed=options.seed)  # type: ignore[misc]
+        scores: Any = np.stack([row.scores for row in rows])  # type: ignore[misc]
+        low, high = options.scale or (scale_seen((scores.min(), scores.max())) if subject == "mean_score" else (0, 1))
+        ends = [(own.min(), own.max()) for own in scores]
+        if options.scale is None and high > 1 and any(end[0] >= 0 and end[1] <= 1 for end in ends):
+            seen = [f"{end[0]:g} to {end[1]:g} in {title}" for title, end in zip(titles, ends, strict=True)]
+            notes.append(f"scores lie from {', '.join(seen)}: are they on one scale?")
+        side = Paired(scores, clusters, low=float(low), high=float(high), seed=options.seed)
         groups: Any = [row.groups for row in rows]
         alike = all(group is not None and (group == groups[0]).all() for group in groups)
         if alike and options.cluster != "group":
@@ -197,7 +210,20 @@ def _read_domain(
             curves = jointly_resampled(ranked, values, [row.scores for row in rows], options.seed, side.clusters)  # type: ignore[misc]
     named = tuple(row.named for row in rows)
     about = (tuple(titles), tuple(evaluations), tuple(curves), why, options.curve, side, tasks, named)
-    return Domain(name, "accuracy", *about), notes
+    return Domain(name, subject, *about), notes
+
+
+def _subject(sources: Sequence[Source], evaluations: Sequence[Evaluation]) -> str:
+    """What is compared: who is right, or, where not every file says so, the mean of `score`."""
+    for subject in ("accuracy", "mean_score"):
+        if all(subject in evaluation.metrics for evaluation in evaluations):
+            return subject
+    have, lack = (
+        next(k for k, e in enumerate(evaluations) if ("accuracy" in e.metrics) == has) for has in (True, False)
+    )
+    expected = f"`correct` as in {sources[have].name}, or a `score` in all files"
+    remedy = "read both logs by one metric: `oodometer read LOG --metric NAME --out FILE`"
+    raise InputError(expected, got="a `score` alone", file=sources[lack].name, remedy=remedy)
 
 
 def _rows_of(source: Source, row: Rows, at: Array, key: str, cluster: str | None) -> Source:
@@ -651,6 +677,7 @@ class CompareJob(CompareOptions):
             create("metric", "risk_coverage", target_accuracies=required),
             create("metric", "operating_points", required=required),
             create("metric", "failure_cases"),
+            create("metric", "mean_score"),
         ]
         return ordered_by(made, self.score)
 
@@ -816,6 +843,7 @@ def _compared(
 def _read_rows(source: Source, options: CompareJob, execution: Execution) -> tuple[Evaluation, Rows]:
     """One pass over a file: its evaluation and its rows."""
     how: dict[str, Any] = {name: getattr(options, name) for name in ("cluster", "level", "seed")}
+    how["scale"] = None if options.scale is None else tuple(options.scale)
     plan, skipped = plan_evaluation(source, options.metrics(), **how)
     order = next((m for m in plan.metrics if isinstance(m, RankMetric)), None)
     fields = tuple(dict.fromkeys((*plan.fields, "label", *(["group"] if "group" in source.fields else []))))
@@ -828,11 +856,11 @@ def _read_rows(source: Source, options: CompareJob, execution: Execution) -> tup
         pieces = [batch[at] for batch in rows.batches]
         return np.concatenate(pieces) if pieces and all(piece is not None for piece in pieces) else None
 
-    values, verdicts, truth, places, keys, named, groups, _ = map(column, range(8))
+    values, verdicts, truth, places, keys, named, groups, graded = map(column, range(8))
+    verdicts = verdicts if "accuracy" in evaluation.metrics else None
     ranks = None if order is None else whole[order.state_key]
-    return evaluation, Rows(
-        rows.read, ranks, values, verdicts, truth, places, keys if plan.grouped else None, named, groups
-    )
+    keys = keys if plan.grouped else None
+    return evaluation, Rows(rows.read, ranks, values, verdicts, graded, truth, places, keys, named, groups)
 
 
 def _row_key(key: str | None, sources: Sequence[Source]) -> str | None:
