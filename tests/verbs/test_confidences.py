@@ -45,6 +45,8 @@ def test_every_confidence_of_a_file_is_compared(tmp_path: Path) -> None:
     assert compared["used"] == "sequence_probability"
     lines = [line for line in result.warnings if "percents divided by 100" in line]
     assert lines == ["a.jsonl: read verbalized_confidence with percents divided by 100; mapping= changes it"]
+    assert names["answer_agreement"]["take"] == "--map answer_agreement=confidence"
+    assert names["sequence_probability"]["take"] == "--score sequence_probability"
     assert "answer_agreement orders errors better than sequence_probability" in str(result.view().sentences)
 
 
@@ -74,7 +76,8 @@ def test_agreement_of_epochs_is_the_confidence_of_a_record_without_one(tmp_path:
     result = oodometer.evaluate(file)
     assert "epochs.jsonl: read answer_agreement as confidence; mapping= changes it" in result.warnings
     assert result["auc_coverage"].value > 0.8 > result["accuracy"].value
-    assert result.to_dict()["confidences"]["clusters"] == 60  # questions, not rows
+    compared = result.to_dict()["confidences"]
+    assert (compared["clusters"], compared["used"]) == (60, "answer_agreement")  # questions, not rows
     estimation = oodometer.estimate(file, file, methods=["doc", "threshold:confidence"])
     assert estimation["threshold:confidence"].value == pytest.approx(result["accuracy"].value)
 

@@ -136,6 +136,7 @@ class Confidences(Metric[RowSample, dict[str, Any]]):
     def __init__(self) -> None:
         self.columns: tuple[str, ...] = ()
         self.cluster: str | None = None
+        self.confidence = "confidence"  # the column that this field is read from
 
     @property
     def reads(self) -> set[str]:
@@ -155,7 +156,9 @@ class Confidences(Metric[RowSample, dict[str, Any]]):
                     own = np.asarray(score(record), dtype=np.float64)
                 except FAILURES:
                     own = np.full(len(record), np.nan)
-                out[score.name] = np.where(np.isfinite(own), own, np.nan)
+                out[self.confidence if score.name == "confidence" else score.name] = np.where(
+                    np.isfinite(own), own, np.nan
+                )
         return out | {name: record.columns[name] for name in self.columns if name in record.columns}
 
     def why_not(self, record: Predictions) -> str | None:
@@ -182,5 +185,7 @@ class Confidences(Metric[RowSample, dict[str, Any]]):
         if len(out["ranking"]) < 2:
             raise NotApplicable("one confidence alone tells rows apart")
         used = next(iter(values))
-        out["used"] = used if used in ("max_probability", "confidence", "sequence_probability") else None
+        out["used"] = used if used in ("max_probability", self.confidence, "sequence_probability") else None
+        for row in out["ranking"]:  # how another command takes it
+            row["take"] = f"--map {row['name']}=confidence" if row["name"] in self.columns else f"--score {row['name']}"
         return out | {"of_rows": state.seen, "unknown": {name: many for name, many in unknown.items() if many}}

@@ -300,6 +300,9 @@ def _sentences(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[st
         lines.append(
             f"{compared['best']} orders errors better than {compared['used']}, the confidence here ({areas}): -v"
         )
+    elif compared and compared["used"] is None:
+        of = f"of {len(compared['ranking'])} confidences {compared['best']} orders errors best"
+        lines.append(f"No confidence was chosen; {of}: {compared['ranking'][0]['take']}")
     for at in result.get("operating_points") or ():
         text = str(at.get("why") or "")
         if interval_of(at.get("coverage")):

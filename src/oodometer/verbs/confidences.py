@@ -22,6 +22,7 @@ from ..results.view import READ
 from ..scores import answer_agreement, stated_confidence
 from ..store import Source, source_beside
 from ..store.columns import bare_name, usual_field
+from ..store.memory import ChangedSource
 
 REPEATS = ("answer_agreement", "answer_certainty")  # of repeated answers, as `scores.answer_agreement` gives them
 _PERPLEXITY = re.compile(r"(.*_)?(perplexity|ppl)")
@@ -75,7 +76,18 @@ def with_confidences(source: Source, named: Iterable[str] | None = None) -> tupl
         got = "a question that was asked once" if name in REPEATS else "an empty cell"
         remedy = f"drop such rows ({int(unknown.sum())} of {len(unknown)}), or take another confidence"
         raise InputError("a confidence in every row", got=got, row=row, column=name, file=source.path, remedy=remedy)
-    return source_beside(source, Predictions.from_confidence(values[name])), (), lines
+    return source_beside(source, Predictions.from_confidence(values[name], source=name)), (), lines
+
+
+def read_from(source: Any) -> str:
+    """The column that the field `confidence` of a source is read from."""
+    while isinstance(source, ChangedSource):
+        beside = getattr(source.change, "record", None)
+        if beside is not None and beside.has("confidence"):
+            return str(beside.source)
+        source = source.inner
+    feed = source.layout.feeds.get("confidence") if hasattr(source, "layout") else None
+    return "confidence" if feed is None else feed.columns[0]
 
 
 def needs_reading(source: Source, renamed: bool) -> bool:

@@ -18,7 +18,7 @@ from ..results import Skipped
 from ..results.evaluation import Evaluation, Evaluations
 from ..store import Source, decided_source
 from ..vectors import given_pair, is_bare
-from .confidences import with_confidences
+from .confidences import read_from, with_confidences
 from .guessing import Guessing
 from .opening import Opener, executing, in_name_order, positive_class, renamings
 from .options import EvaluateOptions
@@ -58,6 +58,7 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
     def judged(source: Source) -> Evaluation:
         metrics, source = about_class(chosen, positive_class(source, positive)), in_name_order(source)
         for compared in (metric for metric in metrics if isinstance(metric, Confidences)):
+            compared.confidence = read_from(source)
             source, compared.columns, lines = with_confidences(source)
             opener.notes += [f"{source.name.rpartition('/')[2]}: {line}" for line in lines]
         plan, skipped = plan_evaluation(source, metrics, by=by, cluster=cluster, **how)
