@@ -319,7 +319,7 @@ def _confidences_grid(compared: Mapping[str, Any] | None) -> list[Grid]:
     for row in compared["ranking"] if compared else ():
         verdict = "best"
         if row["difference"] is not None:
-            low, high = (cell(row["difference"][end], ".3f") for end in ("lower", "upper"))
+            low, high = (cell(row["difference"][end], ".2f") for end in ("lower", "upper"))
             verdict = f"{'tied' if row['tied'] else 'worse'} ({low} to {high})"
         areas = (ends(row[name]).values() for name in ("auroc", "auc_coverage"))
         numbers = [cell(number, ".3f") for area, many in zip(areas, (3, 1), strict=True) for number in [*area][:many]]
