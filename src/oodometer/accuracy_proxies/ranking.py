@@ -56,13 +56,9 @@ class ScoreRanking(Ranking):
 
 @checked(reference=record)
 def rank_models(
-    records: Mapping[str, Predictions],
-    ranker: str | Ranker = "nuclear-norm",
-    *,
-    reference: Predictions | None = None,
-    level: float = 0.95,
-    seed: int = 0,
-) -> ScoreRanking:
+    records: Mapping[str, Predictions], ranker: str | Ranker = "nuclear-norm", *, reference: Predictions | None = None,
+    level: float = 0.95, seed: int = 0
+) -> ScoreRanking:  # fmt: skip
     """Order records by a ranker's number, best first. It ranks and never estimates an accuracy.
 
     Records of equal length are taken for the same samples seen by several models, so that doubt which they share

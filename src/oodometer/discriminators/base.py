@@ -11,11 +11,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..arrays import Array, as_numpy
+from ..arrays import Array, as_numpy, present
 from ..errors import InputError, UsageError
 from ..models.artifacts import KINDS, Artifact, load_artifact
 from ..models.base import Answers, Progress
 from ..models.torch.training import TrainingConfig
+from ..predictions import Predictions
 from ..results import percent
 
 Dev = tuple[Sequence[str], Sequence[str], Sequence[Any]]
@@ -36,15 +37,9 @@ class Discriminator(Artifact):
     _warned: list[int] | None = None  # of long pairs, shared by the members of a panel: one warning is enough
 
     def fit(
-        self,
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        correct: Sequence[Any],
-        *,
-        dev: Dev | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
+        self, inputs: Sequence[str], outputs: Sequence[str], correct: Sequence[Any], *, dev: Dev | None = None,
+        checkpoint: str | os.PathLike[str] | None = None, progress: Progress | None = None
+    ) -> Self:  # fmt: skip
         """Train on pairs and whether each output is correct; returns the discriminator itself.
 
         With ``dev`` the weights of the smallest loss on it are kept. A training that is given a ``checkpoint`` folder
@@ -53,7 +48,11 @@ class Discriminator(Artifact):
 
         A judge that exists already, such as a rule, is as it is: nothing is done.
         """
+        self._learn((inputs, outputs, correct), dev, None if checkpoint is None else Path(checkpoint), progress)
         return self
+
+    def _learn(self, pairs: Dev, dev: Dev | None, checkpoint: Path | None, progress: Progress | None) -> None:
+        """What `fit` does."""
 
     def probabilities(
         self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
@@ -63,7 +62,7 @@ class Discriminator(Artifact):
         return self._ask(*check_pairs(inputs, outputs), progress)
 
     def _ask(self, inputs: list[str], outputs: list[str], progress: Progress | None) -> Array:
-        """`probabilities` of checked pairs; a judge defines one of the two."""
+        """`probabilities` of checked pairs."""
         raise NotImplementedError
 
     def judge(self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None) -> Array:
@@ -109,6 +108,18 @@ def check_pairs(inputs: Sequence[str], outputs: Sequence[str]) -> tuple[list[str
             got, remedy = repr(texts[row])[:60], "leave the row out or give the text"
             raise InputError("a text", got=got, remedy=remedy, row=row + 1, column=column)
     return list(map(str, inputs)), list(map(str, outputs))
+
+
+def pairs_of(record: Predictions) -> tuple[list[str], list[str]]:
+    """`check_pairs` of a record's ``input`` and ``output``; `InputError` where one of the columns is missing."""
+    for name in ("input", "output"):
+        if getattr(record, name) is None:
+            remedy = "name it with --map theirs=ours or add it"
+            raise InputError(f"a column {name}", got="none", remedy=remedy, file=record.source, column=name)
+    try:
+        return check_pairs(present(record.input).tolist(), present(record.output).tolist())
+    except InputError as error:
+        raise error.at(file=record.source, row_offset=record.first_row) from None
 
 
 def check_verdicts(correct: Sequence[Any], rows: int, *, one_class: bool = False) -> Array:
@@ -245,33 +256,19 @@ class TrainedDiscriminator(Discriminator):
         """Number of parameters of the network."""
         return int(self.model.parameters)
 
-    def fit(
-        self,
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        correct: Sequence[Any],
-        *,
-        dev: Dev | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Train, then calibrate by one temperature on ``dev`` where given; see `Discriminator.fit`."""
-        texts = check_pairs(inputs, outputs)
-        learnt, held_out = (*texts, self._targets(correct, len(texts[0]), dev=False)), None
+    def _learn(self, pairs: Dev, dev: Dev | None, checkpoint: Path | None, progress: Progress | None) -> None:
+        """Train, then calibrate by one temperature on ``dev`` where given."""
+        texts = check_pairs(*pairs[:2])
+        learnt, held_out = (*texts, self._targets(pairs[2], len(texts[0]), dev=False)), None
         if dev is not None:
             texts = check_pairs(dev[0], dev[1])
             held_out = *texts, self._targets(dev[2], len(texts[0]), dev=True)
-        cut = self._train(learnt, held_out, None if checkpoint is None else Path(checkpoint), progress)
+        cut = self._train(learnt, held_out, checkpoint, progress)
         self._calibrate(learnt[2], held_out)
         self._count_truncated(cut, len(learnt[0]), self.max_length)
-        return self
 
-    def probabilities(
-        self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
-    ) -> Array:
-        """P(Correct) of each pair; see `Discriminator.probabilities`."""
-        self._must_be_fitted()
-        answers = self._asking()(list(zip(*check_pairs(inputs, outputs), strict=True)), progress=progress)
+    def _ask(self, inputs: list[str], outputs: list[str], progress: Progress | None) -> Array:
+        answers = self._asking()(list(zip(inputs, outputs, strict=True)), progress=progress)
         self._count_truncated(self._cut(), len(inputs), self.max_length)
         margins = self._margins(answers)
         return probability(margins, trained=self.trained_share, share=self.share, temperature=self.temperature)

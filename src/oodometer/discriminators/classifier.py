@@ -25,14 +25,9 @@ class EncoderDiscriminator(TrainedDiscriminator):
     """A discriminator whose network classifies pairs; ``made``: arguments of `pair_encoder`, or else a ``model``."""
 
     def __init__(
-        self,
-        made: dict[str, Any],
-        training: TrainingConfig | None,
-        device: str | None,
-        *,
-        model: Classifier | None = None,
-        share: float | None = None,
-    ) -> None:
+        self, made: dict[str, Any], training: TrainingConfig | None, device: str | None, *,
+        model: Classifier | None = None, share: float | None = None
+    ) -> None:  # fmt: skip
         super().__init__(share=share)
         self._made, self.training, self.device, self._outside = made, training, device, model is not None
         self.model: Classifier = model if model is not None else self._encoder()
@@ -102,18 +97,10 @@ class ClassifierDiscriminator(EncoderDiscriminator):
     kind = "classifier"
 
     def __init__(
-        self,
-        source: str | None = None,
-        *,
-        config: Mapping[str, Any] | None = None,
-        head: str = "mark",
-        model: Classifier | None = None,
-        vocab_size: int = 8_000,
-        max_length: int = 512,
-        share: float | None = 0.5,
-        training: TrainingConfig | None = None,
-        device: str | None = None,
-    ) -> None:
+        self, source: str | None = None, *, config: Mapping[str, Any] | None = None, head: str = "mark",
+        model: Classifier | None = None, vocab_size: int = 8_000, max_length: int = 512, share: float | None = 0.5,
+        training: TrainingConfig | None = None, device: str | None = None
+    ) -> None:  # fmt: skip
         given = sum(argument is not None for argument in (source, config, model))
         if given != 1:
             raise UsageError(f"expected one of source, config and model, got {given}; config=SMALL needs no download")
@@ -206,15 +193,9 @@ class RegressionDiscriminator(EncoderDiscriminator):
     kind = "regression"
 
     def __init__(
-        self,
-        source: str | None = None,
-        *,
-        config: Mapping[str, Any] | None = None,
-        vocab_size: int = 8_000,
-        max_length: int = 512,
-        training: TrainingConfig | None = None,
-        device: str | None = None,
-    ) -> None:
+        self, source: str | None = None, *, config: Mapping[str, Any] | None = None, vocab_size: int = 8_000,
+        max_length: int = 512, training: TrainingConfig | None = None, device: str | None = None
+    ) -> None:  # fmt: skip
         made: dict[str, Any] = {"source": source, "config": None if config is None else dict(config)}
         super().__init__(made | {"vocab_size": vocab_size, "max_length": max_length}, training, device)
 

@@ -24,7 +24,7 @@ from ..results import percent
 from ..runs import Kept
 from ..store import open_predictions, write_predictions
 from ..store.artifact_cache import content_of
-from .base import check_pairs
+from .base import check_pairs, pairs_of
 
 GOLD = "gold"  # origin of a positive
 
@@ -129,28 +129,14 @@ class Examples:
     @classmethod
     def from_record(cls, record: Predictions) -> Examples:
         """The pairs of a record; ``origin`` is read where it is there. `InputError` where a column or a cell lacks."""
-        columns: dict[str, list[Any]] = {}
-        for name in ("input", "output"):
-            values = getattr(record, name)
-            if values is None:
-                remedy = "give one text a row"
-                raise InputError(f"a column {name}", got="none", remedy=remedy, file=record.source, column=name)
-            columns[name] = values.tolist()
-            bad = next((row for row, column in enumerate(columns[name]) if not isinstance(column, str)), None)
-            if bad is not None:
-                got = repr(columns[name][bad])
-                remedy = "drop the row or give the text"
-                raise InputError(
-                    "a text", got=got, remedy=remedy, file=record.source, row=record.first_row + bad + 1, column=name
-                )
+        inputs, outputs = pairs_of(record)
         verdicts = record.verdicts
         if (verdicts < 0).any():
             row = record.first_row + int(np.argmax(verdicts < 0)) + 1
-            expected = "whether the output is correct"
-            remedy = "drop the row or judge it"
-            raise InputError(expected, got="null", remedy=remedy, file=record.source, row=row, column="correct")
+            about: Any = {"file": record.source, "row": row, "column": "correct", "remedy": "drop the row or judge it"}
+            raise InputError("whether the output is correct", got="null", **about)
         origin = record.columns.get("origin", np.full(len(record), "", dtype=object))
-        return cls(columns["input"], columns["output"], verdicts > 0, np.asarray(origin, dtype=object))
+        return cls(inputs, outputs, verdicts > 0, np.asarray(origin, dtype=object))
 
 
 Outputs = list[list[str]]
@@ -250,16 +236,10 @@ class CollectOptions:
 
 
 def collect(
-    models: Sequence[str | os.PathLike[str] | Decoder],
-    inputs: Sequence[str],
-    golds: Sequence[str],
-    *,
-    folds: Array | None = None,
-    options: CollectOptions | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
-    **more: Any,
-) -> Examples:
+    models: Sequence[str | os.PathLike[str] | Decoder], inputs: Sequence[str], golds: Sequence[str], *,
+    folds: Array | None = None, options: CollectOptions | None = None, checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None, **more: Any
+) -> Examples:  # fmt: skip
     """Pairs to train a discriminator on: gold outputs are correct, wrong beams of early checkpoints are incorrect.
 
     models : Checkpoints of the model in the order of training: folders (see `snapshot_folders`) or anything with

@@ -21,7 +21,7 @@ from ..models.base import Progress, part_of
 from ..models.ensemble import Member, fit_on, train_each
 from ..predictions import Predictions
 from ..store import write_atomic
-from .base import Dev, Discriminator, check_pairs, check_verdicts, load_discriminator
+from .base import Dev, Discriminator, check_pairs, check_verdicts, load_discriminator, pairs_of
 from .existing import RuleDiscriminator
 
 DESCRIPTION = "oodometer_panel.json"
@@ -59,15 +59,10 @@ class Panel:
 
     @classmethod
     def train(
-        cls,
-        make: Callable[[int], Discriminator],
-        seeds: Sequence[int],
-        *pairs: Sequence[Any],
-        dev: Dev | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        progress: Progress | None = None,
-        engine: str | Engine | None = None,
-    ) -> Panel:
+        cls, make: Callable[[int], Discriminator], seeds: Sequence[int], *pairs: Sequence[Any], dev: Dev | None = None,
+        checkpoint: str | os.PathLike[str] | None = None, progress: Progress | None = None,
+        engine: str | Engine | None = None
+    ) -> Panel:  # fmt: skip
         """Train one member for each seed, one after the other, or each as a task of one thread on an engine.
 
         make : Gives the untrained member of a seed; the seed belongs into its training config, where it settles the
@@ -124,16 +119,7 @@ class Panel:
 
     def vote(self, record: Predictions, *, progress: Progress | None = None) -> Predictions:
         """The record with these ``votes``; `InputError` where ``input``, ``output`` or a cell of them is missing."""
-        for name in ("input", "output"):
-            if getattr(record, name) is None:
-                remedy = "name it with --map theirs=ours or add it"
-                raise InputError(f"a column {name}", got="none", remedy=remedy, file=record.source, column=name)
-        assert record.input is not None
-        assert record.output is not None
-        try:
-            votes = self.votes(record.input.tolist(), record.output.tolist(), progress=progress).astype(np.int8)
-        except InputError as error:
-            raise error.at(file=record.source, row_offset=record.first_row) from None
+        votes = self.votes(*pairs_of(record), progress=progress).astype(np.int8)
         return replace(record, votes=votes, names={**record.names, "judge": self.names}, _cache={})
 
     def save(self, folder: str | os.PathLike[str]) -> Path:

@@ -37,15 +37,9 @@ class PretrainedDiscriminator(Discriminator):
     kind, arguments = "pretrained", ("source", "correct", "template", "max_length", "batch_size")
 
     def __init__(
-        self,
-        source: str,
-        *,
-        correct: str | int | Sequence[str | int] = 1,
-        template: str | None = None,
-        max_length: int = 512,
-        batch_size: int = 64,
-        device: str | None = None,
-    ) -> None:
+        self, source: str, *, correct: str | int | Sequence[str | int] = 1, template: str | None = None,
+        max_length: int = 512, batch_size: int = 64, device: str | None = None
+    ) -> None:  # fmt: skip
         if template is not None and not ("{input}" in template and "{output}" in template):
             raise UsageError(f"expected a template with {{input}} and {{output}}, got {template!r}")
         self.source, self.template, self.max_length = source, template, max_length

@@ -57,16 +57,9 @@ NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 
 
 def pair_encoder(
-    source: str | None,
-    config: Mapping[str, Any] | None,
-    *,
-    vocab_size: int,
-    max_length: int,
-    training: TrainingConfig | None,
-    device: str | None,
-    head: str = "mark",
-    texts: Sequence[Sequence[str]] = (),
-) -> Encoder | TokenEncoder:
+    source: str | None, config: Mapping[str, Any] | None, *, vocab_size: int, max_length: int,
+    training: TrainingConfig | None, device: str | None, head: str = "mark", texts: Sequence[Sequence[str]] = ()
+) -> Encoder | TokenEncoder:  # fmt: skip
     """An encoder of a pretrained ``source``, or of the sizes in ``config`` with pieces learnt from ``texts``. What
     ``config`` leaves open is chosen so that a small one learns at all: weights of standard deviation 1 /
     sqrt(hidden_size), no dropout.
@@ -109,16 +102,10 @@ class PretrainingOptions:
 
 
 def pretrain(
-    inputs: Sequence[str],
-    outputs: Sequence[str],
-    folder: str | os.PathLike[str],
-    *,
-    config: Mapping[str, Any],
-    options: PretrainingOptions | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
-    **more: Any,
-) -> Path:
+    inputs: Sequence[str], outputs: Sequence[str], folder: str | os.PathLike[str], *, config: Mapping[str, Any],
+    options: PretrainingOptions | None = None, checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None, **more: Any
+) -> Path:  # fmt: skip
     """Train an encoder from scratch to fill gaps in right pairs; the folder is then a ``source`` of judges.
 
     In each pass tokens are chosen anew: half of those of the output that the input does not have (tags, brackets), and

@@ -19,7 +19,7 @@ from ..models.text.network import cut_longer_side
 from ..models.torch.batches import Asking, padded, token_batches
 from ..models.torch.library import torch as load_torch
 from ..models.torch.training import Best, TrainingConfig
-from .base import CLASSES, Learnt, TrainedDiscriminator, check_pairs, check_verdicts, log_odds
+from .base import CLASSES, Learnt, TrainedDiscriminator, check_verdicts, log_odds
 
 BETWEEN = " | "
 CPU_TOKENS = 2_048  # of a batch on a CPU: 1.7 times as fast as 16,384, whose values do not stay in its caches
@@ -49,19 +49,11 @@ class GenerativeDiscriminator(TrainedDiscriminator):
     _long = 0  # pairs of the last call that were cut
 
     def __init__(
-        self,
-        source: str | None = None,
-        *,
-        config: Mapping[str, Any] | None = None,
-        tokens: Literal["words", "pieces"] = "words",
-        vocab_size: int = 8_000,
-        max_length: int = 512,
-        stand_ins: Mapping[str, str] | Literal["auto"] | None = "auto",
-        batch_tokens: int = 16_384,
-        share: float | None = 0.5,
-        training: TrainingConfig | None = None,
-        device: str | None = None,
-    ) -> None:
+        self, source: str | None = None, *, config: Mapping[str, Any] | None = None,
+        tokens: Literal["words", "pieces"] = "words", vocab_size: int = 8_000, max_length: int = 512,
+        stand_ins: Mapping[str, str] | Literal["auto"] | None = "auto", batch_tokens: int = 16_384,
+        share: float | None = 0.5, training: TrainingConfig | None = None, device: str | None = None
+    ) -> None:  # fmt: skip
         super().__init__(share=share)
         sizes: dict[str, Any] = {"vocab_size": vocab_size, "max_length": max_length, "max_output_length": 16}
         sizes |= {"config": config, "tokens": tokens, "stand_ins": stand_ins, "batch_tokens": batch_tokens}
@@ -196,12 +188,8 @@ class LikelihoodDiscriminator(TrainedDiscriminator):
     def _calibrate(self, targets: Array, dev: Learnt | None) -> None:
         """P is no odds."""
 
-    def probabilities(
-        self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
-    ) -> Array:
+    def _ask(self, inputs: list[str], outputs: list[str], progress: Progress | None) -> Array:
         """p(output | input), float32, shape (sample,); 0 for what the model cannot spell, and for an empty output."""
-        self._must_be_fitted()
-        inputs, outputs = check_pairs(inputs, outputs)
         filled = np.array([bool(output.strip()) for output in outputs])
         written = [output if output.strip() else NOTHING for output in outputs]
         totals = np.asarray(self.model.logprobs(inputs, written, progress=progress).sums(), dtype=np.float64)

@@ -167,16 +167,9 @@ class Estimator(Method[Sums, Estimate]):
         return self._estimate(state, value, *ends, **more)
 
     def _estimate(
-        self,
-        state: Sums,
-        value: float,
-        lower: float,
-        upper: float,
-        *,
-        score: str | None = None,
-        details: dict[str, Any] | None = None,
-        warnings: tuple[str, ...] = (),
-    ) -> Estimate:
+        self, state: Sums, value: float, lower: float, upper: float, *, score: str | None = None,
+        details: dict[str, Any] | None = None, warnings: tuple[str, ...] = ()
+    ) -> Estimate:  # fmt: skip
         """Put the result together, cut to [0, 1] (a note says so when the formula left it)."""
         inside = float(np.clip(value, 0.0, 1.0))
         if abs(inside - value) > 1e-12:

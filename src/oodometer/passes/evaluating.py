@@ -107,7 +107,8 @@ class GroupedClusters:
             ends = clustered_share(self.clusters, rows, value, level)
             return replace(made, lower=ends[0], upper=ends[1], kind="asymptotic")
         try:
-            states = self._without.get(metric.state_key, []) if len(self.groups) > 1 else []
+            own = len(self.groups) > 1 and metric.name not in _CALIBRATION  # though others share their state
+            states = self._without.get(metric.state_key, []) if own else []
             left = np.array([metric.finish(unless_failed(state), level, seed).value for state in states])
         except FAILURES:
             left = np.zeros(0)

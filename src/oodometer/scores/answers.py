@@ -51,8 +51,9 @@ def answer_agreement(
     ([0.5, 0.5, 0.25, 0.0, nan], [0.25, 0.25, 0.25, 0.25, nan])
     """
     check_length(len(answers), len(questions), "questions")
-    question = np.unique(np.array([str(one) for one in questions]), return_inverse=True)[1]
     code_of: dict[Any, int] = {}
+    place_of: dict[Any, int] = {}
+    question = np.array([place_of.setdefault(one, len(place_of)) for one in questions], dtype=np.int64)
     known = {one: normalized_answer(one) for one in {one for one in answers if isinstance(one, str)}}
     bare = [known[one] if isinstance(one, str) else normalized_answer(one) for one in answers]
     code = np.array([-1 - row if not one else code_of.setdefault(one, len(code_of)) for row, one in enumerate(bare)])

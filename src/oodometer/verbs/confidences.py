@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from ..arrays import Array
+from ..arrays import Array, refuse
 from ..audits.joining import KEY
 from ..errors import InputError, OodometerError
 from ..inference.clusters import EPOCH_OF_ID
 from ..options import reword
 from ..predictions import Predictions
 from ..results.view import READ
-from ..scores import answer_agreement, stated_confidence
+from ..scores import answer_agreement, normalized_answer, stated_confidence
 from ..store import Source, source_beside
 from ..store.columns import bare_name, usual_field
 from ..store.memory import ChangedSource
@@ -31,6 +32,7 @@ _STATED = re.compile(
     rf"min_probability|{_PERPLEXITY.pattern}"
 )
 _SAMPLES = re.compile(r"((re)?sampled|multiple|repeated)_(responses|answers|outputs|generations)|samples|generations")
+_LONG = 64  # characters of an answer or a prompt; of longer ones a digest is kept
 
 
 def as_read(what: str) -> str:
@@ -101,41 +103,51 @@ def needs_reading(source: Source, renamed: bool) -> bool:
     return bool(pt.is_string(cells.type) or pt.is_large_string(cells.type) or pt.is_dictionary(cells.type))
 
 
-def _cells(source: Source, column: str) -> Any:
-    return pa.chunked_array([batch.column(0) for batch in source.raw([column])])
+def _texts(source: Source, column: str, change: Callable[[str], str]) -> list[str]:
+    """The changed texts of a column, of long ones a digest, "" where null: no more is held of outputs and prompts."""
+    out: list[str] = []
+    for batch in source.raw([column]):
+        cells = batch.column(0).cast(pa.large_string()).fill_null("").dictionary_encode()
+        texts = [change(text) for text in cells.dictionary.to_pylist()]
+        short = [t if len(t) <= _LONG else f"h{blake2b(t.encode(), digest_size=16).hexdigest()}" for t in texts]
+        out += [short[index] for index in cells.indices.to_pylist()]
+    return out
 
 
 def _stated(source: Source, column: str) -> tuple[Array, str]:
     """The numbers of one column as fractions, NaN where empty, and what was done to them."""
-    cells = _cells(source, column)
+    cells = pa.chunked_array([batch.column(0) for batch in source.raw([column])])
     perplexity = _PERPLEXITY.fullmatch(bare_name(column)) is not None
     try:
         numbers = cells.cast(pa.float64(), safe=False).to_numpy()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        if perplexity:
-            raise InputError("numbers", got="other cells", column=column, remedy="leave the column out") from None
-        return stated_confidence(cells.to_pylist(), column)
+        if not perplexity:
+            return stated_confidence(cells.to_pylist(), column)
+        raise InputError("numbers", got="other cells", column=column, remedy="leave the column out") from None
     if perplexity:
-        if not np.nanmin(numbers, initial=1) >= 1:
-            row, got = int(np.argmax(numbers < 1)), f"{np.nanmin(numbers):.6g}"
-            remedy = "it is exp(-mean log-probability of the tokens)"
-            raise InputError("a perplexity, at least 1", got=got, row=row + 1, column=column, remedy=remedy)
+        below, remedy = numbers < 1, "it is exp(-mean log-probability of the tokens)"
+        refuse(below, column, "a perplexity, at least 1", lambda at: f"{numbers[at]:.6g}", remedy)
         return 1 / numbers, f"as 1 / {column}"
     inside = np.nanmin(numbers, initial=0) >= 0 and np.nanmax(numbers, initial=0) <= 1
     return (numbers, "") if inside else stated_confidence(numbers.tolist(), column)
 
 
+def _question_keys(source: Source) -> list[str]:
+    return _texts(source, KEY, lambda text: EPOCH_OF_ID.sub("", text))
+
+
+def _samples(source: Source) -> str | None:
+    return next((c for c in source.columns if _SAMPLES.fullmatch(bare_name(c))), None)
+
+
 def may_repeat(source: Source) -> bool:
     """Whether there are several answers to some question: lists of samples, or ids that repeat."""
-    answer = next((name for name in ("answer", "output") if source.holds(name)), None)
-    if answer is None and not (source.holds("epoch") and source.holds("prediction")):
+    if not any(map(source.holds, ("answer", "output"))) and not all(map(source.holds, ("epoch", "prediction"))):
         return False
-    if any(_SAMPLES.fullmatch(bare_name(c)) for c in source.columns):
-        return True
-    if not source.holds(KEY):
-        return False
-    ids = [EPOCH_OF_ID.sub("", str(one)) for one in source.keys(KEY).to_pylist()]
-    return len({*ids}) < len(ids)
+    if _samples(source) is not None or not source.holds(KEY):
+        return _samples(source) is not None
+    keys = _question_keys(source)
+    return len({*keys}) < len(keys)
 
 
 def _repeats(source: Source) -> dict[str, Array]:
@@ -143,21 +155,19 @@ def _repeats(source: Source) -> dict[str, Array]:
     if not may_repeat(source):
         return {}
     own = next(name for name in ("answer", "prediction", "output") if source.holds(name))
-    answers = _cells(source, own).to_pylist()
-    samples = next((c for c in source.columns if _SAMPLES.fullmatch(bare_name(c))), None)
+    answers, samples = _texts(source, own, normalized_answer), _samples(source)
     if samples is not None:
-        lists = _cells(source, samples).to_pylist()
+        lists = [cell for batch in source.raw([samples]) for cell in batch.column(0).to_pylist()]
         if all(isinstance(given, str) for given in lists):  # as CSV writes them
             with suppress(ValueError, SyntaxError):
                 lists = [ast.literal_eval(given) for given in lists]
         if all(isinstance(given, list) for given in lists):
             flat = [text for given in lists for text in given]
-            rows = np.concatenate([np.arange(len(lists)), np.repeat(np.arange(len(lists)), [*map(len, lists)])])
-            both = answer_agreement([*answers, *flat], rows.tolist())
+            rows = [*range(len(lists)), *np.repeat(np.arange(len(lists)), [*map(len, lists)]).tolist()]
+            both = answer_agreement([*answers, *flat], rows)
             return {name: values[: len(answers)] for name, values in zip(REPEATS, both, strict=True)}
     if not source.holds(KEY):
         return {}
-    keys = [[EPOCH_OF_ID.sub("", str(one)) for one in source.keys(KEY).to_pylist()]]
-    keys += [_cells(source, name).to_pylist() for name in ("group", "input") if source.holds(name)]
+    keys = [_question_keys(source), *(_texts(source, name, str) for name in ("group", "input") if source.holds(name))]
     both = answer_agreement(answers, [*zip(*keys, strict=True)])
     return {} if np.isnan(both[0]).all() else dict(zip(REPEATS, both, strict=True))
