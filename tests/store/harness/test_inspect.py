@@ -28,6 +28,11 @@ def read(path: Any, **options: Any) -> Any:
     return read_logs(path, LogOptions(**options))
 
 
+def remarks(result: Any) -> str:
+    """All that is said of the choices that were made, and of what is odd."""
+    return " | ".join((*result.warnings, *result.notes))
+
+
 def refused(path: Any, **options: Any) -> str:
     with pytest.raises(InputError) as caught:
         read(path, **options)
@@ -161,7 +166,7 @@ def test_the_first_scorer_is_read_even_if_another_is_0_or_1_and_some_samples_lac
     result = read(path)
     assert result.record.score.tolist() == [0.0, 0.5, 0.75]
     assert result.record.columns["format_ok"].tolist() == [1.0] * 3
-    assert "quality is read; the log also has format_ok (0 or 1, mean 1): `--metric sums=format_ok`" in result.notes[0]
+    assert "quality is read; the log also has format_ok (0 or 1, mean 1): `--metric sums=format_ok`" in remarks(result)
     assert result.skipped[0][1] == "no score by quality"
     assert read(path, metric="quality>=0.5").metrics == ("quality>=0.5",)
     assert len(read(path, metric="sums=format_ok").record) == 4
@@ -185,7 +190,7 @@ def test_options_put_back_in_order_leave_the_scores_out(tmp_path: Path) -> None:
 
 
 def test_several_scorers_and_epochs() -> None:
-    assert "match is read; the log also has includes (0 or 1, mean 0.5)" in read(SUMS).notes[0]
+    assert "match is read; the log also has includes (0 or 1, mean 0.5)" in remarks(read(SUMS))
     record = read(SUMS, metric="includes", keep_input=True).record
     assert record.columns["id"].tolist() == ["1", "2", "1", "2"], "one name for one sample: epochs are seen as repeats"
     assert record.columns["epoch"].tolist() == [1, 1, 2, 2]
@@ -208,7 +213,7 @@ def test_log_probabilities_of_some_are_left_out_with_a_warning(tmp_path: Path) -
     del log["samples"][2]["output"]["choices"][0]["logprobs"]
     found = read(put(tmp_path, log), metric="match")
     assert found.record.confidence is None
-    assert "1 samples have no log-probabilities (the first: 1)" in found.warnings[0]
+    assert "1 samples have no log-probabilities (the first: 1)" in remarks(found)
 
 
 @pytest.mark.parametrize("packing", ["deflate", "zstd"])
@@ -237,7 +242,7 @@ def test_a_run_that_did_not_end_is_read_with_a_warning(tmp_path: Path) -> None:
     start = json.loads(members["_journal/start.json"])
     members["_journal/start.json"] = json.dumps({k: start[k] for k in ("version", "eval", "plan")}).encode()
     found = read(zstd_zip(tmp_path / "log.eval", members))
-    assert "ended with status started" in found.warnings[0]
+    assert "ended with status started" in remarks(found)
     assert len(found.record) == 3
 
 
@@ -268,7 +273,7 @@ def test_scores_of_several_values(tmp_path: Path) -> None:
         }
     result = read(put(tmp_path, log))
     assert result.record.score.tolist() == [0.3] * 4, "that another is 0 or 1 does not mean that it is meant"
-    assert "rubric/style is read; the log also has rubric/fact (0 or 1, mean 0.5)" in result.notes[0]
+    assert "rubric/style is read; the log also has rubric/fact (0 or 1, mean 0.5)" in remarks(result)
     assert read(put(tmp_path, log), metric="rubric/fact").record.verdicts.tolist() == [1, 0, 0, 1]
     assert read(put(tmp_path, log), metric="rubric/style>=0.2").record.accuracy == 1.0
 
@@ -276,15 +281,15 @@ def test_scores_of_several_values(tmp_path: Path) -> None:
 def test_the_header_is_held_against_the_samples(tmp_path: Path) -> None:
     log = given(SUMS)
     log["results"]["total_samples"] = 6
-    assert "sums: partial: 4 samples are in the log, 6 in its header" in read(put(tmp_path, log)).warnings[0]
+    assert "sums: partial: 4 samples are in the log, 6 in its header" in remarks(read(put(tmp_path, log)))
     log = given(SUMS)
     log["results"]["scores"][0]["metrics"]["accuracy"]["value"] = 0.75
     said = refused(put(tmp_path, log))
     assert "match is 0.5 in the log and 0.75 in its header" in said
     _, remedy, _ = said.split("`")
-    assert "match is 0.5 in the log" in read(put(tmp_path, log), metric=remedy.split()[1]).warnings[0]
+    assert "match is 0.5 in the log" in remarks(read(put(tmp_path, log), metric=remedy.split()[1]))
     log["eval"]["config"]["epochs_reducer"] = ["max"]
-    assert "the log's own figures are max of epochs, not their mean" in read(put(tmp_path, log)).warnings[0]
+    assert "the log's own figures are max of epochs, not their mean" in remarks(read(put(tmp_path, log)))
     log = {"samples": log["samples"], **{name: part for name, part in given(SUMS).items() if name != "samples"}}
     assert len(read(put(tmp_path, log)).record) == 4, "samples may come first"
 
@@ -294,7 +299,7 @@ def test_answers_that_are_none_and_limits_are_counted(tmp_path: Path) -> None:
     log["samples"][0]["scores"]["match"]["value"] = "N"
     log["samples"][1]["limit"] = {"type": "token", "limit": 5}
     del log["results"]
-    notes = read(put(tmp_path, log)).notes
+    notes = read(put(tmp_path, log)).warnings
     assert any("1 of 4 samples have no answer (N, or an empty text)" in note for note in notes)
     assert any("1 of 4 samples ran into a limit" in note for note in notes)
 
@@ -306,7 +311,7 @@ def test_the_newest_whole_run_of_a_task_is_read(tmp_path: Path) -> None:
         put(tmp_path, log, f"{name}.json")
     result = read(tmp_path)
     assert len(result.record) == 3
-    assert "2 older left out: a.json, c.json" in result.notes[0]
+    assert "2 older left out: a.json, c.json" in remarks(result)
 
 
 def test_a_single_score_of_version_1(tmp_path: Path) -> None:

@@ -67,6 +67,11 @@ def read(path: Any, **options: Any) -> Any:
     return read_logs(path, LogOptions(**options))
 
 
+def remarks(result: Any) -> str:
+    """All that is said of the choices that were made, and of what is odd."""
+    return " | ".join((*result.warnings, *result.notes))
+
+
 def refused(path: Any, **options: Any) -> str:
     with pytest.raises(InputError) as caught:
         read(path, **options)
@@ -176,7 +181,7 @@ def test_options_with_and_without_the_prompt_that_the_harness_mixed_up(
     found = read(put(tmp_path, rows), metric=metric)
     assert found.record.candidate_scores.lengths.tolist() == [4, 4]
     assert found.record.verdicts.tolist() == right
-    assert "took options with and without the prompt for one another" in found.warnings[0]
+    assert "took options with and without the prompt for one another" in remarks(found)
     assert read(put(tmp_path, rows), metric=f"{metric}>=1").record.candidate_scores.lengths.tolist() == [4, 4]
 
 
@@ -203,7 +208,7 @@ def test_filters_without_a_name_are_counted(tmp_path: Path) -> None:
     path = put(tmp_path, rows)
     result = read(path)
     assert result.record.verdicts.tolist() == verdicts[0]
-    assert "behind the others exact_match is 2 (0 or 1, mean 0.6667): `--metric quiz=exact_match:2`" in result.notes[0]
+    assert "exact_match by 2 is 0.6667: `--metric quiz=exact_match:2`" in remarks(result)
     for options in ({"filter": "2"}, {"metric": "quiz=exact_match:2"}, {"metric": ["exact_match:2"]}):
         result = read(path, **options)
         assert result.record.verdicts.tolist() == verdicts[1]
@@ -228,7 +233,7 @@ def test_the_first_metric_is_read_whatever_it_holds_and_the_others_are_named(tmp
     assert result.metrics == ("pass@1",)
     assert result.record.columns["metric"].tolist() == ["pass@1"] * 3
     assert result.record.columns["pass@5"].tolist() == [1.0, 0.0, 1.0]
-    assert "pass@1 is read; the log also has pass@5 (0 or 1, mean 0.6667): `--metric quiz=pass@5`" in result.notes[0]
+    assert "pass@1 is read; the log also has pass@5 (0 or 1, mean 0.6667): `--metric quiz=pass@5`" in remarks(result)
     assert read(put(tmp_path, rows), metric="quiz=pass@5").record.verdicts.tolist() == [1, 0, 1]
     assert read(put(tmp_path, rows), metric="pass@1>=0.5").record.verdicts.tolist() == [0, 0, 1]
     assert "'bleu'; there are pass@1 (mean 0.4, 95 %" in refused(put(tmp_path, rows), metric="bleu")
@@ -238,8 +243,8 @@ def test_lists_of_verdicts_are_shares_with_the_mean_of_all_entries(tmp_path: Pat
     rows = [written(i, "x", strict=float(i == 0), each=[i == 0, True, True][: 2 + (i > 2)]) for i in range(4)]
     result = read(put(tmp_path, rows), metric="each")
     assert result.record.score.tolist() == pytest.approx([1.0, 0.5, 0.5, 2 / 3])
-    assert "each is a share of each row; the mean of all 9 entries is 0.6667" in result.notes[0]
-    assert "each (lists, mean 0.6667)" in read(put(tmp_path, rows)).notes[0]
+    assert "each is a share of each row; the mean of all 9 entries is 0.6667" in remarks(result)
+    assert "each (lists, mean 0.6667)" in remarks(read(put(tmp_path, rows)))
 
 
 def test_pairs_of_classes_tell_whether_they_agree(tmp_path: Path) -> None:
@@ -250,13 +255,13 @@ def test_pairs_of_classes_tell_whether_they_agree(tmp_path: Path) -> None:
     result = read(put(tmp_path, rows))
     assert result.record.verdicts.tolist() == [1, 0, 1, 1] * 3
     assert result.record.classes == ("no", "yes")
-    assert "a row is right where both of its pair agree" in result.notes[0]
+    assert "a row is right where both of its pair agree" in remarks(result)
     with_acc = [
         {**row, "acc": float(t == a), "metrics": ["mcc", "acc"]} for row, (t, a) in zip(rows, pairs, strict=True)
     ]
     result = read(put(tmp_path, with_acc))
     assert result.metrics == ("acc",)
-    assert "mcc (worked out over all rows, as `evaluate` does)" in result.notes[0]
+    assert "mcc (worked out over all rows, as `evaluate` does)" in remarks(result)
     assert oodometer.evaluate(result.record).metrics["mcc"].value == pytest.approx(3**-0.5)
 
 
@@ -276,7 +281,7 @@ def test_spans_of_named_entities(tmp_path: Path) -> None:
     pairs = [["PER: a $$ LOC: b", ["per: a"]], ["DATE: c", ["loc: c"]], ["", [""]]]
     result = read(put(tmp_path, [written(i, "x", f1=pair) for i, pair in enumerate(pairs)]))
     assert result.record.score.tolist() == pytest.approx([2 / 3, 0, 1])
-    assert "f1 is that of the spans of each row; of the spans of all rows it is 0.4" in result.notes[0]
+    assert "f1 is that of the spans of each row; of the spans of all rows it is 0.4" in remarks(result)
 
 
 def test_without_a_metric_of_rows_the_answer_may_be_held_against_the_target(tmp_path: Path) -> None:
@@ -307,15 +312,14 @@ def test_a_share_may_count_from_a_threshold_on(tmp_path: Path) -> None:
 
 def test_filters_are_told_apart() -> None:
     assert "'odd'; there are strict: exact_match (0 or 1, mean 0); loose: exact" in refused(SUMS, filter="odd")
-    empty, filters, _ = read(SUMS).notes
-    assert empty == "sums_gen: 2 of 2 answers are empty or could not be parsed"
-    assert "the first of 2 filters is read, strict; behind the others exact_match is loose" in filters
+    remark = "sums_gen: read by the filter strict, the first of 2; 2 of 2 answers are empty or could not be parsed; "
+    assert read(SUMS).warnings == (f"{remark}exact_match by loose is 0.5: `--metric sums_gen=exact_match:loose`",)
     result = read(SUMS, filter="loose", keep_input=True)
     assert result.record.output.tolist() == ["lol", "lol"]
     assert result.record.input.tolist() == ["2+2=", "Say lol"]
     assert result.record.verdicts.tolist() == [0, 1]
     assert result.record.confidence is None
-    assert "no confidence" in result.notes[0]
+    assert "no confidence" in remarks(result)
 
 
 def test_releases_up_to_0_4_2(tmp_path: Path) -> None:
@@ -361,8 +365,8 @@ def test_folder_and_gzip_give_one_record_with_a_group_for_each_task(tmp_path: Pa
     assert result.left_out["candidate_scores"] == ("one", "two")
     assert result.parts["two"].candidate_scores is not None
     assert result.parts["two"].columns["id"].tolist() == ["0", "1", "2"]
-    assert "left out: " in result.warnings[0]
-    assert "samples_four.jsonl: expected a metric that is a number for each row" in result.warnings[0]
+    assert "left out: " in remarks(result)
+    assert "samples_four.jsonl: expected a metric that is a number for each row" in remarks(result)
 
 
 def test_a_passage_that_questions_share_is_a_column_by_which_they_are_clusters(tmp_path: Path) -> None:
@@ -390,7 +394,7 @@ def test_the_newest_run_of_a_task_is_read(tmp_path: Path) -> None:
     put(below, [choice(7, [-1, -2], [" a", " b"], 0, acc=1.0)], "samples_old_2025-01-01T03-04-05.6.jsonl")
     result = read(tmp_path)
     assert result.record.columns["id"].tolist() == ["old/7", "quiz/2"]
-    assert "the newest run of each task is read; 1 older left out: samples_quiz_2026-01-01T" in result.notes[0]
+    assert "the newest run of each task is read; 1 older left out: samples_quiz_2026-01-01T" in remarks(result)
     put(below, [row], "samples_quiz.jsonl")
     assert read(below).record.columns["id"].tolist() == ["old/7", "quiz/2"], "one without a date is older"
     both = sorted(map(str, below.glob("samples_quiz_*")))
@@ -420,19 +424,19 @@ def test_results_beside_the_samples_name_model_and_metric_and_are_held_against_t
     assert read(path).metrics == ("f1",), "without results the first of the log"
     source = results(tmp_path)
     result = read(path)
-    assert (result.model, result.metrics, result.warnings) == ("org/model", ("exact_match",), ())
-    assert "quiz: the run was limited to 4 of 9 questions" in result.notes
+    limited = "quiz: the run was limited to 4 of 9 questions"
+    assert (result.model, result.metrics, result.warnings) == ("org/model", ("exact_match",), (limited,))
     put(tmp_path, rows[:3])
     partial = (
         "quiz: partial: 3 samples are in the log, 4 in results_2026-01-02T03-04-05.678.json; exact_match is 0.6667"
     )
-    assert read(path).warnings[0].startswith(partial)
+    assert partial in remarks(read(path))
     put(tmp_path, rows)
     results(tmp_path, results={"quiz": {"exact_match,none": 0.75}})
     said = refused(path)
     assert "exact_match is 0.5 in the log and 0.75 in results_2026-01-02T03-04-05.678.json" in said
     _, remedy, _ = said.split("`")
-    assert "exact_match is 0.5 in the log and 0.75" in read(path, metric=remedy.split()[1]).warnings[0]
+    assert "exact_match is 0.5 in the log and 0.75" in remarks(read(path, metric=remedy.split()[1]))
     source.write_text("{")
     assert "results_2026-01-02T03-04-05.678.json: expected a whole and readable JSON file" in refused(path)
 

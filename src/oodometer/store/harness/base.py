@@ -95,15 +95,12 @@ class Answers:
             if other.is_number and not other.is_pairs:
                 values = [math.nan if value is None else value for value in other.scores]
                 self.more[f"{name}_metric" if name in _TAKEN else name] = values
-        note = f"{self.task}: {metric.how}" if metric.how else ""
+        if metric.how:
+            self.warnings.append(f"{self.task}: {metric.how}")
         if others and not named:
-            note = (note or f"{self.task}: {metric.name} is read") + f"; the log also has {described(others)}"
-            options = [
-                option for other in others.values() if not other.is_pairs and (option := other.option(self.task))
-            ]
-            note += f": {' or '.join(options)}" if options else ""
-        if note:
-            self.notes.append(note)
+            choices = [other.option(self.task) for other in others.values() if not other.is_pairs and other.is_number]
+            options = f": {' or '.join(filter(None, choices))}" if choices else ""
+            self.notes.append(f"{self.task}: {metric.name} is read; the log also has {described(others)}{options}")
 
     def check(self, source: str, mean: float, reported: Any, rows: int, asked: Any, named: bool) -> None:
         """Hold what was read against what the harness reported: its mean, and the number of questions it asked."""

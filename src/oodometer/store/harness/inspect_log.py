@@ -70,6 +70,7 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
     metrics = metrics_of(scored)
     metric = choose_metric(metrics, wanted or metric.name, file)
     out.take(metrics, metric, [sample.row for sample in scored], wanted is not None)
+    out.warnings, out.notes = out.warnings + out.notes, []  # which scorer is meant is less clear than which metric
     out.ids += [sample.id for sample in scored]
     out.columns["output"] = [sample.output for sample in scored]
     if epochs > 1:
@@ -100,7 +101,7 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
         ("ran into a limit", sum(one.is_limited for one in scored)),
     ):
         if count:
-            out.notes.append(f"{out.task}: {count} of {len(scored)} samples {what}")
+            out.warnings.append(f"{out.task}: {count} of {len(scored)} samples {what}")
     if results.get("early_stopping"):
         out.warnings.append(f"{out.task}: samples were stopped early; the mean of the others may be off")
     return out

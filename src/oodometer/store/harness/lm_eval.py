@@ -171,11 +171,11 @@ def _answers(out: Answers, by_filter: Mapping[str, _Rows], totals: Totals | None
     out.shared = {name: own for name, own in rows.shared.items() if len(own) == len(out.ids) > len({*own}) > 1}
     if options.keep_input:
         out.columns["input"] = list(rows.prompts)
+    remark = ""
     if rows.outputs and rows.outputs[0] is not None:
         out.columns["output"] = list(rows.outputs)
         empty = sum(output in ("", _FOUND_NOTHING) for output in rows.outputs)
-        if empty:
-            out.notes.append(f"{out.task}: {empty} of {len(rows.outputs)} answers are empty or could not be parsed")
+        remark = f"{empty} of {len(rows.outputs)} answers are empty or could not be parsed" if empty else ""
     metrics = {name: Metric(name, values) for name, values in rows.metrics.items()}
     if totals:
         metrics = {name: metrics[name] for name in dict.fromkeys((*totals.order, *metrics)) if name in metrics}
@@ -187,15 +187,15 @@ def _answers(out: Answers, by_filter: Mapping[str, _Rows], totals: Totals | None
         metric = choose_metric(metrics, wanted, out.file, _LOWER | (totals.lower if totals else set()), remedy)
         out.take(metrics, metric, list(rows.places.values()), wanted is not None)
     if len(by_filter) > 1 and filter is None:
-        others = {
-            name: Metric(name, other.metrics[metric.name])
-            for name, other in by_filter.items()
-            if metric is not None and metric.name in other.metrics and name != out.filter
-        }
-        option = f"`--metric {shlex.quote(f'{out.task}={out.metric}')}:{next(iter(others), 'FILTER')}`"
-        unnamed = ", which this release of the harness did not name (here they are counted)" * ("1" in by_filter)
-        first = f"{out.task}: the first of {len(by_filter)} filters is read, {out.filter}{unnamed}"
-        out.notes.append(f"{first}; behind the others {out.metric} is {described(others)}: {option}")
+        unnamed = " (this release does not name them: they are counted)" * ("1" in by_filter)
+        first = f"read by the filter {out.filter}, the first of {len(by_filter)}{unnamed}"
+        remark = f"{first}; {remark}" if remark else first
+        for name, other in by_filter.items():
+            if name != out.filter and metric is not None and metric.name in other.metrics:
+                mean = Metric(metric.name, other.metrics[metric.name]).mean
+                option = shlex.quote(f"{out.task}={metric.name}:{name}")
+                remark += f"; {metric.name} by {name} is {mean:.4g}: `--metric {option}`"
+    out.warnings += [f"{out.task}: {remark}"] if remark else []
     if rows.scores:
         _options(out, rows, metric)
     if metric is not None and totals is not None:
@@ -203,7 +203,7 @@ def _answers(out: Answers, by_filter: Mapping[str, _Rows], totals: Totals | None
         reported = totals.figure(metric, out.filter) if metric.least is None else None
         out.check(source, metric.mean, reported, len(rows.places), totals.asked, named)
         if isinstance(totals.existing, int) and totals.asked == len(rows.places) < totals.existing:
-            out.notes.append(f"{out.task}: the run was limited to {totals.asked} of {totals.existing} questions")
+            out.warnings.append(f"{out.task}: the run was limited to {totals.asked} of {totals.existing} questions")
     out.metric += f",{out.filter}" if len(by_filter) > 1 else ""
     return out
 
