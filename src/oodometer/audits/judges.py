@@ -80,7 +80,8 @@ class Judged:
 
         One judge that says yes or no makes a cell of either (and one of no verdict). Patterns of several judges, and
         grades, are put into the order of a ridge regression of the labels on the verdicts (one judge: of its verdicts),
-        and neighbours become one (Ward's criterion) until there are 25 labels a cell, two cells at least.
+        and neighbours become one (Ward's criterion) until there are 25 labels a cell, two cells at least; not where the
+        labelled rows are no random sample.
         """
         code, fitted = np.zeros(self.rows, dtype=np.int64), np.zeros(self.rows)
         weights = np.ones(1) if len(self.names) == 1 else self._weights(self.row, self.truth)[1:]
@@ -93,7 +94,7 @@ class Judged:
             fitted += weight * levels[level]
         _, first, pattern = np.unique(code, return_index=True, return_inverse=True)
         sizes, labels = np.bincount(pattern), np.bincount(pattern[self.row], minlength=len(first))
-        if len(self.names) == 1 and len(first) <= 3:
+        if self.selected or (len(self.names) == 1 and len(first) <= 3):
             return np.asarray(pattern)
         groups = [[int(p)] for p in np.argsort(fitted[first], kind="stable")]
         most = max(2, len(self.row) // _LABELS_A_CELL)

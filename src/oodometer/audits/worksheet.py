@@ -86,22 +86,17 @@ class Worksheet:
         whole = isinstance((self.classes or ("",))[0], int)
         kind = pa.bool_() if self.classes is None else pa.int64() if whole else pa.string()
         draws = self.draws
+        taken, out = set(own.column_names), []
+        for name in own.column_names:
+            free = name
+            while free in DRAWN or (free != name and free in taken):
+                free = f"target_{free}"
+            taken.add(free)
+            out.append(free)
         return pa.table(
             [*own.columns, *map(pa.array, draws.values()), pa.nulls(len(self.drawn.row), kind)],
-            names=[*_renamed(own.column_names), *draws, self.answer],
+            names=[*out, *draws, self.answer],
         )
-
-
-def _renamed(names: list[str]) -> list[str]:
-    """The names with a prefix where they would be taken for those of the draw."""
-    taken, out = set(names), []
-    for name in names:
-        free = name
-        while free in DRAWN or (free != name and free in taken):
-            free = f"target_{free}"
-        taken.add(free)
-        out.append(free)
-    return out
 
 
 def check_worksheet(out: str | os.PathLike[str], key: str | None) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from ..arrays import Array
 from ..audits.joining import matched_rows
@@ -35,6 +36,8 @@ from ..results import percent
 from ..results.values import INTERVAL, counted
 from ..store import Source, as_source
 from ..store.cells import coded_cells, flat_list, plain
+from ..store.record_table import table_of_record
+from ..store.source import ReaderSource
 from .clusters import cluster_column, keys_of
 
 # What judges and people write besides what any column of truths holds.
@@ -67,15 +70,19 @@ class Verdicts:
 
 def opened(data: Any, options: Any) -> Source:
     """A source of any columns, whether or not one of them is a field of a predictions file."""
-    if isinstance(data, Source):
+    if isinstance(data, ReaderSource):
         return data
     try:
-        return as_source(data, mapping=options.mapping, where=options.where, timezone=options.timezone)
+        source = as_source(data, mapping=options.mapping, where=options.where, timezone=options.timezone)
+        if isinstance(source, ReaderSource):
+            return source
+        schema, batches = table_of_record(source.read(), text=False, lists=True)  # a record has no columns
+        return opened(pa.Table.from_batches(batches, schema), replace(options, where=None))
     except MissingColumnsError as error:
         if error.source is None:
             raise
-        source: Source = error.source
-        return source
+        bare: Source = error.source
+        return bare
 
 
 def column_of(source: Source, given: str, option: str) -> tuple[str, str | None]:
@@ -190,6 +197,8 @@ def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
     source = opened(data, options)
     judges = [one for given in options.judge for one in verdicts(source, given, "judge", options.scale)]
     rows, notes = len(judges[0].values), list[str]()
+    if len({one.name for one in judges}) < len(judges):
+        raise UsageError("--judge names one column twice; leave one out")
     truth, label, people = np.full(rows, np.nan), "", []
     for given in options.labels if isinstance(options.labels, list) else [options.labels]:
         if given is None:
@@ -291,10 +300,10 @@ def audit_judges(options: Any) -> JudgeAudit:
     read = read_judged(data, options, earlier)
     judged, labels = read.judged, len(read.judged.row)
     if not labels and not options.suggest:
-        remedy = f"draw rows to label with --suggest {min(50, judged.rows)} --out rows.html"
+        remedy = f"draw rows to label with --suggest {min(50, judged.rows)} --out 'rows.html'"
         if options.target is not None:
             remedy = f"carry the judges' error rates over with `oodometer estimate` and the same words, or {remedy}"
-        why = "no row has people's verdict; name their column with --labels, or"
+        why = "no row has people's verdict; name their column with --labels COLUMN, or"
         raise UsageError(f"{read.source.name}: {why} {remedy}")
     more: dict[str, Any] = {}
     if earlier is not None:
@@ -362,8 +371,10 @@ def _audited(read: Read, options: Any, by: str | None, **more: Any) -> JudgeAudi
             text = f"the labelled rows are no random sample: {judged.selected}"
             empty = float(counts.sizes[counts.labels == 0].sum()) / rows
             text += f"; {percent(empty)} of the rows are of a verdict without any label" if empty else ""
-            warnings.append(f"{text}; draw some of the others with --suggest {max(20, labels // 2)} --out rows.html")
+            warnings.append(f"{text}; draw some of the others with --suggest {max(20, labels // 2)} --out 'rows.html'")
         alone = next((one for one in made if one.method == "labels-alone"), None)
+        if labels < min(LEAST_TESTED, rows):
+            warnings.append(f"only {counted(labels, 'label')}: the interval is wide")
         if clusters < labels:
             warnings.append(f"rows of one {column} depend on each other: {labels:,} labels are of {clusters:,} of them")
         worth = whole.labels_for(made[0].upper - made[0].lower, level) or rows
