@@ -194,8 +194,9 @@ def test_bias_is_found_where_it_is_and_corrected_for_looks() -> None:
 def test_a_judge_that_changed_is_told_from_one_that_did_not() -> None:
     rng = np.random.default_rng(10)
     runs = [drawn(rng, 400, 0.6, (right,))[0] for right in ((0.9, 0.8), (0.9, 0.4))]
-    by_rate = {change.rate: change for change in changes(*runs)}
-    assert by_rate["specificity"].corrected < 0.001
+    by_rate = {change.column: change for change in changes(*runs)}
+    assert by_rate["false alarms"].corrected < 0.001
+    assert by_rate["false alarms"].difference == pytest.approx(0.4, abs=0.12)
     assert by_rate["sensitivity"].corrected > 0.05
 
 

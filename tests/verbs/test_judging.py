@@ -167,9 +167,9 @@ def test_rows_are_suggested_without_the_verdicts_and_come_back(tmp_path: Path) -
 def test_two_runs_say_whether_the_judge_changed() -> None:
     new = table(passed=np.where(GOOD, RNG.random(600) < 0.5, RNG.random(600) < 0.4).tolist())
     changed = oodometer.audit(table(), new, **BOTH)
-    assert {change.rate: change.corrected < 0.05 for change in changed.changed} == {
+    assert {change.column: change.corrected < 0.05 for change in changed.changed} == {
         "sensitivity": True,
-        "specificity": False,
+        "false alarms": False,
     }
     assert "does not carry over" in str(changed) or "do not carry over" in str(changed)
     assert "No change of the judges" in str(oodometer.audit(table(), table(), **BOTH))

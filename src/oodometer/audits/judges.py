@@ -70,7 +70,7 @@ class Judged:
         z = (here - float(mean.mean())) / math.sqrt(float(mean.var(ddof=1)) * (1 / many - 1 / self.rows))
         p = math.erfc(abs(z) / math.sqrt(2))
         there = (float(mean.sum()) - here * many) / others
-        what = "the judge passes" if len(self.names) == 1 else "the judges pass"
+        what = f"the judge{'' if len(self.names) == 1 else 's'} pass{'es' if len(self.names) == 1 else ''}"
         text = f"{what} {100 * here:.0f} % of them and {100 * there:.0f} % of the other rows (p = {p:.1g})"
         return text if p < _SELECTED else None
 
@@ -386,22 +386,20 @@ def biases(judged: Judged, columns: Mapping[str, Array]) -> tuple[Bias, ...]:
     strata = np.unique(np.round(judged.truth * 4), return_inverse=True)[1]
     out: list[Bias] = []
     for name, values in columns.items():
-        if values.dtype.kind == "f":
-            known = np.isfinite(values)
-            levels, at, times = np.unique(values[known], return_inverse=True, return_counts=True)
-            design = (np.cumsum(times) - times / 2)[at][:, None].astype(float)
-            middle = float(np.median(values[known])) if known.any() else 0.0
-            upper = values[known] > middle if (values[known] > middle).any() else values[known] >= middle
-            splits = {f"above {middle:.6g}": upper}
-        else:
-            known = np.array([value is not None for value in values])
-            names, at, times = np.unique(values[known].astype(str), return_inverse=True, return_counts=True)
-            often = np.flatnonzero(times >= _LEAST_LABELS)
-            design = (at[:, None] == often).astype(float)
-            splits = {str(names[i]): at == i for i in often}
-            levels = names
-        if len(levels) < 2 or known.sum() < 2 * LEAST_TESTED or not splits:
+        numbers = values.dtype.kind == "f"
+        known = np.isfinite(values) if numbers else np.array([value is not None for value in values])
+        some = values[known] if numbers else values[known].astype(str)
+        levels, at, times = np.unique(some, return_inverse=True, return_counts=True)
+        often = np.flatnonzero(times >= _LEAST_LABELS)
+        if len(levels) < 2 or len(some) < 2 * LEAST_TESTED or not (numbers or len(often)):
             continue
+        if numbers:
+            design = (np.cumsum(times) - times / 2)[at][:, None].astype(float)
+            middle = float(np.median(some))
+            splits = {f"above {middle:.6g}": some > middle if (some > middle).any() else some >= middle}
+        else:
+            design = (at[:, None] == often).astype(float)
+            splits = {str(levels[i]): at == i for i in often}
         h = strata[known]
         for judge, said in zip(judged.names, judged.said, strict=True):
             v = said[judged.row][known]
@@ -431,31 +429,21 @@ def _gap(v: Array, split: Array, strata: Array) -> float:
     return gap / weights if weights else 0.0
 
 
-@dataclass(frozen=True)
-class Change(Record):
-    """A rate of a judge on labelled rows of two runs, the p-value of no change (Fisher), and that corrected."""
-
-    judge: str
-    rate: str
-    before: float
-    after: float
-    p_value: float
-    corrected: float
-
-
-def changes(old: Judged, new: Judged) -> tuple[Change, ...]:
-    """Whether sensitivity or specificity of the judges changed from one run to another; judges by their names."""
-    from scipy.stats import fisher_exact
-
-    out: list[Change] = []
-    for name in (name for name in new.names if name in old.names):
-        passed = [run.said[run.names.index(name)][run.row] > 0.5 for run in (old, new)]
-        for rate, kind in (("sensitivity", True), ("specificity", False)):
-            of = [v[(run.truth > 0.5) == kind] == kind for v, run in zip(passed, (old, new), strict=True)]
-            if len(of[0]) and len(of[1]):
-                p = float(fisher_exact(np.array([[x.sum(), (~x).sum()] for x in of]))[1])
-                out.append(Change(name, rate, float(of[0].mean()), float(of[1].mean()), p, 1.0))
-    return tuple(replace(one, corrected=p) for one, p in zip(out, holm([one.p_value for one in out]), strict=True))
+def changes(old: Judged, new: Judged) -> tuple[Bias, ...]:
+    """Whether the judges of the new run pass good rows (``column`` "sensitivity") or bad ones ("false alarms") more
+    often than those of the same names on the old one, as `biases` has it; corrected for all together.
+    """
+    both = [name for name in new.names if name in old.names]
+    said = np.hstack([run.said[[run.names.index(name) for name in both]][:, run.row] for run in (old, new)])
+    truth = np.concatenate([old.truth, new.truth])
+    whole = Judged(said, np.arange(len(truth)), truth, tuple(both))
+    which = np.repeat(["old", "new"], [len(old.row), len(new.row)])
+    looks: list[Bias] = []
+    for column, good in (("sensitivity", True), ("false alarms", False)):
+        kind = (truth > 0.5) == good
+        looks += biases(whole.part(kind), {column: (which[kind] == "new").astype(float)})
+    corrected = holm([look.p_value for look in looks])
+    return tuple(replace(look, where="the new run", corrected=p) for look, p in zip(looks, corrected, strict=True))
 
 
 def rows_to_label(judged: Judged, count: int, seed: int) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from ..results import Estimate, percent, plain
 from ..results.values import counted, listed, points, signed_points
 from ..results.view import Grid, Maker, Table, View, cell, ends, interval_of, p_text, shows, with_ends
-from .judges import Bias, Change, JudgeRates
+from .judges import Bias, JudgeRates
 from .result import Audit
 
 _STANDS = 0.05  # corrected p-value below which a bias or a change is named
@@ -23,9 +23,9 @@ _USUAL = 0.1  # the width whose labels are told first, of the scale
 class JudgeAudit(Audit):
     """What `audit` found of judges: an `Audit` whose ``estimate`` is the rate that people would find on all rows.
 
-    judges : how each stands to people. bias : columns that its verdicts depend on at equal labels, of all that
-    were looked at. groups : the rate by group. labels_for_width : labels for widths of the interval, with the judges
-    and alone. changed : rates of the judges here and on an earlier run. scale : lowest and highest grade of the labels,
+    judges : how each stands to people. bias : every look at whether verdicts depend on a column at equal labels.
+    groups : the rate by group. labels_for_width : labels for widths of the interval, with the judges and alone.
+    changed : looks at whether the judges changed since an earlier run. scale : lowest and highest grade of the labels,
     or None. label : the column of people's verdicts. compared : two models, of whose difference all numbers are.
     not_given : intervals that are not there, and why.
     """
@@ -34,7 +34,7 @@ class JudgeAudit(Audit):
     bias: tuple[Bias, ...] = ()
     groups: tuple[Mapping[str, Any], ...] = ()
     labels_for_width: tuple[Mapping[str, Any], ...] = ()
-    changed: tuple[Change, ...] = ()
+    changed: tuple[Bias, ...] = ()
     scale: tuple[float, float] | None = None
     label: str = ""
     compared: tuple[str, ...] = ()
@@ -106,7 +106,8 @@ def judges_view(result: Mapping[str, Any]) -> View:
         worth = result.get("effective_labels") or 0.0
         more = f"; with the judges they are as informative as {worth:,.0f} labels" if worth > labels else ""
         sentences.append(f"Labels alone: {share(alone.value)} ({share(alone.lower)} to {share(alone.upper)}){more}")
-    sentences += [*_biases(result), *_changes(result)]
+    since = (result.get("reference") or {}).get("name") or "the earlier run"
+    sentences += _biases(result.get("bias") or ()) + _biases(result.get("changed") or (), since)
     widths = () if every or result.get("not_random") else result.get("labels_for_width") or ()
     for line in (line for line in widths if math.isclose(line["width"], _USUAL * unit)):
         width = points(_USUAL) if share in (percent, signed_points) else f"{_USUAL * unit:.3g}"
@@ -165,32 +166,23 @@ def _standing(judge: Mapping[str, Any], rows: int, labels: int, low: float, high
     ]
 
 
-def _biases(result: Mapping[str, Any]) -> list[str]:
-    """What the judges are biased by, as far as it stands."""
-    looks = result.get("bias") or ()
-    many = counted(len(looks), "look")
-    stands = [bias for bias in looks if bias["corrected"] < _STANDS]
-    if looks and not stands:
-        columns = list(dict.fromkeys(bias["column"] for bias in looks))
-        return [f"No bias shows by {listed(columns[:4])} ({many}, smallest corrected p = {looks[0]['corrected']:.2g})"]
-    return [
-        f"Biased by {bias['column']}: {bias['judge']} passes {points(bias['difference'])} "
-        f"{'more' if bias['difference'] > 0 else 'less'} where it is {bias['where']}, at equal labels "
-        f"(p = {p_text(bias['corrected'])}, corrected for {many})"
-        for bias in stands[:_MOST_NAMED]
-    ]
-
-
-def _changes(result: Mapping[str, Any]) -> list[str]:
-    """Whether the judges changed since an earlier run."""
-    looks = result.get("changed") or ()
-    since = (result.get("reference") or {}).get("name") or "the earlier run"
-    stands = [change for change in looks if change["corrected"] < _STANDS]
-    if looks and not stands:
-        least = min(change["corrected"] for change in looks)
-        return [f"No change of the judges since {since} shows (smallest corrected p = {least:.2g})"]
-    return [
-        f"Changed since {since}: the {change['rate']} of {change['judge']} was {percent(change['before'])}, is "
-        f"{percent(change['after'])} (p = {p_text(change['corrected'])}); its old error rates do not carry over"
-        for change in stands
-    ]
+def _biases(looks: Sequence[Mapping[str, Any]], since: str = "") -> list[str]:
+    """What the judges are biased by, or how they changed ``since`` an earlier run, as far as it stands."""
+    many, columns = counted(len(looks), "look"), list(dict.fromkeys(look["column"] for look in looks))
+    stands = [look for look in looks if look["corrected"] < _STANDS]
+    if not stands:
+        least = min((look["corrected"] for look in looks), default=1.0)
+        what = f"No change of the judges since {since}" if since else f"No bias by {listed(columns[:4])}"
+        return [f"{what} shows ({many}, smallest corrected p = {least:.2g})"] if looks else []
+    out = []
+    for look in stands[:_MOST_NAMED]:
+        more = f"{points(look['difference'])} {'more' if look['difference'] > 0 else 'less'}"
+        sure = f"(p = {p_text(look['corrected'])}, corrected for {many})"
+        if since:
+            which = "good" if look["column"] == "sensitivity" else "bad"
+            text = f"Changed since {since}: {look['judge']} passes {more} of the {which} rows {sure}"
+            out.append(f"{text}; its old error rates do not carry over")
+        else:
+            text = f"Biased by {look['column']}: {look['judge']} passes {more} where it is {look['where']}"
+            out.append(f"{text}, at equal labels {sure}")
+    return out

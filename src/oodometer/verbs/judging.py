@@ -313,7 +313,20 @@ def audit_judges(options: Any) -> JudgeAudit:
             raise UsageError(f"{before.source.name}: {why}; name them with --labels")
         more = {"changed": changes(before.judged, judged), "reference": {"name": before.source.name}}
     if options.suggest:
-        more["suggestion"] = _suggested(read, options)
+        # rows to label next, written to ``out`` without what the judges say
+        judged, many = read.judged, options.suggest
+        free = judged.rows - len(judged.row)
+        if not 0 < many <= free:
+            raise UsageError(f"expected from 1 to {free} rows to suggest (unlabelled ones), got {many}")
+        row = rows_to_label(judged, many, options.seed)
+        drawn = Suggestion(row, row * 0, np.full(many, 1 / free), np.ones(many), 1.0)
+        if options.out is not None:
+            sheet = Worksheet.of(drawn, read.source, predicted=None, key=options.key)
+            hidden = [c for c in sheet.picked.table.column_names if c in (read.label, *judges_columns(judged))]
+            sheet = replace(sheet, picked=replace(sheet.picked, table=sheet.picked.table.drop_columns(hidden)))
+            question = options.question or "Is the answer right?"
+            write_worksheet(sheet, options.out, title=Path(read.source.name).name, question=question)
+        more["suggestion"] = drawn
     return _audited(read, options, options.by, **more)
 
 
@@ -413,23 +426,6 @@ def _audited(read: Read, options: Any, by: str | None, **more: Any) -> JudgeAudi
         compared=read.compared,
         label=read.label or "people's labels",
     )
-
-
-def _suggested(read: Read, options: Any) -> Suggestion:
-    """Rows to label next, written to ``out`` without what the judges say."""
-    judged, many = read.judged, options.suggest
-    free = judged.rows - len(judged.row)
-    if not 0 < many <= free:
-        raise UsageError(f"expected from 1 to {free} rows to suggest (unlabelled ones), got {many}")
-    row = rows_to_label(judged, many, options.seed)
-    drawn = Suggestion(row, row * 0, np.full(many, 1 / free), np.ones(many), 1.0)
-    if options.out is not None:
-        sheet = Worksheet.of(drawn, read.source, predicted=None, key=options.key)
-        hidden = [c for c in sheet.picked.table.column_names if c in (read.label, *judges_columns(judged))]
-        sheet = replace(sheet, picked=replace(sheet.picked, table=sheet.picked.table.drop_columns(hidden)))
-        question = options.question or "Is the answer right?"
-        write_worksheet(sheet, options.out, title=Path(read.source.name).name, question=question)
-    return drawn
 
 
 def judges_columns(judged: Judged) -> list[str]:
