@@ -16,11 +16,10 @@ class Prediction(Shown, Record):
 
     model : what was asked. data : what it was asked about. out : the file that was written; None where the record
     stayed in memory. rows : rows that were predicted. classes : class names in the order of the probabilities. fields :
-    fields of the record. accuracy : with an exact interval, where labels are known. log, metrics : the log that was
-    read, and the metrics of it that say what is right. skipped : number of inputs that could not be read, or have no
-    answer in a log, and were left out. examples : the first of them, each with its name and the reason. truncated :
-    number of inputs that were too long and were cut. record : the predictions, where no file was written. warnings :
-    what a reader should know.
+    fields of the record. accuracy : with an exact interval, where labels are known. skipped : number of inputs that
+    could not be read, or have no answer in a log, and were left out. examples : the first of them, each with its name
+    and the reason. truncated : number of inputs that were too long and were cut. record : the predictions, where no
+    file was written. warnings : what a reader should know.
     """
 
     version: str
@@ -35,8 +34,6 @@ class Prediction(Shown, Record):
     examples: tuple[tuple[str, str], ...] = ()
     truncated: int = 0
     warnings: tuple[str, ...] = ()
-    log: str | None = None
-    metrics: tuple[str, ...] = ()
     record: Any = field(default=None, repr=False)
     _command, _untold = "predict", frozenset({"record"})
 
@@ -54,13 +51,11 @@ def prediction_view(result: Mapping[str, Any]) -> View:
     if result["skipped"]:
         named = "; ".join(f"{example['name']}: {example['why']}" for example in result["examples"])
         lines.append(f"{counted(result['skipped'], 'input')} left out, unreadable or without an answer ({named})")
-    source = f"predicted by {result['model']}" if result["log"] is None else f"read from {result['log']}"
     return View(
         "Predicted" if accuracy is None else "Accuracy",
         rows if accuracy is None else percent(accuracy.value),
         accuracy,
-        f"by {', '.join(result['metrics'])}" if result["metrics"] else "",
-        sentences=(f"{rows} of {result['data']} {source}", *lines),
+        sentences=(f"{rows} of {result['data']} predicted by {result['model']}", *lines),
         notes=() if result["out"] is None else (f"Predictions: {result['out']}",),
         warnings=tuple(result["warnings"]),
     )

@@ -46,15 +46,17 @@ class Question(Record):
 class Reading(Prediction):
     """What `read_log` found.
 
-    format : what wrote the file. columns : each column. labelled : rows whose truth is known. score : the mean score
-    with its interval, where the truth is a number, and ``by`` its name. tasks : each with its number. macro : mean over
-    tasks. ids : the column of ids, how many there are and how often the most frequent one comes. clusters : columns
-    whose values repeat. judges : columns of verdicts; human : that of people's labels. questions : what can be asked.
-    files : what was written. left_out : columns that not all tasks have. notes : what was
-    chosen where a log leaves a choice.
+    log, format : what was read, and what wrote it. metrics : those that tell how good an answer is. columns : each one.
+    labelled : rows whose truth is known. score : the mean score, where the truth is a number. tasks : each with its
+    number. macro : mean over tasks. ids : their column, how many there are and how often the most frequent one comes.
+    clusters : columns whose values repeat. judges : columns of verdicts; human : that of people's labels. questions :
+    what can be asked. files : what was written. left_out : columns that not all tasks have. notes : what was chosen
+    where a log leaves a choice.
     """
 
+    log: str = ""
     format: str = ""
+    metrics: tuple[str, ...] = ()
     columns: tuple[ColumnRead, ...] = ()
     labelled: int = 0
     score: Interval | None = None

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import present
 from ..audits.joining import looking_like_keys
 from ..classes import TRUTH
 from ..errors import InputError, NotApplicable, UsageError
@@ -42,12 +41,9 @@ from .model_options import ReadOptions
 EXAMPLES = 3  # rows without an answer, which are named
 _ENDINGS = (".parquet", ".csv", ".jsonl", ".arrow", ".feather", ".npz")
 _NAMES = {
-    "lm_eval": "lm-evaluation-harness",
-    "helm": "HELM",
-    "opencompass": "OpenCompass",
-    "squad": "SQuAD predictions",
-}
-_NAMES |= {"alpaca_eval": "AlpacaEval", "simple_evals": "simple-evals", "chat": "a chat with roles"}
+    "lm_eval": "lm-evaluation-harness", "helm": "HELM", "opencompass": "OpenCompass", "squad": "SQuAD predictions",
+    "alpaca_eval": "AlpacaEval", "simple_evals": "simple-evals", "chat": "a chat with roles",
+}  # fmt: skip
 # Names of columns, as words of small letters.
 _HUMAN = re.compile(r"(.*_)?(human|annotators?|experts?|manual|reviewers?|people|gold_(verdict|grade|score))(_.*)?")
 _JUDGE = re.compile(
@@ -93,20 +89,10 @@ def read_log(options: ReadOptions) -> Reading:
         content = _table(os.fspath(paths[0]), options.mapping or {}, error)
     else:
         content = _logs(kinds, options)
-    record, files = content.record, []
-    if out is not None and record is None:
-        got, remedy = ", ".join([*content.columns][:8]), "name it: --map THEIRS=correct, score, label or confidence"
-        raise InputError("a column that tells of an answer", got=got, file=str(paths[0]), remedy=remedy)
-    if out is not None and record is not None:
-        parts, places = content.parts, {"": Path(out)}
-        if is_folder(out):
-            if not parts and record.group is None:
-                raise UsageError(f"{paths[0]} has no column of tasks or models, one file each; name a file with --out")
-            parts = parts or _split(record, record.group)
-            Path(out).mkdir(exist_ok=True)
-            places = {name: Path(out, f"{_plain(name)}.parquet") for name in parts}
+    files: list[str] = []
+    if out is not None:
         with together():
-            files = [str(write_predictions(parts.get(name, record), path)) for name, path in places.items()]
+            files = content.written(out)
         content.file, content.renamed = files[0], {}
     elif content.file is None:  # nothing else reads it as it is
         name = re.sub(r"\.(jsonl?|eval|parquet|csv)(\.gz)?$", "", os.path.basename(os.path.normpath(paths[0])))
@@ -122,22 +108,19 @@ def read_log(options: ReadOptions) -> Reading:
 
 def _table(path: str, mapping: Mapping[str, str], error: InputError) -> _Content:
     """A table of results, or what it is instead."""
-    given: Any = path
+    import pyarrow as pa
+
     if os.path.isdir(path) and any(map(log_kind, Path(path).rglob("*"))):  # logs that do not go together
         raise error
-    if path.endswith(".json") and os.path.isfile(path):
-        given = _json_table(path)
+    given = _json_table(path) if path.endswith(".json") and os.path.isfile(path) else path
     source: Any = opened_raw(given, mapping)
     if not hasattr(source, "layout"):
-        if os.path.isdir(path) or not os.path.exists(path) or not os.path.getsize(path):
-            raise error
         if path.lower().endswith((".eval.xz", ".eval.gz", ".eval.zst", ".eval.bz2")):
             got, remedy = "a packed one", "unpack it first"
             raise InputError("a log of inspect as it was written", got=got, remedy=remedy, file=path)
-        as_source(path)
+        if os.path.isfile(path) and os.path.getsize(path):
+            as_source(path)  # which says what is wrong
         raise error
-    import pyarrow as pa
-
     if source.first.form == "npz":
         table = _table_of(source.read(source.fields))
     else:
@@ -317,6 +300,24 @@ class _Content:
     of_models: bool = False
     questions: list[Question] = field(default_factory=list)
 
+    def written(self, out: Any) -> list[str]:
+        """The files that were written: one, or one for each task or model in a folder."""
+        record, path, parts = self.record, self.about["log"], self.parts
+        if record is None:
+            got, remedy = ", ".join([*self.columns][:8]), "name it: --map THEIRS=correct, score, label or confidence"
+            raise InputError("a column that tells of an answer", got=got, file=path, remedy=remedy)
+        if not is_folder(out):
+            if self.of_models:
+                raise UsageError(
+                    f"{path} has answers of {len(parts)} models: name a folder for a file each, --out NAME/"
+                )
+            return [str(write_predictions(record, out))]
+        if not parts and record.group is None:
+            raise UsageError(f"{path} has no column of tasks or models, one file each; name a file with --out")
+        Path(out).mkdir(exist_ok=True)
+        parts = parts or _split(record, record.group)
+        return [str(write_predictions(part, Path(out, f"{_plain(name)}.parquet"))) for name, part in parts.items()]
+
     def groups(self) -> Mapping[str, Predictions]:
         """The rows of each task, or model; none where there are so many that they are clusters."""
         if self.of_models or self.record is None or self.record.group is None:
@@ -440,20 +441,20 @@ def known_number(record: Predictions) -> tuple[Interval | None, tuple[str, ...]]
     interval one of clusters.
     """
     known = record.known()
-    rows, ids = len(known), known.columns.get("id")
-    keys = None if ids is None else cluster_keys(ids)
-    samples = None if keys is None else Clusters.of(keys, known.outcomes)
-    said: tuple[str, ...] = ()
-    if samples is not None and samples.repeated:
+    rows, ids, said = len(known), known.columns.get("id"), tuple[str, ...]()
+    if not rows:
+        return None, said
+    keys = np.arange(rows, dtype=np.uint64) if ids is None else cluster_keys(ids)
+    samples = Clusters.of(keys, known.outcomes)
+    if samples.repeated:
         said = (f"ids repeat: the interval is that of {samples.count} ids, not of {rows} independent rows",)
     if not known.can_be_judged:
-        columns = {**known.columns, **({CLUSTER: present(keys)} if said else {})}
+        columns = {**known.columns, **({CLUSTER: keys} if said else {})}
         with suppress(NotApplicable):
             return create("metric", "mean_score").compute(replace(known, columns=columns)), said
-    if not rows or not known.can_be_judged:
-        return None, ()
+        return None, said
     right = int(known.verdicts.sum())
-    limits = clustered_share(present(samples), rows, right / rows, 0.95) if said else clopper_pearson(right, rows, 0.95)
+    limits = clustered_share(samples, rows, right / rows, 0.95) if said else clopper_pearson(right, rows, 0.95)
     return Interval(right / rows, *limits, 0.95, "asymptotic" if said else "exact"), said
 
 
