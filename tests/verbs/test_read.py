@@ -78,6 +78,17 @@ def models(folder: Path) -> Path:
     return rows(folder / "verdicts.csv", id=[*range(50)] * 2, model=["a"] * 50 + ["b"] * 50, passed=words)
 
 
+def side_by_side(folder: Path) -> Path:
+    """Verdicts of three models in a column each."""
+    return rows(folder / "wide.csv", id=range(60), small=[0, 1] * 30, middle=[0, 1, 1] * 20, large=[1, 1, 1, 0] * 15)
+
+
+def metrics(folder: Path) -> Path:
+    """Numbers that may be scores, under names that do not say so."""
+    rng = np.random.default_rng(0)
+    return rows(folder / "rag.csv", user_input=range(40), faithfulness=rng.random(40), relevancy=rng.random(40))
+
+
 def grades(folder: Path) -> Path:
     return rows(folder / "grades.csv", id=range(60), passage=[i // 6 for i in range(60)], grade=[1, 2, 3, 4, 5, 5] * 10)
 
@@ -91,7 +102,8 @@ def array(folder: Path) -> Path:
 
 
 MADE: dict[str, Callable[[Path], Path]] = {
-    "answers": answers, "judged": judged, "binary": binary, "models": models, "grades": grades, "wins": wins,
+    "answers": answers, "judged": judged, "binary": binary, "models": models, "side by side": side_by_side,
+    "metrics": metrics, "grades": grades, "wins": wins,
     "array": array, **formats.ALL,
 }  # fmt: skip
 
@@ -184,6 +196,9 @@ def test_a_file_for_each_task_or_model(tmp_path: Path, capsys: pytest.CaptureFix
         files = sorted((folder / "each").iterdir())
         assert [file.stem for file in files] == names
         assert sum(oodometer.read(file).rows for file in files) == oodometer.read_log(path).rows
+    code, _, err = run(capsys, "read", models(tmp_path), "--out", tmp_path / "all.parquet")
+    assert code == 2
+    assert "has answers of 2 models: name a folder" in err
     code, _, err = run(capsys, "read", grades(tmp_path), "--out", f"{tmp_path}/each/")
     assert code == 2
     assert "has no column of tasks or models" in err

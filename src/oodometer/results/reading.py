@@ -10,7 +10,7 @@ from .prediction import Prediction
 from .values import Interval, Record, counted, listed, percent
 from .view import Grid, View, cells_of, interval_of, shows
 
-_SHOWN = 3  # clusters, judges and the like that are named at first
+_SHOWN, _SCREEN = 3, 18  # clusters and the like that are named at first; lines that a screen has for all
 
 
 @dataclass(frozen=True)
@@ -97,19 +97,21 @@ def reading_view(result: Mapping[str, Any]) -> View:
     if result["skipped"]:
         named = "; ".join(f"{example['name']}: {example['why']}" for example in result["examples"])
         lines.append(f"{counted(result['skipped'], 'row')} without an answer or a score left out ({named})")
-    if result["left_out"]:
-        lines.append(f"Not in the file, as not all tasks have it: {listed(result['left_out'])}")
+    if left_out := result["left_out"]:
+        named = ", ".join(left_out[:_SHOWN]) + ", ..." * (len(left_out) > _SHOWN)
+        lines.append(f"Not in the file, as not all tasks have it: {named}; --out FOLDER/ has all")
     what = "accuracy" if score is None else "mean score"
     macro, share, number = interval_of(result["macro"]), score is None, accuracy or score
     by_task = [[task["name"], f"{task['rows']:,}", *cells_of(task["number"], share=share)] for task in result["tasks"]]
     mean = [] if macro is None else [["mean over tasks", f"{rows:,}", *cells_of(macro, share=share)]]
     columns = result["columns"]
     cells = [[c["name"], c["kind"], f"{c['known']:,}", f"{c['distinct']:,}", c["taken"] or "-"] for c in columns]
-    few = sorted(sorted(range(len(columns)), key=lambda i: not columns[i]["taken"])[:8])
     by, questions = "model" if result["tasks"] and macro is None else "task", result["questions"]
     wide = max((len(question["asks"]) for question in questions), default=0)
     asked = ["What can be asked:", *(f"  {question['asks']:<{wide}}  {question['command']}" for question in questions)]
     asked += [f"  {needs}" for needs in dict.fromkeys(question["needs"] for question in questions) if needs]
+    room = max(_SCREEN - len(lines) - len(asked) - 2 * min(len(result["warnings"]), _SHOWN), _SHOWN)
+    few = sorted(sorted(range(len(columns)), key=lambda i: not columns[i]["taken"])[:room])
     written = [f"Written: {listed(result['files'][:_SHOWN])}" + (", ..." if len(result["files"]) > _SHOWN else "")]
     return View(
         "Read" if number is None else "Accuracy" if share else "Mean score",
@@ -120,7 +122,14 @@ def reading_view(result: Mapping[str, Any]) -> View:
         sentences=tuple(lines),
         grids=(
             Grid(f"By {by}", [by, "rows", what, "lower", "upper"], [*mean, *by_task], noun="task"),
-            Grid("Columns", ["column", "kind", "rows", "distinct", "taken for"], cells, noun="column", few=few),
+            Grid(
+                "Columns",
+                ["column", "kind", "rows", "distinct", "taken for"],
+                cells,
+                noun="column",
+                few=None if by_task else few,
+                detail=bool(by_task),
+            ),
         ),
         notes=(*(written if result["files"] else ()), *(asked if questions else ())),
         details=tuple(result["notes"]),

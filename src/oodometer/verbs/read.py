@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -245,6 +245,13 @@ def _plain(name: str) -> str:
     return re.sub("[^A-Za-z0-9._-]+", "_", name)
 
 
+def _files(folder: Any, names: Collection[str]) -> list[str]:
+    """A file for each name in a folder."""
+    plain = list(map(_plain, names))
+    stems = [name if plain.count(name) == 1 else f"{name}-{i}" for i, name in enumerate(plain, 1)]
+    return [os.path.join(folder, f"{stem}.parquet") for stem in stems]
+
+
 class _Cells:
     """What the cells of a column are: their kind, how many are known, how many of these differ, how often the most
     frequent one comes, and the field, ours, that they are verdicts for ("" for none).
@@ -316,7 +323,8 @@ class _Content:
             raise UsageError(f"{path} has no column of tasks or models, one file each; name a file with --out")
         Path(out).mkdir(exist_ok=True)
         parts = parts or _split(record, record.group)
-        return [str(write_predictions(part, Path(out, f"{_plain(name)}.parquet"))) for name, part in parts.items()]
+        files = zip(parts.values(), _files(out, parts), strict=True)
+        return [str(write_predictions(part, file)) for part, file in files]
 
     def groups(self) -> Mapping[str, Predictions]:
         """The rows of each task, or model; none where there are so many that they are clusters."""
@@ -394,13 +402,13 @@ class _Content:
             folder = f"{_plain(Path(file).stem)}-models/"
             self.questions.clear()
             ask("A file for each model", "read", self.about["log"], "--out", folder)
-            files, options = [f"{folder}{_plain(name)}.parquet" for name in self.parts], []
+            files, options = _files(folder, self.parts), []
         file, others = (files[0], list(files[1:])) if self.of_models else (file, self._siblings())
         if truth:
-            ask("How good is it?", "evaluate", file, *options)
-            if self.groups() and not self.of_models:
+            ask("How good is it?", "evaluate", *([file] if self.of_models or not files else files), *options)
+            if self.groups() and not self.of_models and len(files) < 2:
                 ask("By task", "evaluate", file, *options, "--by", "group")
-            if clusters and not repeated:
+            if clusters and not repeated and (len(files) < 2 or self.of_models):
                 ask("If rows depend", "evaluate", file, *options, "--cluster", clusters[0])
             ask("Is another better?", "compare", file, *(others[:1] or ["OTHER"]), *options)
             if others and truth == "accuracy" and not options:
