@@ -190,10 +190,17 @@ def _better(result: Mapping[str, Any], gap: Mapping[str, Any], item: Interval | 
     if p_value is not None:
         test = "< 0.0001" if p_value < 0.0001 else f"= {p_value:.2g}"
         test = f" (McNemar's exact p {test})" if right and not gap.get("clusters") else f" (p {test} by flipping signs)"
-    lines = [f"The better one is {better}{test}, with probability {sure}"]
+    sure, adjusted = f"with probability {sure}", gap.get("p_adjusted")
+    if adjusted is not None:
+        test, sure = f" (p {'' if adjusted < 0.001 else '= '}{p_text(adjusted)} with all pairs counted)", ""
+    lines = [f"The better one is {better}{test}{f', {sure}' if sure else ''}"]
     if not decided:
-        lines = [f"Undecided{test}: {better} is better with probability {sure}"]
-        lines = lines if item.value else [f"Undecided{test}: both do equally well on these rows"]
+        line = (
+            f"{better} is {f'better {sure}' if sure else 'ahead here'}"
+            if item.value
+            else "both do equally well on these rows"
+        )
+        lines = [f"Undecided{test}: {line}"]
     if p_value is not None:
         only, verb = ("only ", "is right") if right else ("", "is higher")
         line = f"{only.capitalize()}{gap['b']} {verb} on {counted(gap['b_alone'], 'row')}"
@@ -376,7 +383,7 @@ def _domain_grid(result: Mapping[str, Any], domain: str) -> list[Grid]:
     """Value and rank of each model by each metric in a domain."""
     rankings = result.get(_RANKINGS[domain]) or {}
     names = [name for name in _COLUMNS if rankings.get(name)]
-    if not names:
+    if not names or (len(names) == 1 and result.get("to_best")):  # which has its own table
         return []
     best_first = [str(row["model"]) for row in sorted(rankings[names[0]], key=lambda row: row["rank"])]
     named = dict.fromkeys((*best_first, *(str(model["name"]) for model in result.get("models") or ())))

@@ -195,6 +195,9 @@ def _read_domain(
             seen = [f"{end[0]:g} to {end[1]:g} in {title}" for title, end in zip(titles, ends, strict=True)]
             notes.append(f"scores lie from {', '.join(seen)}: are they on one scale?")
         side = Paired(scores, clusters, low=float(low), high=float(high), seed=options.seed)
+        least = math.ceil(1 - math.log2(1 - options.level))  # of whose signs all alike have a small enough chance
+        if clusters is not None and side.count < least:
+            notes.append(f"{side.count} clusters show no difference, however large it is; at least {least} are needed")
         groups: Any = [row.groups for row in rows]
         alike = all(group is not None and (group == groups[0]).all() for group in groups)
         if alike and options.cluster != "group":
@@ -468,8 +471,6 @@ def to_best(domain: Domain, level: float) -> tuple[list[dict[str, Any]], list[li
 
 def disagreements(domain: Domain) -> list[dict[str, Any]]:
     """Each two metrics whose rankings part: Kendall's tau-b, the pairs, and the share of replicates."""
-    from scipy.stats import kendalltau
-
     out = []
     names = [name for name in _HELD if name in domain.draws]
     for metric, other in combinations(names, 2):
@@ -483,8 +484,9 @@ def disagreements(domain: Domain) -> list[dict[str, Any]]:
             parted.append({"preferred": preferred, "share": share, "undecided": share < SURE})
         if not parted:
             continue
-        flat = len(set(first.tolist())) < 2 or len(set(second.tolist())) < 2
-        tau = None if flat else float(kendalltau(first, second).statistic)
+        signs = [np.sign(values[:, None] - values) for values in (first, second)]
+        scale = math.sqrt(np.prod([np.square(sign).sum() for sign in signs]))
+        tau = float((signs[0] * signs[1]).sum() / scale) if scale else None
         out.append({"domain": domain.name, "metrics": [metric, other], "tau": tau, "pairs": parted})
     return out
 
