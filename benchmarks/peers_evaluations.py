@@ -17,6 +17,7 @@ judgy, truescore and cje are called. A side that refuses a draw is not counted t
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tarfile
 import tempfile
@@ -426,12 +427,20 @@ CELLS: dict[str, dict[str, Callable[[np.random.Generator], Draw]]] = {
 
 
 def cells(draws: int, few: int, only: str) -> Iterator[dict[str, Any]]:
-    """Coverage, width, seconds a call and refusals of each side in each setting."""
-    number = 0
+    """Coverage, width, seconds a call and refusals of each side in each setting; what an interrupted run has measured
+    stands in peers_evaluations.jsonl of `kit.bench_dir`, a setting a line.
+    """
+    part, number = kit.bench_dir() / "peers_evaluations.jsonl", 0
+    part.parent.mkdir(parents=True, exist_ok=True)
+    lines = part.read_text(encoding="utf-8").splitlines() if part.exists() else []
+    done = {(cell["question"], cell["setting"]): cell for cell in map(json.loads, lines)}
     for question, settings in CELLS.items():
         for setting, draw in settings.items():
             number += 1
-            if only not in question:
+            if only not in f"{question}: {setting}":
+                continue
+            if (question, setting) in done:
+                yield done[question, setting]
                 continue
             start = time.perf_counter()
             rng = np.random.default_rng([45, number])
@@ -457,7 +466,10 @@ def cells(draws: int, few: int, only: str) -> Iterator[dict[str, Any]]:
                 sides[side]["milliseconds"] = 1e3 * np.median(seconds)
                 sides[side] = {name: round(float(value), 5) for name, value in sides[side].items()}
             print(f"{question}: {setting}, {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
-            yield {"question": question, "setting": setting, "draws": many, "sides": sides}
+            cell = {"question": question, "setting": setting, "draws": many, "sides": sides}
+            with part.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(cell) + "\n")
+            yield cell
 
 
 # ---- whole processes -----------------------------------------------------------------------------------------------
@@ -567,7 +579,8 @@ def page(result: kit.Result) -> str:
         refusing = "".join(f" {name} refused up to {max(some):.1%} of a row's." for name, some in refused.items())
         speed = [f"{np.median([c['sides'][n]['milliseconds'] for c in chosen if n in c['sides']]):.2g}" for n in names]
         lines += [f"## {question.capitalize()}", "", *kit.table(["data", *names], [*rows, ["milliseconds", *speed]])]
-        lines += [f"{chosen[0]['draws']:,} draws a row; milliseconds a call.{refusing}", ""]
+        draws = " or ".join(f"{many:,}" for many in dict.fromkeys(cell["draws"] for cell in chosen))
+        lines += [f"{draws} draws a row; milliseconds a call.{refusing}", ""]
     lines += ["## Where ours is worse", ""]
     for question in CELLS:
         texts = list(worse([cell for cell in result["cells"] if cell["question"] == question]))

@@ -177,7 +177,7 @@ def _biases(looks: Sequence[Mapping[str, Any]], since: str = "") -> list[str]:
     out = []
     for look in stands[:_MOST_NAMED]:
         more = f"{points(look['difference'])} {'more' if look['difference'] > 0 else 'less'}"
-        sure = f"(p = {p_text(look['corrected'])}, corrected for {many})"
+        sure = f"(p = {p_text(look['corrected'])}, corrected for {many})".replace("= <", "<")
         if since:
             which = "good" if look["column"] == "sensitivity" else "bad"
             text = f"Changed since {since}: {look['judge']} passes {more} of the {which} rows {sure}"

@@ -288,7 +288,7 @@ def _sentences(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[st
         student = " to ".join(f"{end:.4g}" for end in mean["t"])
         lines.append(f"Scores lie between {low} and {high}; Student's t interval of their mean is {student}")
         if (mean.get("design_effect") or 1) > 1:
-            lines.append(f"Design effect {mean['design_effect']:.3g}: so many dependent rows tell as much as one")
+            lines.append(f"Design effect {mean['design_effect']:.3g}: so many dependent rows are worth one independent")
     if "ece" in numbers:
         lines.append(f"The confidence is off by {points(numbers['ece']['value'])} on average")
     about = {name: number["positive"] for name, number in numbers.items() if number.get("positive") is not None}
