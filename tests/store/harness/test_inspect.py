@@ -189,8 +189,11 @@ def test_options_put_back_in_order_leave_the_scores_out(tmp_path: Path) -> None:
     assert read(put(tmp_path, log)).record.candidate_scores is None
 
 
-def test_several_scorers_and_epochs() -> None:
+def test_several_scorers_and_epochs(tmp_path: Path) -> None:
     assert "match is read; the log also has includes (0 or 1, mean 0.5)" in remarks(read(SUMS))
+    log = given(SUMS)
+    log["results"]["headline"] = {"scorer": "includes", "score": "includes", "metric": "accuracy"}
+    assert read(put(tmp_path, log)).metrics == ("includes",)
     record = read(SUMS, metric="includes", keep_input=True).record
     assert record.columns["id"].tolist() == ["1", "2", "1", "2"], "one name for one sample: epochs are seen as repeats"
     assert record.columns["epoch"].tolist() == [1, 1, 2, 2]
@@ -282,6 +285,9 @@ def test_the_header_is_held_against_the_samples(tmp_path: Path) -> None:
     log = given(SUMS)
     log["results"]["total_samples"] = 6
     assert "sums: partial: 4 samples are in the log, 6 in its header" in remarks(read(put(tmp_path, log)))
+    log = given(SUMS)
+    log["results"]["scores"][0]["metrics"]["stderr"]["value"] = 0.9
+    assert "standard error of the log is 0, its header says 0.9" in remarks(read(put(tmp_path, log)))
     log = given(SUMS)
     log["results"]["scores"][0]["metrics"]["accuracy"]["value"] = 0.75
     said = refused(put(tmp_path, log))

@@ -217,6 +217,18 @@ def test_filters_without_a_name_are_counted(tmp_path: Path) -> None:
     assert read(put(tmp_path, rows[:3]), filter="none").record.verdicts.tolist() == verdicts[0]
 
 
+def test_several_answers_to_one_prompt_are_a_text(tmp_path: Path) -> None:
+    rows = [written(i, ["yes", "True"], exact_match=1.0) for i in range(2)]
+    assert read(put(tmp_path, rows)).record.output.tolist() == ['["yes", "True"]'] * 2
+    put(tmp_path, [written(0, ["4"], exact_match=1.0)])
+    assert read(tmp_path).record.output.tolist() == ["4"]
+    mixed = {**written(0, "x", exact=1.0), "filtered_resps": ["x", ["-1.0", "False"]]}  # as of SQuAD 2
+    put(tmp_path, [mixed], "samples_squad.jsonl")
+    result = read(tmp_path)
+    assert result.tasks == ("quiz",)
+    assert "samples_squad.jsonl: row 1: expected one answer that was written" in result.warnings[0]
+
+
 def test_an_answer_that_no_filter_found_counts_as_the_metric_has_it(tmp_path: Path) -> None:
     rows = [written(i, text, exact_match=float(text == "4")) for i, text in enumerate(("4", None, "[invalid]"))]
     record = read(put(tmp_path, rows)).record

@@ -57,7 +57,11 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
     if not scored:
         got = f"{len(logged)} samples without one, the first: {logged[0].why}"
         raise InputError("a sample with a score", got=got, file=file, remedy="score the log first (inspect score)")
-    names = list(dict.fromkeys(name for sample in scored for name in sample.scores))
+    headline = mapping(results.get("headline"))  # of later releases: the score that comes first
+    main = (headline.get("score"), f"{headline.get('scorer')}/{headline.get('score')}")
+    names = sorted(
+        dict.fromkeys(name for sample in scored for name in sample.scores), key=lambda name: name not in main
+    )
     wanted, _ = options.choice(out.task, names)
 
     def metrics_of(rows: Sequence[_Sample]) -> dict[str, Metric]:
@@ -136,7 +140,17 @@ def _hold(
     means = [math.fsum(own) / len(own) for own in by_id.values()]  # as inspect's: a mean of means
     reported = mapping(figures.get("accuracy") or figures.get("mean"))
     plain = metric.least is None and "mean" in reducers and not (reported.get("params") or reported.get("options"))
-    out.check("its header", math.fsum(means) / len(means), reported.get("value") if plain else None, rows, asked, named)
+    mean, spread = math.fsum(means) / len(means), mapping(figures.get("stderr"))
+    out.check("its header", mean, reported.get("value") if plain else None, rows, asked, named)
+    error, stated = math.sqrt(math.fsum((own - mean) ** 2 for own in means)), spread.get("value")
+    error /= math.sqrt(max(len(means) - 1, 1) * len(means))
+    if (
+        plain
+        and isinstance(stated, float)
+        and not spread.get("params")
+        and abs(error - stated) > 1e-3 * max(error, stated)
+    ):
+        out.warnings.append(f"{out.task}: the standard error of the log is {error:.4g}, its header says {stated:.4g}")
 
 
 class _Sample:

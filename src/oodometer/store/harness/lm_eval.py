@@ -143,7 +143,7 @@ def read_samples(file: str, options: LogOptions) -> Answers:
             rows = by_filter[which] = _Rows(lengths={one: ([], []) for one in lengths})
         if rows.places.setdefault(name, row) != row:
             _refuse_twice(name, rows.places[name], row, file)
-        _keep(sample, answers, rows, row, file, options)
+        _keep(sample, answers, rows, (row, kind == _WRITTEN), file, options)
     if kind is None:
         raise InputError("at least one row", got="none", file=file, remedy="check what wrote the log")
     counted = [by_filter[str(n)].places for n in range(1, max(times.values(), default=0) + 1)]
@@ -274,16 +274,15 @@ def _responses(sample: Mapping[str, Any], file: str, row: int) -> list[Any]:
 def _kind(answers: Sequence[Any], file: str, row: int) -> str:
     """What the answers of a row are: a log-likelihood is a pair with whether the text was the greedy one."""
     scored = sum([isinstance(one, list) and len(one) == 2 and one[1] in _GREEDY for one in answers])
+    if len(answers) == 1 and not (scored and _number(answers[0][0]) < math.inf):
+        return _WRITTEN
     if scored == len(answers):
-        return _OPTIONS if len(answers) > 1 else "the log-likelihood of one text"
-    if scored or len(answers) != 1:
-        expected = "one answer that was written, or a log-likelihood for each option"
-        got = repr(answers)[:60]
-        raise InputError(expected, got=got, file=file, row=row, remedy="other tasks have no row that is right or wrong")
-    return "an answer that was written"
+        return "log-likelihoods of several options" if len(answers) > 1 else "the log-likelihood of one text"
+    expected, remedy = "one answer that was written, or a log-likelihood for each option", "read the other tasks alone"
+    raise NoMetric(expected, got=repr(answers)[:60], file=file, row=row, remedy=remedy)
 
 
-_GREEDY, _OPTIONS = ("False", "True", False, True), "log-likelihoods of several options"
+_GREEDY, _WRITTEN = ("False", "True", False, True), "an answer that was written"
 
 
 @lru_cache(1024)
@@ -292,9 +291,10 @@ def _is_shared(name: str) -> bool:
 
 
 def _keep(
-    sample: Mapping[str, Any], answers: Sequence[Any], rows: _Rows, row: int, file: str, options: LogOptions
+    sample: Mapping[str, Any], answers: Sequence[Any], rows: _Rows, at: tuple[int, bool], file: str, options: LogOptions
 ) -> None:
-    """Add what is needed of one row."""
+    """Add what is needed of one row; ``at`` is its number, and whether its answer was written."""
+    row, is_written = at
     arguments, target, doc = sample.get("arguments"), sample.get("target"), sample.get("doc")
     given = list(arguments.values()) if isinstance(arguments, dict) else arguments or []
     requests = [list(request.values()) if isinstance(request, dict) else list(request) for request in given]
@@ -327,7 +327,7 @@ def _keep(
         rows.scores.append(scores)
         pairs = [(request[0], _text(request[1])) for request in requests if len(request) > 1]
         _keep_options(rows, pairs if len(pairs) == len(answers) else [], target, row)
-    elif isinstance(answers[0], list) or any(len(request) == 1 for request in requests):  # the second: a text alone
+    elif not is_written or any(len(request) == 1 for request in requests):  # the second: a text alone
         rows.outputs.append(None)
     else:
         rows.outputs.append(_written(answers[0]))
