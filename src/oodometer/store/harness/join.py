@@ -85,13 +85,12 @@ def log_files(logs: Any) -> tuple[list[tuple[str, LogKind]], list[str]]:
             if not inside:
                 below = sorted({str(log.parent) for log in Path(path).rglob("*") if log_kind(log) is not None})
                 inside = [log for folder in below for log in _inside(folder)]
-                if len(below) == 1 or {kind for _, kind in inside} == {"helm"}:  # of the model, or one for each task
-                    pass
-                else:
+                if len(below) != 1 and {kind for _, kind in inside} != {"helm"}:  # of the model, or one for each task
                     expected = "logs of lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json)"
-                    remedy = f"name one of its folders: {', '.join(f'`{read_command(one)}`' for one in below[:5])}"
+                    got = f"{len(below)} folders with logs" if below else "a folder without one"
+                    remedy = f"name one of its folders: {', '.join(f'`{read_command(each)}`' for each in below[:5])}"
                     remedy = remedy if below else "write them with --log_samples --output_path"
-                    raise InputError(expected, got="a folder without one", file=str(path), remedy=remedy)
+                    raise InputError(expected, got=got, file=str(path), remedy=remedy)
             newest, older = _newest(inside)
             out += newest
             if older:
@@ -204,38 +203,27 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
             warnings.append(f"left out: {error}")
     if not read:
         raise without_metric[0]
-    _check(read, files, options)
-    several = len(read) > 1
-    answers_of = {answers.task: answers for answers in read}
-    parts = {task: _record([answers], several=False) for task, answers in answers_of.items()} if several else {}
-    record = _record(read, several=several)
-    parts = parts or {read[0].task: record}
-    left_out: dict[str, list[str]] = {}
-    for task, part in parts.items():
-        for name in {*part.fields, *part.columns} - {*record.fields, *record.columns}:
-            left_out.setdefault(name, []).append(task)
-    for answers in read:
-        notes += answers.notes
-        warnings += answers.warnings
+    _check(read, options)
+    several, record = len(read) > 1, _record(read, several=len(read) > 1)
+    parts = {answers.task: _record([answers], several=False) if several else record for answers in read}
+    lacks = {task: {*part.fields, *part.columns} - {*record.fields, *record.columns} for task, part in parts.items()}
+    left_out = {
+        name: tuple(task for task in parts if name in lacks[task]) for name in sorted(set().union(*lacks.values()))
+    }
+    notes += [note for answers in read for note in answers.notes]
+    warnings += [warning for answers in read for warning in answers.warnings]
     if record.confidence is None and record.probabilities is None and "epoch" not in record.columns:
         notes.append(
             "nothing in the logs tells how sure the model was, so there is no confidence: `evaluate` gives accuracy, "
             "`discriminate` learns from `input` and `output`"
         )
-    skipped = [(answers.task, *pair) for answers in read for pair in answers.skipped]
-    return LogRecord(
-        record,
-        parts,
-        next((answers.model for answers in read if answers.model), None),
-        tuple(dict.fromkeys(answers.metric for answers in read if answers.metric)),
-        tuple((f"{task}/{name}" if several else name, why) for task, name, why in skipped),
-        tuple(notes),
-        tuple(warnings),
-        {name: tuple(tasks) for name, tasks in sorted(left_out.items())},
-    )
+    model = next((answers.model for answers in read if answers.model), None)
+    metrics = tuple(dict.fromkeys(answers.metric for answers in read if answers.metric))
+    skipped = ((f"{each.task}/{name}" if several else name, why) for each in read for name, why in each.skipped)
+    return LogRecord(record, parts, model, metrics, tuple(skipped), tuple(notes), tuple(warnings), left_out)
 
 
-def _check(read: Sequence[Answers], files: Sequence[tuple[str, LogKind]], options: LogOptions) -> None:
+def _check(read: Sequence[Answers], options: LogOptions) -> None:
     """Raise `InputError` where logs do not belong together, or none has what was asked for."""
     seen: dict[str, Answers] = {}
     named = [answers for answers in read if answers.model is not None]
@@ -263,10 +251,9 @@ def _check(read: Sequence[Answers], files: Sequence[tuple[str, LogKind]], option
 def _record(read: Sequence[Answers], *, several: bool) -> Predictions:
     """One record of logs, with the columns that all of them have."""
     own: list[dict[str, Any]] = [dict(answers.columns) for answers in read]
-    if any("score" in columns for columns in own):  # what is right is 1, of what is graded elsewhere
-        for part in own:
-            if "score" not in part and "correct" in part:
-                part["score"] = [float(right) for right in part["correct"]]
+    for part in own if any("score" in part for part in own) else ():  # what is right is 1, of what is graded elsewhere
+        if "score" not in part and "correct" in part:
+            part["score"] = [float(right) for right in part["correct"]]
     shared = [name for name in own[0] if all(name in columns for columns in own)]
     if "candidate_scores" not in shared and all({"candidate_scores", "confidence"} & {*columns} for columns in own):
         for part in own:  # of options that some logs have, the probability of the best one
@@ -298,18 +285,15 @@ def _record(read: Sequence[Answers], *, several: bool) -> Predictions:
     # A plain list of rows as an array of objects: numbers of different tasks may be ids of one another.
     ids = [f"{answers.task}/{name}" if several else name for answers in read for name in answers.ids]
     columns["group"] = _objects([answers.task for answers in read for _ in answers.ids])
-    more |= {
-        name: [value for answers in read for value in answers.more[name]]
-        for name in read[0].more
-        if all(name in answers.more for answers in read)
-    }
+    for name in read[0].more:
+        if all(name in answers.more for answers in read):
+            more[name] = [value for answers in read for value in answers.more[name]]
     for name in dict.fromkeys(name for answers in read for name in answers.shared):  # a row without it is by itself
         values = [value for answers in read for value in answers.shared.get(name, [None] * len(answers.ids))]
         more[name] = _objects(values)
     try:
-        return Predictions.from_arrays(
-            **columns, classes=classes, columns={"id": _objects(ids), **more}, source=read[0].file
-        )
+        more = {"id": _objects(ids), **more}
+        return Predictions.from_arrays(**columns, classes=classes, columns=more, source=read[0].file)
     except InputError as error:
         raise error.at(file=", ".join(answers.file for answers in read[:3])) from None
 
