@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,7 @@ def column_of(source: Source, given: str, option: str) -> tuple[str, str | None]
 def verdicts(source: Source, given: str, option: str, scale: Sequence[float] | None) -> list[Verdicts]:
     """The verdicts in a column, or of each judge in a column of lists; `InputError` for cells that are none."""
     name, word = column_of(source, given, option)
+    fault = partial(InputError, file=source.path, column=name)
     arrays = [plain(batch.column(0)) for batch in source.raw([name])]
     width, first, values = 1, 0, list[Array]()
     written: dict[float, str] = {}
@@ -108,27 +110,25 @@ def verdicts(source: Source, given: str, option: str, scale: Sequence[float] | N
         if "list" in str(array.type):
             array, width = flat_list(array, name, None if not values else width)
         codes, distinct = coded_cells(array)
-        table = np.full(len(distinct) + 1, np.nan)
-        for code, cell in enumerate(distinct.to_pylist()):
-            number = verdict_number(cell, word)
-            if number is None:
-                row = (first + int(np.argmax(codes == code))) // width + 1
-                expected = "a verdict (pass or fail, yes or no, true or false, 1 or 0, A or B or tie) or a grade"
-                remedy = f"name the word that means yes, --{option} {shlex.quote(f'{name}=WORD')}, or another column"
-                raise InputError(expected, got=repr(cell)[:60], file=source.path, row=row, column=name, remedy=remedy)
-            table[code] = number
-            written.setdefault(float(number), str(cell).lower() if isinstance(cell, bool) else str(cell))
-        values.append(table[codes])
+        numbers = [verdict_number(cell, word) for cell in distinct.to_pylist()]
+        if None in numbers:
+            code = numbers.index(None)
+            row = (first + int(np.argmax(codes == code))) // width + 1
+            expected = "a verdict (pass or fail, yes or no, true or false, 1 or 0, A or B or tie) or a grade"
+            remedy = f"name the word that means yes, --{option} {shlex.quote(f'{name}=WORD')}, or another column"
+            raise fault(expected, got=repr(distinct[code].as_py())[:60], row=row, remedy=remedy)
+        for number, cell in zip(numbers, distinct.to_pylist(), strict=True):
+            written.setdefault(float(number or 0), str(cell).lower() if isinstance(cell, bool) else str(cell))
+        values.append(np.array([*numbers, np.nan], dtype=float)[codes])
         first += len(codes)
     whole = np.concatenate(values)
     known = whole[np.isfinite(whole)]
-    grades = None if not len(known) or np.isin(known, (0, 0.5, 1)).all() else (float(known.min()), float(known.max()))
+    grades = None if np.isin(known, (0, 0.5, 1)).all() else (float(known.min()), float(known.max()))
     if grades is not None and scale is not None and not (scale[0] <= grades[0] and grades[1] <= scale[1]):
         bad = int(np.flatnonzero((whole < scale[0]) | (whole > scale[1]))[0])
-        expected = f"grades from {scale[0]:g} to {scale[1]:g}"
+        expected, got = f"grades from {scale[0]:g} to {scale[1]:g}", f"{whole[bad]:g}"
         remedy = f"name the ends of the scale, --scale {grades[0]:g},{grades[1]:g}, or mend the cell"
-        got, row = f"{whole[bad]:g}", bad // width + 1
-        raise InputError(expected, got=got, file=source.path, row=row, column=name, remedy=remedy)
+        raise fault(expected, got=got, row=bad // width + 1, remedy=remedy)
     names = [f"{name}[{j}]" for j in range(width)] if width > 1 else [name]
     return [Verdicts(n, own, written, grades) for n, own in zip(names, whole.reshape(-1, width).T, strict=True)]
 
@@ -153,11 +153,12 @@ def labels_file(data: Any, target: Source, options: Any, rows: int) -> tuple[Ver
     """Labels in a file of their own, and the row of the target that each is of."""
     source = opened(data, options)
     own = [name for name in source.own_columns if name not in (options.key, "id", "row")]
-    names = [name for name in ("correct", "label", "score") if source.holds(name)] or own
-    if len(names) != 1 and not {"correct", "label", "score"} & {*names}:
+    named = [name for name in ("correct", "label", "score") if source.holds(name)]
+    fault = partial(InputError, file=source.path)
+    if not named and len(own) != 1:
         remedy = "call the column of people's verdicts `correct`, or rename it with --map theirs=correct"
-        raise InputError("a column `correct`", got=", ".join(source.columns[:12]), file=source.path, remedy=remedy)
-    (labels,) = verdicts(source, names[0], "labels", options.scale)
+        raise fault("a column `correct`", got=", ".join(source.columns[:12]), remedy=remedy)
+    (labels,) = verdicts(source, (named or own)[0], "labels", options.scale)
     number = None
     if source.holds("row"):
         number = np.concatenate([plain(batch.column(0)).cast("float64").to_numpy(zero_copy_only=False)
@@ -167,7 +168,7 @@ def labels_file(data: Any, target: Source, options: Any, rows: int) -> tuple[Ver
         if len(labels.values) != rows:
             remedy = "join them by a column with --key, or give null where unknown"
             expected = f"as many labels as rows of {target.name} ({rows}), or a column `id` or `row`"
-            raise InputError(expected, got=str(len(labels.values)), file=source.path, column=names[0], remedy=remedy)
+            raise fault(expected, got=str(len(labels.values)), column=labels.name, remedy=remedy)
         row = np.arange(rows)
     return labels, row
 
@@ -227,14 +228,12 @@ def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
     elif options.scale is None:
         low, high = 0.0, 1.0
     scale = (float(low), float(high if high > low else low + 1))
+
+    def unit(values: Array, graded: bool) -> Array:
+        return (values - scale[0]) / (scale[1] - scale[0]) if graded else values
+
     graded = any(one.scale is not None for one in people)
-    matrix, truth = (
-        np.where(which, (values - scale[0]) / (scale[1] - scale[0]), values)
-        for which, values in (
-            (np.array([[one.scale is not None] for one in judges]), np.stack([one.values for one in judges])),
-            (graded, truth),
-        )
-    )
+    matrix, truth = np.stack([unit(one.values, one.scale is not None) for one in judges]), unit(truth, graded)
     row = np.flatnonzero(np.isfinite(truth))
     judged = Judged(matrix, row, truth[row], tuple(one.name for one in judges))
     _check(judged, judges, label, source)
@@ -346,11 +345,10 @@ def compare_judges(sources: Sequence[Source], options: Any, names: Sequence[str]
     if row is not None:
         there[row[row >= 0]] = np.flatnonzero(row >= 0)
     at = np.flatnonzero(there >= 0)
-    told = []
-    for read in (first, second):
-        told.append(np.full(read.judged.rows, np.nan))
-        told[-1][read.judged.row] = read.judged.truth
-    truth = (told[1][there[at]] - told[0][at] + 1) / 2
+    labels = [np.full(run.judged.rows, np.nan) for run in (first, second)]
+    for known, run in zip(labels, (first, second), strict=True):
+        known[run.judged.row] = run.judged.truth
+    truth = (labels[1][there[at]] - labels[0][at] + 1) / 2
     both = np.flatnonzero(np.isfinite(truth))
     if not len(both):
         why = "no row has people's verdict on the answers of both models"
