@@ -56,7 +56,7 @@ def sides_of(judged: Judged) -> dict[str, Ends]:
     """The intervals that take no time."""
     truth, labels = judged.truth, len(judged.row)
     one = len(judged.names) == 1
-    best = judged.said[0] if one else judged.crossfitted(0)
+    best = judged.scores[0] if one else judged.crossfitted(0)
     out = {"by-verdict": Counts.of(judged, judged.cells, LEVEL).interval(LEVEL)[1:],
         "labels alone": exact_interval(int(truth.sum()), labels, ROWS, LEVEL),
         "ppi++": ppi_plus_plus(truth, best[judged.row], float(best.mean()), ROWS, LEVEL)[1:]}  # fmt: skip
@@ -68,7 +68,7 @@ def sides_of(judged: Judged) -> dict[str, Ends]:
 
 def betting(judged: Judged, good: np.ndarray, draws: int, rng: np.random.Generator) -> dict[str, float]:
     """Coverage and width of the exact interval over other labels of the same rows."""
-    labels, score = len(judged.row), judged.said.mean(axis=0)
+    labels, score = len(judged.row), judged.scores.mean(axis=0)
     row = np.array([rng.permutation(ROWS)[:labels] for _ in range(draws)])
     correct = good[row].astype(float)
     hits = correct.sum(axis=1)
@@ -82,7 +82,7 @@ def latent(judged: Judged) -> Ends | None:
     """The interval of the error rates' likelihood; None without labels of both kinds."""
     if not 0 < judged.truth.sum() < len(judged.row):
         return None
-    votes = judged.said > 0.5
+    votes = judged.scores > 0.5
     reference = Predictions.from_arrays(votes=votes[:, judged.row], correct=judged.truth > 0)
     result = CorrectedVotes(level=LEVEL).fit(reference).estimate(Predictions.from_arrays(votes=votes))
     return result.lower, result.upper
@@ -102,7 +102,7 @@ def setting(number: int, rate: float, right: Right, labels: int, given: argparse
         for side, (low, high) in ends.items():
             inside.setdefault(side, []).append(low - 1e-9 <= truth <= high + 1e-9)
             width.setdefault(side, []).append(high - low)
-        uncorrected += abs(float(judged.said.mean()) - truth)
+        uncorrected += abs(float(judged.scores.mean()) - truth)
     sides = {s: {"coverage": float(np.mean(inside[s])), "width": float(np.mean(width[s]))} for s in inside}
     if labels <= given.betting:
         judged, truth = drawn(rate, right, labels, rng)

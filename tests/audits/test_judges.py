@@ -141,7 +141,7 @@ def test_dependent_rows_widen_the_interval() -> None:
 
 def test_labels_of_one_verdict_alone_are_no_random_sample() -> None:
     judged, truth = drawn(np.random.default_rng(6), 400)
-    passed = judged.said[0] > 0.5
+    passed = judged.scores[0] > 0.5
     row = judged.row[passed[judged.row]]
     some = Judged(judged.verdicts, row, judged.truth[passed[judged.row]], judged.names)
     assert some.selected is not None
@@ -158,7 +158,7 @@ def test_rates_are_those_of_the_table() -> None:
     judged, _ = drawn(np.random.default_rng(7), 300)
     counts = Counts.of(judged, judged.cells, 0.95)
     rates = rates_of(judged, counts, judged.cells, 0.95, 0)[0]
-    passed, good = judged.said[0][:300] > 0.5, judged.truth > 0.5
+    passed, good = judged.scores[0][:300] > 0.5, judged.truth > 0.5
     assert rates.sensitivity is not None
     assert rates.kappa is not None
     assert rates.sensitivity.value == pytest.approx(passed[good].mean())
@@ -205,7 +205,7 @@ def test_rows_to_label_are_spread_over_verdicts() -> None:
     row = rows_to_label(judged, 200, 0)
     assert len(set(row.tolist())) == 200
     assert not set(row.tolist()) & set(range(100))
-    for verdict in judged.said:
+    for verdict in judged.scores:
         assert verdict[row].mean() == pytest.approx(verdict[100:].mean(), abs=0.02)
 
 

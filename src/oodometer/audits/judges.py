@@ -45,14 +45,14 @@ class Judged:
         return int(self.verdicts.shape[1])
 
     @cached_property
-    def said(self) -> Array:
+    def scores(self) -> Array:
         """The verdicts with one half where there is none."""
         return np.where(np.isnan(self.verdicts), 0.5, self.verdicts)
 
     @cached_property
     def binary(self) -> bool:
         """Whether labels and verdicts all say yes or no."""
-        return bool(np.isin(self.truth, (0, 1)).all() and np.isin(self.said, (0, 0.5, 1)).all())
+        return bool(np.isin(self.truth, (0, 1)).all() and np.isin(self.scores, (0, 0.5, 1)).all())
 
     def part(self, rows: Array) -> Judged:
         """The same of some rows, a mask."""
@@ -62,7 +62,7 @@ class Judged:
     @cached_property
     def selected(self) -> str | None:
         """Why the labelled rows can hardly be a random sample of the verdicts (p < 0.1 %), or None."""
-        mean, many = self.said.mean(axis=0), len(self.row)
+        mean, many = self.scores.mean(axis=0), len(self.row)
         others = self.rows - many
         if many < LEAST_TESTED or not others or mean.var() == 0:
             return None
@@ -85,11 +85,11 @@ class Judged:
         """
         code, fitted = np.zeros(self.rows, dtype=np.int64), np.zeros(self.rows)
         weights = np.ones(1) if len(self.names) == 1 else self._weights(self.row, self.truth)[1:]
-        for verdict, said, weight in zip(self.verdicts, self.said, weights, strict=True):
-            levels, level = np.unique(said, return_inverse=True)
+        for verdict, score, weight in zip(self.verdicts, self.scores, weights, strict=True):
+            levels, level = np.unique(score, return_inverse=True)
             if len(levels) > _LEVELS:
-                tenth = np.argsort(np.argsort(said, kind="stable"), kind="stable") * _LEVELS // self.rows
-                levels, level = np.bincount(tenth, said) / np.bincount(tenth), tenth
+                tenth = np.argsort(np.argsort(score, kind="stable"), kind="stable") * _LEVELS // self.rows
+                levels, level = np.bincount(tenth, score) / np.bincount(tenth), tenth
             code = (code * (len(levels) + 1) + level + 1) * 2 + np.isnan(verdict)
             fitted += weight * levels[level]
         _, first, pattern = np.unique(code, return_index=True, return_inverse=True)
@@ -116,7 +116,7 @@ class Judged:
 
     def _weights(self, row: Array, truth: Array) -> Array:
         """Intercept and weights of a ridge regression (penalty 1) of labels on verdicts."""
-        design = np.vstack([np.ones(len(row)), self.said[:, row]])
+        design = np.vstack([np.ones(len(row)), self.scores[:, row]])
         penalty = np.diag([1e-9, *np.ones(len(self.names))])
         return np.asarray(np.linalg.solve(design @ design.T + penalty, design @ truth))
 
@@ -126,7 +126,7 @@ class Judged:
         out = np.zeros((_FOLDS, self.rows))
         for k in range(_FOLDS):
             weights = self._weights(self.row[fold != k], self.truth[fold != k])
-            out[k] = weights[0] + weights[1:] @ self.said
+            out[k] = weights[0] + weights[1:] @ self.scores
         mean = out.mean(axis=0)
         mean[self.row] = out[fold, self.row]
         return np.asarray(mean)
@@ -230,16 +230,16 @@ def corrections(
         add("labels-alone", exact, "exact", drawn, "clopper1934")
     if clustered:
         return made, ["ppi and error rates: they take rows as independent"]
-    score = judged.said.mean(axis=0)
+    mean_score = judged.scores.mean(axis=0)
     if labels <= _MOST_ROUNDS:
         sampled = SampledRows.evenly(row, truth, seed)
         known = hits / rows, (rows - labels + hits) / rows
-        low, high = betting_interval(sampled.game(score, _SLOPE), level, *known)
-        mean = float(sampled_mean(sampled.row, sampled.correct, sampled.share, score, _SLOPE))
+        low, high = betting_interval(sampled.game(mean_score, _SLOPE), level, *known)
+        mean = float(sampled_mean(sampled.row, sampled.correct, sampled.share, mean_score, _SLOPE))
         add("ppi-betting", (mean, float(low), float(high)), "exact", drawn, "waudbysmith2024")
     many = f"{drawn}, and there are enough of them for the normal law"
     if labels >= LEAST_TESTED:
-        best = score if len(judged.names) == 1 else judged.crossfitted(seed)
+        best = mean_score if len(judged.names) == 1 else judged.crossfitted(seed)
         add("ppi++", ppi_plus_plus(truth, best[row], float(best.mean()), rows, level), "asymptotic", many,
             "angelopoulos2023")  # fmt: skip
     carried = "the judges err on all rows as often as on labelled ones, on good and on bad rows apart"
@@ -248,7 +248,7 @@ def corrections(
         return made, left
     if len(judged.names) == 1:
         add("rogan-gladen", rogan_gladen(judged, level), "asymptotic", carried, "lee2025")
-    votes = judged.said > 0.5
+    votes = judged.scores > 0.5
     reference = Predictions.from_arrays(votes=votes[:, row], correct=truth > 0)
     latent = CorrectedVotes(level=level).fit(reference).estimate(Predictions.from_arrays(votes=votes))
     if latent.details["p_chance"] <= 0.05:
@@ -263,9 +263,9 @@ def rogan_gladen(judged: Judged, level: float) -> tuple[float, float, float]:
     kind, and Lang and Reiczigel's shift of its middle; (0, 1) where q0 + q1 is 1 or less. Source: Lee et al. (2025);
     Lang and Reiczigel (2014).
     """
-    said, truth = judged.said[0][judged.row] > 0.5, judged.truth > 0
+    passed, truth = judged.scores[0][judged.row] > 0.5, judged.truth > 0
     hits, rest = float(truth.sum()), float((~truth).sum())
-    p, q1, q0 = float((judged.said[0] > 0.5).mean()), float(said[truth].mean()), float((~said)[~truth].mean())
+    p, q1, q0 = float((judged.scores[0] > 0.5).mean()), float(passed[truth].mean()), float((~passed)[~truth].mean())
     youden = q1 + q0 - 1
     value = min(max((p + q0 - 1) / youden, 0.0), 1.0) if youden > 0 else 0.5
     z, rows = normal_quantile(level), judged.rows
@@ -322,9 +322,9 @@ def rates_of(judged: Judged, counts: Counts, cell: Array, level: float, seed: in
         return around(value, *clopper_pearson(value * total, total, level), exact)
 
     rng, out = np.random.default_rng([seed, 0x4A99]), []
-    for name, verdict, said in zip(judged.names, judged.verdicts, judged.said, strict=True):
+    for name, verdict, score in zip(judged.names, judged.verdicts, judged.scores, strict=True):
         rates = JudgeRates(name, float(np.nanmean(verdict)), int(np.isnan(verdict).sum()))
-        here, labels = said[judged.row], float(weight.sum())
+        here, labels = score[judged.row], float(weight.sum())
         passed, good = here > 0.5, truth > 0.5
         if not len(truth) or (selected and not counts.labels.all()):
             pass
@@ -354,10 +354,10 @@ def _kappa(table: Array) -> Array:
 
 def below_chance(judged: Judged, j: int) -> float:
     """p-value of "this judge agrees with people by chance or more", of their correlation; 1 where one never varies."""
-    said = judged.said[j][judged.row]
-    if len(said) < 2 or said.var() == 0 or judged.truth.var() == 0:
+    score = judged.scores[j][judged.row]
+    if len(score) < 2 or score.var() == 0 or judged.truth.var() == 0:
         return 1.0
-    return math.erfc(-float(np.corrcoef(said, judged.truth)[0, 1]) * math.sqrt((len(said) - 1) / 2)) / 2
+    return math.erfc(-float(np.corrcoef(score, judged.truth)[0, 1]) * math.sqrt((len(score) - 1) / 2)) / 2
 
 
 @dataclass(frozen=True)
@@ -401,8 +401,8 @@ def biases(judged: Judged, columns: Mapping[str, Array]) -> tuple[Bias, ...]:
             design = (at[:, None] == often).astype(float)
             splits = {str(levels[i]): at == i for i in often}
         h = strata[known]
-        for judge, said in zip(judged.names, judged.said, strict=True):
-            v = said[judged.row][known]
+        for judge, score in zip(judged.names, judged.scores, strict=True):
+            v = score[judged.row][known]
             total, variance = np.zeros(design.shape[1]), np.zeros((design.shape[1],) * 2)
             for stratum in (h == s for s in np.unique(h) if (h == s).sum() > 1):
                 x, y = design[stratum] - design[stratum].mean(axis=0), v[stratum] - v[stratum].mean()
@@ -434,9 +434,9 @@ def changes(old: Judged, new: Judged) -> tuple[Bias, ...]:
     often than those of the same names on the old one, as `biases` has it; corrected for all together.
     """
     both = [name for name in new.names if name in old.names]
-    said = np.hstack([run.said[[run.names.index(name) for name in both]][:, run.row] for run in (old, new)])
+    scores = np.hstack([run.scores[[run.names.index(name) for name in both]][:, run.row] for run in (old, new)])
     truth = np.concatenate([old.truth, new.truth])
-    whole = Judged(said, np.arange(len(truth)), truth, tuple(both))
+    whole = Judged(scores, np.arange(len(truth)), truth, tuple(both))
     which = np.repeat(["old", "new"], [len(old.row), len(new.row)])
     looks: list[Bias] = []
     for column, good in (("sensitivity", True), ("false alarms", False)):
@@ -454,6 +454,6 @@ def rows_to_label(judged: Judged, count: int, seed: int) -> Array:
     """
     free = np.setdiff1d(np.arange(judged.rows), judged.row)
     rng = np.random.default_rng([seed, 0x5E67, len(judged.row)])
-    said = judged.said[:, free]
-    order = free[np.lexsort((rng.random(len(free)), *said, said.mean(axis=0)))]
+    scores = judged.scores[:, free]
+    order = free[np.lexsort((rng.random(len(free)), *scores, scores.mean(axis=0)))]
     return np.asarray(rng.permutation(order[((np.arange(count) + rng.random()) * len(free) / count).astype(np.int64)]))

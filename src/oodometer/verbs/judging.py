@@ -213,11 +213,11 @@ def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
         else:
             labels, row = labels_file(given, source, options, rows)
         inside = (row >= 0) & np.isfinite(labels.values)
-        at, told = row[inside], labels.values[inside]
-        if (clash := np.isfinite(truth[at]) & (truth[at] != told)).any():
+        at, new = row[inside], labels.values[inside]
+        if (clash := np.isfinite(truth[at]) & (truth[at] != new)).any():
             expected, got = f"one label for row {int(at[clash][0]) + 1}", "two that disagree"
             raise InputError(expected, got=got, file=source.path, column=labels.name, remedy="drop the wrong one")
-        truth[at] = told
+        truth[at] = new
         label = label or labels.name
         people.append(labels)
     grades = [one.scale for one in (*judges, *people) if one.scale is not None]
@@ -237,33 +237,38 @@ def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
     row = np.flatnonzero(np.isfinite(truth))
     judged = Judged(matrix, row, truth[row], tuple(one.name for one in judges))
     _check(judged, judges, label, source)
-    for one, verdict in zip(judges, matrix, strict=True):
-        known = verdict[np.isfinite(verdict)]
-        if missing := rows - len(known):
-            notes.append(f"{one.name} holds no verdict in {counted(missing, 'row')}, which are looked at apart")
-        if len(known) and (known == known[0]).all() and len(row):
-            says = "yes to" if known[0] == 1 else "no to" if known[0] == 0 else "the same of"
-            notes.append(f"{one.name} says {says} every row: it corrects nothing, and the labels speak alone")
+    for judge, verdict in zip(judges, matrix, strict=True):
+        filled = verdict[np.isfinite(verdict)]
+        if missing := rows - len(filled):
+            notes.append(f"{judge.name} holds no verdict in {counted(missing, 'row')}, which are looked at apart")
+        if len(filled) and (filled == filled[0]).all() and len(row):
+            says = "yes to" if filled[0] == 1 else "no to" if filled[0] == 0 else "the same of"
+            notes.append(f"{judge.name} says {says} every row: it corrects nothing, and the labels speak alone")
     return Read(source, judged, np.arange(rows), judges, scale if graded else None, label, notes)
 
 
 def _check(judged: Judged, judges: Sequence[Verdicts], label: str, source: Source) -> None:
-    """`InputError` where columns look swapped, or one means the opposite of the other."""
-    for j, one in enumerate(judges):
-        known = int(np.isfinite(one.values).sum())
-        if known == 0 or (label and known < len(judged.row) == judged.rows):
-            got, remedy = f"{known} of {judged.rows}", f"if they are swapped, --judge '{label}' --labels '{one.name}'"
-            remedy = remedy if known else "name another column with --judge"
-            raise InputError("a verdict in every row", got=got, file=source.path, column=one.name, remedy=remedy)
+    """`InputError` where columns look swapped, or judge means the opposite of the other."""
+    for j, judge in enumerate(judges):
+        filled = int(np.isfinite(judge.values).sum())
+        if filled == 0 or (label and filled < len(judged.row) == judged.rows):
+            got, remedy = (
+                f"{filled} of {judged.rows}",
+                f"if they are swapped, --judge '{label}' --labels '{judge.name}'",
+            )
+            remedy = remedy if filled else "name another column with --judge"
+            raise InputError("a verdict in every row", got=got, file=source.path, column=judge.name, remedy=remedy)
         if len(judged.row) and below_chance(judged, j) < _OPPOSITE:
-            agrees = float((judged.said[j][judged.row] == judged.truth).mean())
-            word = one.written.get(0.0, "WORD")
-            remedy = f"if it means the opposite, name the word that passes: --judge {shlex.quote(f'{one.name}={word}')}"
+            agrees = float((judged.scores[j][judged.row] == judged.truth).mean())
+            word = judge.written.get(0.0, "WORD")
+            remedy = (
+                f"if it means the opposite, name the word that passes: --judge {shlex.quote(f'{judge.name}={word}')}"
+            )
             if not judged.binary:
                 remedy = "if its best grade is the lowest, turn the column round"
             expected = f"verdicts that agree with {label or 'the labels'} more often than chance"
             got = f"agreement in {100 * agrees:.0f} % of {counted(len(judged.row), 'labelled row')}, less than chance"
-            raise InputError(expected, got=got, file=source.path, column=one.name, remedy=remedy)
+            raise InputError(expected, got=got, file=source.path, column=judge.name, remedy=remedy)
 
 
 def columns_beside(read: Read, options: Any) -> dict[str, Array]:
