@@ -133,9 +133,35 @@ def tests(draws: int) -> list[kit.Result]:
     return out
 
 
+def differences(draws: int) -> list[kit.Result]:
+    """Two models under a judge that favours the second: coverage and width of the corrected difference, and how often
+    it says which is better, and how often wrongly.
+    """
+    out = []
+    for number, (labels, better) in enumerate(product(LABELS, (0.0, 0.1, 0.3))):
+        rng, sides = np.random.default_rng([number, 0xD1F]), np.zeros((2, 4))
+        bare = 0.0
+        for _ in range(draws):
+            good = rng.random(ROWS) < 0.5
+            other = np.where(rng.random(ROWS) < 0.7, good, rng.random(ROWS) < 0.5) | (rng.random(ROWS) < better)
+            first, second = (np.where(y, rng.random(ROWS) < a, rng.random(ROWS) < b).astype(float)
+                             for y, a, b in ((good, 0.9, 0.4), (other, 0.92, 0.5)))  # fmt: skip
+            truth = (other.astype(float) - good + 1) / 2
+            judged = Judged((second - first + 1)[None] / 2, np.arange(labels), truth[:labels], ("judge",))
+            value = 2 * float(truth.mean()) - 1
+            bare += abs(float((second - first).mean()) - value)
+            for side, cell in enumerate((judged.cells, np.zeros(ROWS, dtype=np.int64))):
+                low, high = (2 * end - 1 for end in Counts.of(judged, cell, LEVEL).interval(LEVEL)[1:])
+                sides[side] += (low - 1e-9 <= value <= high + 1e-9, high - low, low > 0 or high < 0,
+                                (low > 0 >= value) or (high < 0 <= value))  # fmt: skip
+        shares = dict(zip(("by-verdict", "labels alone"), (sides / draws).tolist(), strict=True))
+        out.append({"labels": labels, "better": better, "uncorrected": bare / draws, **shares})
+    return out
+
+
 def measure(given: argparse.Namespace) -> kit.Result:
     if given.only_tests:
-        return {**given.before, "tests": tests(given.draws)}
+        return {**given.before, "tests": tests(given.draws), "differences": differences(given.draws)}
     one = [(rate, ((a,), (b,))) for rate, a, b in product(RATES, ERRORS, ERRORS)]
     three = [(rate, panel) for rate, panel in product((0.2, 0.5, 0.8), PANELS)]
     cells, panels = (
@@ -143,7 +169,8 @@ def measure(given: argparse.Namespace) -> kit.Result:
         for start, some in ((0, one), (900, three))
     )
     about = {"draws": given.draws, "latent": given.latent, "level": LEVEL, "rows": ROWS}
-    return {**about, "one": cells, "three": panels, "tests": tests(given.draws)}
+    return {**about, "one": cells, "three": panels, "tests": tests(given.draws),
+            "differences": differences(given.draws)}  # fmt: skip
 
 
 def page(result: kit.Result) -> str:
@@ -174,6 +201,15 @@ def page(result: kit.Result) -> str:
     ]
     lines += ["## Tests", "", "Rejected at 5 % where nothing is so, in %, corrected for 3 looks (bias) and 2 (change).",
               "", *kit.table(["labels", "rate", "bias", "change"], rows)]  # fmt: skip
+    rows = []
+    for gap in result["differences"]:
+        shares = [f"{100 * x:.1f}" for side in ("by-verdict", "labels alone") for x in gap[side]]
+        rows.append([str(gap["labels"]), f"{gap['better']:g}", *shares, f"{100 * gap['uncorrected']:.1f}"])
+    lines += ["## Two models under one judge that favours the second", "",
+              "Coverage and mean width of the corrected difference, how often it says which model is better, and how "
+              "often wrongly, by verdict and by labels alone; the error of the bare verdicts, in points.", "",
+              *kit.table(["labels", "better by", *["covers", "width", "decided", "wrong"] * 2, "bare"],
+                         rows)]  # fmt: skip
     return kit.joined(lines)
 
 

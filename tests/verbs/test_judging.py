@@ -46,6 +46,15 @@ def test_the_corrected_rate_comes_first() -> None:
     assert {"intervals", "judges", "bias", "labels_for_width"} <= set(result.frames())
 
 
+def test_a_saved_result_says_the_same_and_makes_a_page(tmp_path: Path) -> None:
+    result = run(judge=["passed", "second"], by="group")
+    saved = oodometer.load_result(result.save(tmp_path / "result.json"))
+    assert str(saved) == str(result)
+    page = result.save(tmp_path / "page.html").read_text()
+    assert "How far can the judges be trusted?" in page
+    assert len(str(result).splitlines()) <= 24
+
+
 @pytest.mark.parametrize(
     "words",
     [("pass", "fail"), ("Yes", "no"), ("1", "0"), ("correct", "incorrect"), ("A", "B"), ("win", "lose"), (2, 1)],

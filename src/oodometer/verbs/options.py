@@ -392,6 +392,9 @@ class EstimateOptions(Judged, TargetOptions, Pair):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.judge:
+            if worded := next((name for name in self.judge if "=" in name), None):
+                remedy = "write pass or fail, true or false, 1 or 0 there; `audit` and `compare` alone take a word"
+                raise UsageError(f"--judge {worded}: {remedy}")
             columns = self.labels if isinstance(self.labels, list) else []
             renamed = {name: f"vote_{name}" for name in self.judge if not name.startswith("vote")}
             renamed |= dict.fromkeys((name for name in columns if not Path(name).exists()), "correct")
