@@ -97,11 +97,11 @@ def read_log(options: ReadOptions) -> Reading:
     elif content.file is None:  # nothing else reads it as it is
         name = re.sub(r"\.(jsonl?|eval|parquet|csv)(\.gz)?$", "", os.path.basename(os.path.normpath(paths[0])))
         content.file = f"{_plain(name)}.parquet"
-        words = ["oodometer", "read", *map(os.fspath, paths)]
-        for flag, value in (("--metric", options.metric), ("--filter", options.filter)):
-            words += [word for one in ([value] if isinstance(value, str) else value or ()) for word in (flag, one)]
+        metrics = [options.metric] if isinstance(options.metric, str) else options.metric or ()
+        words = ["oodometer", "read", *map(os.fspath, paths), *(f"--metric={metric}" for metric in metrics)]
         words += [f"--map={theirs}={ours}" for theirs, ours in (options.mapping or {}).items()]
-        words += ["--keep-input"] * options.keep_input + ["--out", content.file]
+        words += [f"--filter={options.filter}"] * (options.filter is not None) + ["--keep-input"] * options.keep_input
+        words += ["--out", content.file]
         content.questions.append(Question("Write it for the others", shlex.join(words)))
     return content.reading(None if out is None else str(out), tuple(files))
 
@@ -121,10 +121,8 @@ def _table(path: str, mapping: Mapping[str, str], error: InputError) -> _Content
         if os.path.isfile(path) and os.path.getsize(path):
             as_source(path)  # which says what is wrong
         raise error
-    if source.first.form == "npz":
-        table = _table_of(source.read(source.fields))
-    else:
-        table = pa.Table.from_batches(list(source.raw([*source.layout.columns])))
+    is_npz, names = source.first.form == "npz", [*source.layout.columns]
+    table = _table_of(source.read(source.fields)) if is_npz else pa.Table.from_batches(list(source.raw(names)))
     columns = {name: _Cells(table.column(name), source.raw_text) for name in table.column_names}
     guessed, renamed, warnings = guess(source, taken=mapping), dict(mapping), list[str]()
     fields = {*source.layout.feeds, *renamed.values()}
@@ -177,13 +175,15 @@ def _table(path: str, mapping: Mapping[str, str], error: InputError) -> _Content
     if model and record is not None and not models:
         models, taken = _split(record, record.columns[model]), taken | {model: "model"}
     format = source.first.form if isinstance(given, str) else "json"
-    about = {"data": os.path.basename(os.path.normpath(path)), "format": f"a table ({format})", "log": path}
-    content = _Content(
-        record, columns, taken, about | {"warnings": tuple(warnings)}, parts=models, of_models=bool(models)
-    )
+    about: dict[str, Any] = {
+        "data": os.path.basename(os.path.normpath(path)),
+        "format": f"a table ({format})",
+        "log": path,
+    }
+    about |= {"warnings": tuple(warnings), "judges": tuple(judges), "human": next(iter(humans), None)}
+    content = _Content(record, columns, taken, about, parts=models, of_models=bool(models))
     if isinstance(given, str):
         content.file, content.renamed = path, {theirs: ours for theirs, ours in renamed.items() if theirs in columns}
-    content.judges, content.human = tuple(judges), next(iter(humans), None)
     if doubtful:
         taken |= {column: f"{ours}?" for column, ours in doubtful.items()}
         command = f"oodometer evaluate {shlex.quote(path)} {as_options({**doubtful})}"
@@ -212,9 +212,7 @@ def _logs(kinds: set[str], options: ReadOptions) -> _Content:
     read = read_logs(options.logs, LogOptions(options.metric, options.filter, options.keep_input))
     table = _table_of(read.record)
     columns = {name: _Cells(table.column(name), False) for name in table.column_names}
-    taken = {
-        column: field for field in FIELDS for column in columns if column.startswith(FIELDS[field].prefix or field)
-    }
+    taken = {c: name for name, field in FIELDS.items() for c in columns if c.startswith(field.prefix or name)}
     taken |= {name: name for name in (*FIELDS, "id", "epoch", "metric") if name in columns}
     logs = options.logs if isinstance(options.logs, (str, os.PathLike)) else Path(options.logs[0]).parent
     about: dict[str, Any] = {"model": read.model or "", "log": os.fspath(logs), "metrics": read.metrics}
@@ -301,8 +299,6 @@ class _Content:
     about: dict[str, Any]
     file: str | None = None
     renamed: Mapping[str, str] = field(default_factory=dict)
-    judges: tuple[str, ...] = ()
-    human: str | None = None
     parts: Mapping[str, Predictions] = field(default_factory=dict)
     of_models: bool = False
     questions: list[Question] = field(default_factory=list)
@@ -315,9 +311,7 @@ class _Content:
             raise InputError("a column that tells of an answer", got=got, file=path, remedy=remedy)
         if not is_folder(out):
             if self.of_models:
-                raise UsageError(
-                    f"{path} has answers of {len(parts)} models: name a folder for a file each, --out NAME/"
-                )
+                raise UsageError(f"{path} has answers of {len(parts)} models: name a folder for them, --out NAME/")
             return [str(write_predictions(record, out))]
         if not parts and record.group is None:
             raise UsageError(f"{path} has no column of tasks or models, one file each; name a file with --out")
@@ -355,44 +349,33 @@ class _Content:
         tasks = [TaskRead(name, len(part), known_number(part)[0]) for name, part in parts.items()]
         ends = [(n.value, n.lower, n.upper) for task in tasks if (n := task.number) is not None]
         macro = Interval(*mean_of_means(ends), 0.95, "asymptotic") if ends and not self.of_models else None
-        clusters, key = self.clusters(), next((name for name, ours in self.taken.items() if ours == "id"), None)
-        ids = (
-            None if key is None else {"column": key, **{n: getattr(self.columns[key], n) for n in ("distinct", "most")}}
-        )
-        if ids is not None and "model" in self.taken.values():
-            ids["most"] = -(-ids["most"] // len(self.parts))
-        said = dict.fromkeys(clusters, "may be a cluster") | {
-            n: "task" for n, ours in self.taken.items() if ours == "group"
-        }
-        columns = [
-            ColumnRead(name, cells.kind, cells.known, cells.distinct, said.get(name) or self.taken.get(name, ""))
-            for name, cells in self.columns.items()
-        ]
-        self._ask(truth, clusters, bool(ids and ids["most"] > 1), files)
-        if self.human and not labelled:
-            labelled = self.columns[self.human].known
-        rows_read = max((cells.known for cells in self.columns.values()), default=0) if record is None else len(record)
-        warnings = (*self.about.pop("warnings"), *repeated)
-        fields = record.fields if record is not None else ()
-        more: dict[str, Any] = {
-            "model": "",
-            **self.about,
-            truth or "accuracy": number,
-            "record": record if out is None else None,
-        }
+        clusters, key = self.clusters(), next((name for name, ours in self.taken.items() if ours == "id"), "")
+        id_cells = self.columns.get(key)
+        ids: dict[str, Any] | None = None
+        if id_cells is not None:
+            asked = len(self.parts) if "model" in self.taken.values() else 1  # each question by each model
+            ids = {"column": key, "distinct": id_cells.distinct, "most": -(-id_cells.most // asked)}
+        taken = {name: "task" if ours == "group" else ours for name, ours in self.taken.items()}
+        taken |= dict.fromkeys(clusters, "may be a cluster")
+        columns = [ColumnRead(n, c.kind, c.known, c.distinct, taken.get(n, "")) for n, c in self.columns.items()]
+        self._ask(truth, clusters, ids is not None and ids["most"] > 1, files)
+        if (human := self.about.get("human")) and not labelled:
+            labelled = self.columns[human].known
+        rows = max((column.known for column in columns), default=0) if record is None else len(record)
+        about = {"model": "", **self.about, truth or "accuracy": number, "record": record if out is None else None}
+        about["warnings"] += repeated
+        fields = () if record is None else record.fields
         return Reading(
-            __version__, more.pop("model"), more.pop("data"), out, rows_read, (), fields, columns=tuple(columns),
-            labelled=labelled, tasks=tuple(tasks), macro=macro,
-            ids=ids, clusters=clusters, judges=self.judges, human=self.human, questions=tuple(self.questions),
-            files=files, warnings=warnings, **more)  # fmt: skip
+            __version__, about.pop("model"), about.pop("data"), out, rows, (), fields, columns=tuple(columns), ids=ids,
+            labelled=labelled, tasks=tuple(tasks), macro=macro, clusters=clusters, questions=tuple(self.questions),
+            files=files, **about)  # fmt: skip
 
     def _ask(self, truth: str, clusters: Sequence[str], repeated: bool, files: Sequence[str]) -> None:
         """Add what this file can be asked, with its commands; ``truth``: accuracy, score, or "" where none is known."""
         file, fields = str(self.file), {*(self.record.fields if self.record is not None else ())}
         everything = shlex.split(as_options({**self.renamed}))
-        options = shlex.split(
-            as_options({c: ours for c, ours in self.renamed.items() if ours not in ("input", "output")})
-        )
+        needed = {column: ours for column, ours in self.renamed.items() if ours not in ("input", "output")}
+        options, human = shlex.split(as_options(needed)), self.about.get("human")
 
         def ask(asks: str, *words: str) -> None:
             needs = next((f"{word}: {_NEEDS[word]}" for word in words if word in _NEEDS), "")
@@ -413,14 +396,14 @@ class _Content:
             ask("Is another better?", "compare", file, *(others[:1] or ["OTHER"]), *options)
             if others and truth == "accuracy" and not options:
                 ask("Which is the best?", "rank", file, *others[:4])
-        if self.judges and self.human:
-            ask("Is the judge right?", "audit", file, "--judge", self.judges[0], "--labels", self.human)
+        if human and self.about["judges"]:
+            ask("Is the judge right?", "audit", file, "--judge", self.about["judges"][0], "--labels", human)
         if fields & _SURE and truth == "accuracy":
             ask("How good elsewhere?", "estimate", file, "TARGET", *options)
         elif fields & _SURE and not truth:
             ask("How good is it?", "estimate", "REFERENCE", file, *options)
         numbers = [name for name, cells in self.columns.items() if name not in self.taken and "number" in cells.kind]
-        for name in () if truth or self.human or self.questions else numbers[:2]:
+        for name in () if truth or human or self.questions else numbers[:2]:
             ask(f"If {name} is the score", "evaluate", file, *options, "--map", f"{name}=score")
         if {"input", "output"} <= fields and truth == "accuracy":
             ask("Can errors be spotted?", "discriminate", "train", file, *everything, "--out", "judges")
