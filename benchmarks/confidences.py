@@ -3,15 +3,19 @@ results/confidences.*.
 
 python -m benchmarks.confidences [--draws N]
 
-Real outputs of the data folder: answers of 29 language models to MMLU-Pro (stored answers alone: how many of the other
-models agree), classes of 65 image networks, and probabilities of published classifiers. Then draws from models whose
-areas are known: coverage of nominal 95 % intervals, and how often one that is as good as the best is called worse.
+Real outputs: sentences tagged with parts of speech by a model trained on the Wall Street Journal, right where every
+tag is, with token log-probabilities and sampled repeats; and those of the data folder: answers of 29 language models to
+MMLU-Pro (stored answers alone: how many of the other models agree), classes of 65 image networks, and probabilities of
+published classifiers. Then draws from models whose areas are known: coverage of nominal 95 % intervals, and how often
+one that is as good as the best is called worse.
 """
 
 from __future__ import annotations
 
 import argparse
 import io
+import json
+import lzma
 import tarfile
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -19,10 +23,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks import kit
+from oodometer import Predictions
 from oodometer.metrics import compared_confidences
+from oodometer.registry import create
 from oodometer.scores import answer_agreement, margin, max_probability, negative_entropy
 
 LEVEL, MODELS = 0.95, 8  # models that are judged of each table
+REPEATS = 5
 
 
 def agreement(answers: Any, judged: int, others: Any) -> dict[str, Any]:
@@ -34,12 +41,67 @@ def agreement(answers: Any, judged: int, others: Any) -> dict[str, Any]:
     return {f"agreement {name}": share[: some.shape[1]], f"1 - entropy {name}": sure[: some.shape[1]]}
 
 
+def tagged() -> Iterator[tuple[str, dict[str, Any], Any]]:
+    """Name, confidences of tagged sentences and whether each is right throughout; at most 20 words, as drawn."""
+    from sklearn.feature_extraction import FeatureHasher
+    from sklearn.linear_model import SGDClassifier
+
+    texts: dict[str, list[Any]] = {}
+    with lzma.open(kit.data_folder() / "pos_wsj_brown_etc.jsonl.xz", "rt") as lines:
+        for line in lines:
+            row = json.loads(line)
+            if row["corpus"] in ("wsj_sample", "brown"):
+                pair = (row["tok"].split(), row["upos"].replace("PRT", "ADP").split())
+                texts.setdefault(row.get("genre") if row["corpus"] == "brown" else "wsj", []).append(pair)
+    hasher = FeatureHasher(2**16, input_type="string", alternate_sign=False)
+
+    def matrix(data: list[Any]) -> Any:
+        def features(words: list[str]) -> Iterator[list[str]]:
+            padded = ["<s>", *words, "</s>"]
+            for before, word, after in zip(padded, words, padded[2:], strict=False):
+                own = [f"w={word.lower()}", f"3={word[-3:]}", f"2={word[-2:]}", f"c={word[0].isupper()}"]
+                yield [*own, f"b={before.lower()}", f"a={after.lower()}", f"b2={before[-2:]}"]
+
+        return hasher.transform(one for words, _ in data for one in features(words))
+
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(texts["wsj"]))
+    train, rest = ([texts["wsj"][i] for i in part] for part in (order[:2400], order[2400:]))
+    model = SGDClassifier(loss="log_loss", alpha=1e-6, max_iter=4, tol=None, random_state=0)
+    model.fit(matrix(train), [tag for _, tags in train for tag in tags])
+    for name in ("wsj", "news", "romance", "science_fiction", "learned"):
+        own = [pair for pair in (rest if name == "wsj" else texts[name]) if len(pair[0]) <= 20]
+        own = [own[i] for i in rng.permutation(len(own))[:1_200]]
+        p = model.predict_proba(matrix(own))
+        ends = np.cumsum([len(words) for words, _ in own])[:-1]
+        draws = [
+            p.argmax(axis=1),
+            *((p.cumsum(axis=1) > rng.random((len(p), 1))).argmax(axis=1) for _ in range(REPEATS)),
+        ]
+        answers = [[" ".join(model.classes_[part]) for part in np.split(tags, ends)] for tags in draws]
+        right = np.array([answer == " ".join(tags) for answer, (_, tags) in zip(answers[0], own, strict=True)])
+        record = Predictions.from_arrays(token_logprobs=np.split(np.log(p.max(axis=1)), ends), correct=right)
+        scores = ("sequence_probability", "sequence_mean_probability", "sequence_min_probability")
+        values = {score: create("score", score)(record) for score in scores}
+        flat, questions = [text for own in answers for text in own], [*range(len(own))] * len(answers)
+        share, sure = answer_agreement(flat, questions)
+        yield name, {**values, "answer_agreement": share[: len(own)], "answer_certainty": sure[: len(own)]}, right
+
+
+def by_sentences() -> Iterator[dict[str, Any]]:
+    """Areas of what a model's own tokens and repeats say."""
+    for name, values, right in tagged():
+        ranking = compared_confidences(values, right, level=LEVEL)["ranking"]
+        wins = {row["name"]: [[row["auroc"].value, row["tied"]]] for row in ranking}
+        yield {"data": name, "questions": len(right), "accuracy": float(right.mean()), **summed(wins)}
+
+
 def stored_answers() -> Iterator[tuple[str, Any, Any]]:
     """Name, answers with axes (model, question), and the truth."""
     import pyarrow.parquet as pq
 
     folder = kit.data_folder()
-    seen = {}
+    seen: dict[str, Any] = {}
     with tarfile.open(folder / "natural4/mmlupro.tar.xz") as packed:
         for member in packed.getmembers():
             if member.name.endswith("reference.parquet"):
@@ -121,7 +183,8 @@ def simulated(draws: int) -> Iterator[dict[str, Any]]:
 
 def measure(given: argparse.Namespace) -> kit.Result:
     return {
-        "draws": given.draws, "answers": list(by_answers()), "probabilities": list(by_probabilities()),
+        "draws": given.draws, "sentences": list(by_sentences()),
+        "answers": list(by_answers()), "probabilities": list(by_probabilities()),
         "simulated": list(simulated(given.draws)),
     }  # fmt: skip
 
@@ -133,7 +196,12 @@ def page(result: kit.Result) -> str:
         "confidence than a wrong one; in brackets in how many of the models it is the best or tied with the best "
         "(simultaneous 95 % intervals of the paired differences).",
     ]  # fmt: skip
-    for part, title in (("answers", "Agreement among models"), ("probabilities", "Scores of one distribution")):
+    parts = (
+        ("sentences", f"A tagger's own tokens, and {REPEATS} sampled repeats"),
+        ("answers", "Agreement among models"),
+        ("probabilities", "Scores of one distribution"),
+    )
+    for part, title in parts:
         names = list(dict.fromkeys(name for row in result[part] for name in row["confidences"]))
         rows = []
         for row in result[part]:

@@ -50,9 +50,8 @@ def compared_confidences(
     table = np.array([values[name] for name in names], dtype=np.float64)
     known = ~np.isnan(table).any(axis=0)
     table, verdict = table[:, known], verdict[known]
-    keys = (
-        np.arange(len(verdict)) if clusters is None else np.unique(np.asarray(clusters)[known], return_inverse=True)[1]
-    )
+    group = np.arange(known.size) if clusters is None else np.asarray(clusters)
+    keys = np.unique(group[known], return_inverse=True)[1]
     few = min(len(np.unique(keys[verdict == side])) for side in (0, 1))
     if not few:
         raise NotApplicable("every answer is right, or every one is wrong: nothing is to be ordered")
@@ -95,9 +94,7 @@ def compared_confidences(
     lengths, axes = np.linalg.eigh(covariance)
     drawn = np.random.default_rng([seed, len(rows)]).standard_normal((_DRAWS, len(rows)))
     drawn = drawn * np.sqrt(np.maximum(lengths, 0)) @ axes.T
-    largest = np.zeros(_DRAWS)
-    for one in range(len(rows)):
-        largest = np.maximum(largest, (np.abs(drawn - drawn[:, one : one + 1]) / scale[one]).max(axis=1))
+    largest = (np.abs(drawn[:, :, None] - drawn[:, None]) / scale).max(axis=(1, 2))
     quantile = student * max(float(np.quantile(largest, level)), normal_quantile(level))
     best = max(range(len(rows)), key=lambda i: rows[i]["auroc"].value)
     for i, row in enumerate(rows):
@@ -107,12 +104,9 @@ def compared_confidences(
         row["tied"] = i == best or ends[1] >= 0
         row["alike"] = alike.get(row["name"], [])
     ranking = sorted(rows, key=lambda row: -row["auroc"].value)
-    out: dict[str, Any] = {"rows": n, "clusters": int(keys.max()) + 1, "best": ranking[0]["name"]}
-    return out | {
-        "tied": [row["name"] for row in ranking if row["tied"]],
-        "ranking": ranking,
-        "same": alike.get("", []),
-    }
+    tied = [row["name"] for row in ranking if row["tied"]]
+    out = {"rows": n, "clusters": int(keys.max()) + 1, "best": tied[0], "tied": tied, "ranking": ranking}
+    return out | {"same": alike.get("", [])}
 
 
 @register("metric")

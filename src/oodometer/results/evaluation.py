@@ -18,6 +18,7 @@ _MAIN = (
     "top_k_accuracy",
 )  # fmt: skip
 _MANY = 12
+_WORTH_SAYING = 0.02  # of AUROC, by which another confidence orders errors better
 _IN_SLICES = ("accuracy", "mean_score", "f1", "precision", "recall", "roc_auc")
 
 
@@ -295,11 +296,9 @@ def _sentences(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[st
     lines += [f"Positive class: {next(iter(about.values()))}"] if about else []
     compared = result.get("confidences")
     worse = [r for r in compared["ranking"] if compared["used"] in (r["name"], *r["alike"])] if compared else []
-    if compared and worse and not worse[0]["tied"]:
+    if compared and worse and not worse[0]["tied"] and worse[0]["difference"]["value"] < -_WORTH_SAYING:
         areas = f"AUROC {compared['ranking'][0]['auroc']['value']:.2f} against {worse[0]['auroc']['value']:.2f}"
-        lines.append(
-            f"{compared['best']} orders errors better than {compared['used']}, the confidence here ({areas}): -v"
-        )
+        lines.append(f"{compared['best']} orders errors better than {compared['used']}, which is taken ({areas}): -v")
     elif compared and compared["used"] is None:
         of = f"of {len(compared['ranking'])} confidences {compared['best']} orders errors best"
         lines.append(f"No confidence was chosen; {of}: {compared['ranking'][0]['take']}")
