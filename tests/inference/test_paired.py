@@ -63,8 +63,8 @@ def test_clusters_by_loop() -> None:
     sums = np.array([d[clusters == g].sum() for g in range(10)])
     flipped = [abs(np.dot(signs, sums)) for signs in product((-1, 1), repeat=10)]
     assert made.p_value == pytest.approx(np.mean(np.array(flipped) >= abs(sums.sum()) - 1e-9))
-    assert made.degrees == pytest.approx(sum(sizes) ** 2 / sum(s * s for s in sizes) - 1)
-    half = scipy.stats.t.ppf(0.975, made.degrees) * made.error
+    assert paired.degrees == pytest.approx(sum(sizes) ** 2 / sum(s * s for s in sizes) - 1)
+    half = scipy.stats.t.ppf(0.975, paired.degrees) * made.error
     assert half < (made.upper - made.lower) / 2 < 1.6 * half  # two rows are made up, here of ten clusters
     rng, drawn = np.random.default_rng(5), []
     for _ in range(2000):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -25,18 +26,16 @@ _FLIPS, _REPLICATES, _DRAWS = 10_000, 2_000, 20_000
 class Difference:
     """Mean score of one model minus that of another on the same rows.
 
-    value, lower, upper : the difference and its ends. error : standard error. degrees : of Student's law, infinite for
-    independent rows. p_value : of no difference, two-sided; McNemar's exact one for 0 and 1 in independent rows, else
-    by flipping the signs of whole clusters. ahead, behind, ties : rows on which the first model has the larger score,
-    the smaller one, the same. share : P(the first is better). smallest_visible : the difference that such rows show
-    with a power of 0.8. bootstrap : ends of a paired bootstrap that draws whole clusters.
+    value, lower, upper : the difference and its ends. error : standard error. p_value : of no difference, two-sided;
+    McNemar's exact one for 0 and 1 in independent rows, else by flipping the signs of whole clusters. ahead, behind,
+    ties : rows on which the first model has the larger score, the smaller one, the same. share : P(the first is
+    better). smallest_visible : the difference that such rows show with a power of 0.8.
     """
 
     value: float
     lower: float
     upper: float
     error: float
-    degrees: float
     p_value: float
     ahead: int
     behind: int
@@ -75,7 +74,6 @@ class Paired:
         codes = np.arange(self.rows) if clusters is None else np.unique(clusters, return_inverse=True)[1]
         self.sizes = np.bincount(codes).astype(np.float64)
         self.count = len(self.sizes)
-        self._codes = codes
         centred = self.scores - self.scores.mean()  # differences stay, squares become small
         self.sums = centred if clusters is None else _summed(centred, codes, self.count)
         self._gram = centred @ centred.T
@@ -93,12 +91,12 @@ class Paired:
 
     @cached_property
     def degrees(self) -> float:
-        """Of Student's law: Kish's number of clusters less one; infinite for independent rows."""
-        return math.inf if self.clusters is None else self.rows**2 / float(np.square(self.sizes).sum()) - 1
+        """Of Student's law: Kish's number of clusters less one; of independent rows so many that it is the normal."""
+        return 1e12 if self.clusters is None else self.rows**2 / float(np.square(self.sizes).sum()) - 1
 
     def quantile(self, level: float) -> float:
         """Half the width of an interval in standard errors."""
-        return normal_quantile(level) if math.isinf(self.degrees) else student_quantile(level, self.degrees)
+        return student_quantile(level, self.degrees)
 
     @cached_property
     def _moments(self) -> tuple[Array, Array, Array]:
@@ -128,6 +126,8 @@ class Paired:
 
     def difference(self, i: int, j: int, level: float, quantile: float | None = None) -> Difference:
         """Mean score of model i minus that of j; ``quantile`` in place of that of a single interval."""
+        from scipy.special import stdtr
+
         d = self.scores[i] - self.scores[j]
         middle, error, plain = (float(part[i, j]) for part in self._moments)
         quantile = self.quantile(level) if quantile is None else quantile
@@ -145,12 +145,11 @@ class Paired:
             lower=max(low, -self.span),
             upper=min(high, self.span),
             error=plain,
-            degrees=self.degrees,
             p_value=p_value,
             ahead=ahead,
             behind=behind,
             ties=self.rows - ahead - behind,
-            share=_cdf(middle / error, self.degrees),
+            share=float(stdtr(max(self.degrees, 1.0), middle / error)),
             smallest_visible=(quantile + normal_quantile(2 * POWER - 1)) * error,
         )
 
@@ -206,26 +205,19 @@ class Paired:
         covariance = apart @ apart.T
         values, vectors = np.linalg.eigh(covariance)
         made = rng.standard_normal((_DRAWS, self.models)) @ (vectors * np.sqrt(np.maximum(values, 0))).T
-        if math.isfinite(self.degrees):
-            degrees = max(self.degrees, 1.0)
-            made /= np.sqrt(rng.chisquare(degrees, _DRAWS) / degrees)[:, None]
-        spread = np.sqrt(np.maximum(_of_pairs(covariance), 1e-300))
+        degrees, spread = max(self.degrees, 1.0), np.sqrt(np.maximum(_of_pairs(covariance), 1e-300))
+        made /= np.sqrt(rng.chisquare(degrees, _DRAWS) / degrees)[:, None]
         largest = np.zeros(_DRAWS)
-        for i in range(self.models - 1):
-            largest = np.maximum(
-                largest, (np.abs(made[:, i, None] - made[:, i + 1 :]) / spread[i, i + 1 :]).max(axis=1)
-            )
+        for i, j in combinations(range(self.models), 2):
+            np.maximum(largest, np.abs(made[:, i] - made[:, j]) / spread[i, j], out=largest)
         return np.sort(largest)
 
     def simultaneous(self, level: float) -> float:
         """The quantile with which the intervals of all pairs of models hold together: of max |t| over the pairs, whose
         correlations are those of the clusters. It covers that the best model was picked on these rows.
         """
-        return (
-            max(float(np.quantile(self._largest, level)), self.quantile(level))
-            if self.models > 2
-            else self.quantile(level)
-        )
+        single = self.quantile(level)
+        return single if self.models < 3 else max(float(np.quantile(self._largest, level)), single)
 
     def adjusted(self, i: int, j: int) -> float:
         """P-value of two of several models, adjusted for all pairs: P(max |t| is at least theirs)."""
@@ -259,12 +251,6 @@ def _of_pairs(gram: Array) -> Array:
     """Squares of differences, (model, model), from products, (model, model)."""
     diagonal = np.diag(gram)
     return np.asarray(diagonal[:, None] + diagonal - 2 * gram)
-
-
-def _cdf(t: float, degrees: float) -> float:
-    from scipy.special import ndtr, stdtr
-
-    return float(ndtr(t) if math.isinf(degrees) else stdtr(max(degrees, 1.0), t))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

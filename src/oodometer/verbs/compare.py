@@ -64,7 +64,6 @@ _HELD = ("accuracy", "auc_coverage", "e_aurc", "augrc", "disca", "coverage_at_ri
 class Rows:
     """What a comparison keeps of the rows of one file, (sample,); None where there are too many of them."""
 
-    read: int
     ranks: Ranks | None
     values: Array | None
     scores: Array | None
@@ -113,7 +112,7 @@ class Domain:
         return drawn if self.curves or self.rows is None else {self.subject: self.rows.replicates}
 
     def difference(self, i: int, j: int, level: float, quantile: float | None = None) -> dict[str, Any]:
-        """What is compared of model i minus that of j: on the same rows as `Paired` has it, else the arms of both
+        """What is compared, of model i ("b") minus j ("a"): on the same rows as `Paired` has it, else the arms of both
         intervals add as squares (Newcombe 1998).
         """
         out: dict[str, Any] = {"rows": self.evaluations[i].rows, "clusters": None, "p_value": None}
@@ -123,14 +122,14 @@ class Domain:
             low = value - math.hypot(own.value - own.lower, other.upper - other.value)
             high = value + math.hypot(own.upper - own.value, other.value - other.lower)
             share = NormalDist().cdf(2 * normal_quantile(level) * value / max(high - low, 1e-12))
-            return {**out, "value": value, "lower": low, "upper": high, "share": share}
+            return {**out, "value": value, "lower": low, "upper": high, "p_b_better": share}
         made = self.rows.difference(i, j, level, quantile)
         out["clusters"] = None if self.rows.clusters is None else self.rows.count
         point = self.rows.span / 100
-        out |= {"p_value": made.p_value, "i_alone": made.ahead, "j_alone": made.behind, "ties": made.ties}
-        out |= {name: getattr(made, name) for name in ("value", "lower", "upper", "share", "smallest_visible")}
-        more = {"point": point, "rows_for_point": made.rows_for(point, self.rows.rows), "standard_error": made.error}
-        return {**out, **more}
+        out |= {"p_value": made.p_value, "b_alone": made.ahead, "a_alone": made.behind, "p_b_better": made.share}
+        out |= {name: getattr(made, name) for name in ("value", "lower", "upper", "ties", "smallest_visible")}
+        out |= {"point": point, "rows_for_point": made.rows_for(point, self.rows.rows)}
+        return {**out, "standard_error": made.error}
 
     def has(self, name: str) -> bool:
         """Whether every model has the metric."""
@@ -221,9 +220,8 @@ def _subject(sources: Sequence[Source], evaluations: Sequence[Evaluation]) -> st
     for subject in ("accuracy", "mean_score"):
         if all(subject in evaluation.metrics for evaluation in evaluations):
             return subject
-    have, lack = (
-        next(k for k, e in enumerate(evaluations) if ("accuracy" in e.metrics) == has) for has in (True, False)
-    )
+    judged = ["accuracy" in evaluation.metrics for evaluation in evaluations]
+    have, lack = judged.index(True), judged.index(False)
     expected = f"`correct` as in {sources[have].name}, or a `score` in all files"
     remedy = "read both logs by one metric: `oodometer read LOG --metric NAME --out FILE`"
     raise InputError(expected, got="a `score` alone", file=sources[lack].name, remedy=remedy)
@@ -277,14 +275,11 @@ def _check_repeats(source: Source, row: Rows, bases: list[str]) -> None:
         if cells is not None and (cells != cells[at]).any():
             i = int(np.argmax(cells != cells[at]))
             places: Any = row.places
-            raise InputError(
-                f"one question for each id, here {cells[at[i]]!r} as in row {places[at[i]] + 1}",
-                got=f"{cells[i]!r}, and the id is {bases[i]!r} again",
-                file=source.name,
-                row=int(places[i]) + 1,
-                column=column,
-                remedy="give each question its own id, such as group/id, or name another column with --key",
-            )
+            expected = f"one question for each id, here {cells[at[i]]!r} as in row {places[at[i]] + 1}"
+            got = f"{cells[i]!r}, and the id is {bases[i]!r} again"
+            remedy = "give each question its own id, such as group/id, or name another column with --key"
+            where: Any = {"file": source.name, "row": int(places[i]) + 1, "column": column}
+            raise InputError(expected, got=got, remedy=remedy, **where)
 
 
 def _in_one_order(sources: Sequence[Source], rows: Sequence[Rows]) -> list[Array]:
@@ -323,9 +318,8 @@ def _check_same_questions(titles: Sequence[str], sources: Sequence[Source], rows
             elif apart:
                 ids, places, at = other.ids, other.places, apart[0]
                 remedy = "compare answers to the same questions"
-                remedy += (
-                    "" if column == "label" else "; if these are the same, read them without groups: --map group=task"
-                )
+                if column == "group":
+                    remedy += "; if these are the same, read them without groups: --map group=task"
                 expected = f"{named[at][0]} as in {sources[0].name}, since the id {ids[at]} is the same"  # type: ignore[index]
                 where: Any = {"file": source.name, "row": int(places[at]) + 1, "column": column}  # type: ignore[index]
                 raise InputError(expected, got=named[at][1], remedy=remedy, **where)
@@ -391,7 +385,7 @@ def pairs_of(domain: Domain, level: float) -> list[dict[str, Any]]:
         difference = float(values[i] - values[j])
         if name == domain.subject:
             exact = domain.difference(i, j, level)
-            lower, upper, share = exact["lower"], exact["upper"], exact["share"]
+            lower, upper, share = exact["lower"], exact["upper"], exact["p_b_better"]
         else:
             draws = domain.draws[name]
             lower, upper = interval_of(difference, draws[:, i] - draws[:, j], level)
@@ -412,20 +406,13 @@ def difference_of(domain: Domain, level: float) -> dict[str, Any]:
     order, rows = np.argsort(-domain.values(domain.subject), kind="stable").tolist(), domain.rows
     b, a = (1, 0) if len(order) == 2 else order[:2]
     quantile = None if rows is None else rows.simultaneous(level)
-    difference = domain.difference(b, a, level, quantile)
-    names = {"share": "p_b_better", "i_alone": "b_alone", "j_alone": "a_alone"}
-    out = {names.get(key, key): value for key, value in difference.items()}
+    out = domain.difference(b, a, level, quantile)
     about = {"a": domain.models[a], "b": domain.models[b], "metric": domain.subject, "paired": domain.paired}
     if rows is not None and quantile is not None:
         out["bootstrap"] = dict(zip(("lower", "upper"), rows.bootstrap(b, a, level), strict=True))
         out |= {"p_adjusted": rows.adjusted(b, a)} if len(order) > 2 else {}
         if domain.tasks is not None:
-            ends = rows.macro(b, a, domain.tasks[1], quantile)
-            out["macro"] = {
-                **dict(zip(("value", "lower", "upper"), ends, strict=True)),
-                "level": level,
-                "kind": "asymptotic",
-            }
+            out["macro"] = Interval(*rows.macro(b, a, domain.tasks[1], quantile), level, "asymptotic").to_dict()
     return {**about, "level": level, **out}
 
 
@@ -438,10 +425,7 @@ def tasks_of(domain: Domain, gap: Mapping[str, Any], level: float) -> list[dict[
     for code, task in enumerate(domain.tasks[0]):
         part = domain.rows.take(np.flatnonzero(domain.tasks[1] == code))
         made = part.difference(i, j, level)
-        ends = {name: getattr(made, name) for name in ("value", "lower", "upper")} | {
-            "level": level,
-            "kind": "asymptotic",
-        }
+        ends = Interval(made.value, made.lower, made.upper, level, "asymptotic").to_dict()
         values = dict(zip(domain.models, part.means.tolist(), strict=True))
         out.append({"task": task, "rows": part.rows, "values": values, "difference": ends, "p_value": made.p_value})
     for row, p_value in zip(out, holm([row["p_value"] for row in out]), strict=True):
@@ -461,7 +445,7 @@ def to_best(domain: Domain, level: float) -> tuple[list[dict[str, Any]], list[li
     out = []
     for j in order[1:]:
         gap = gaps[order[0], j]
-        ends = {"value": -gap.value, "lower": -gap.upper, "upper": -gap.lower, "level": level, "kind": "asymptotic"}
+        ends = Interval(-gap.value, -gap.upper, -gap.lower, level, "asymptotic").to_dict()
         behind = [domain.models[i] for i in order[: order.index(j)] if gaps[i, j].lower > 0]
         row = {"model": domain.models[j], "best": domain.models[order[0]], "difference": ends}
         out.append({**row, "p_adjusted": domain.rows.adjusted(order[0], j), "behind": behind})
@@ -696,7 +680,7 @@ class CompareJob(CompareOptions):
 
 @verb(CompareJob)
 def compare(options: CompareJob) -> Comparison:
-    """Compare two models or more as selective answerers.
+    """Say which of two models or more is better on the same questions, by how much, and which of them may answer.
 
     Models whose files tell of the same rows, by their ids or by the same labels in the same order, are compared on the
     same rows: each bootstrap replicate draws the same ones for all. Where not, the result says why, and they are drawn
@@ -862,7 +846,7 @@ def _read_rows(source: Source, options: CompareJob, execution: Execution) -> tup
     verdicts = verdicts if "accuracy" in evaluation.metrics else None
     ranks = None if order is None else whole[order.state_key]
     keys = keys if plan.grouped else None
-    return evaluation, Rows(rows.read, ranks, values, verdicts, graded, truth, places, keys, named, groups)
+    return evaluation, Rows(ranks, values, verdicts, graded, truth, places, keys, named, groups)
 
 
 def _row_key(key: str | None, sources: Sequence[Source]) -> str | None:
