@@ -121,7 +121,12 @@ def reading_view(result: Mapping[str, Any]) -> View:
         share=share,
         sentences=tuple(lines),
         grids=(
-            Grid(f"By {by}", [by, "rows", what, "lower", "upper"], [*mean, *by_task], noun="task"),
+            Grid(
+                f"By {by}",
+                [by, "rows", what, "lower", "upper"],
+                [*mean, *by_task],
+                noun=("row", "task")[len(by_task) > 12],
+            ),
             Grid(
                 "Columns",
                 ["column", "kind", "rows", "distinct", "taken for"],
