@@ -103,7 +103,7 @@ def reading_view(result: Mapping[str, Any]) -> View:
     what = "accuracy" if score is None else "mean score"
     macro, share, number = interval_of(result["macro"]), score is None, accuracy or score
     by_task = [[task["name"], f"{task['rows']:,}", *cells_of(task["number"], share=share)] for task in result["tasks"]]
-    mean = [] if macro is None else [["mean over tasks", f"{rows:,}", *cells_of(macro, share=share)]]
+    by_task[:0] = [] if macro is None else [["mean over tasks", f"{rows:,}", *cells_of(macro, share=share)]]
     columns = result["columns"]
     cells = [[c["name"], c["kind"], f"{c['known']:,}", f"{c['distinct']:,}", c["taken"] or "-"] for c in columns]
     by, questions = "model" if result["tasks"] and macro is None else "task", result["questions"]
@@ -121,12 +121,7 @@ def reading_view(result: Mapping[str, Any]) -> View:
         share=share,
         sentences=tuple(lines),
         grids=(
-            Grid(
-                f"By {by}",
-                [by, "rows", what, "lower", "upper"],
-                [*mean, *by_task],
-                noun=("row", "task")[len(by_task) > 12],
-            ),
+            Grid(f"By {by}", [by, "rows", what, "lower", "upper"], by_task, noun=("row", "task")[len(by_task) > 13]),
             Grid(
                 "Columns",
                 ["column", "kind", "rows", "distinct", "taken for"],
