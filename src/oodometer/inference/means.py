@@ -14,7 +14,7 @@ from ..intervals import clopper_pearson
 from ..kernels.top import mix
 from ..results import Kind
 from .betting import betting_mean
-from .clusters import Clusters, clustered_share, student_quantile
+from .clusters import Clusters, student_quantile
 
 MOST_ROUNDS = 2048  # of bets; of more rows or clusters groups are made, by chance
 _MANY = 32  # rows of a group beyond which bets are too small to be as narrow as Student's interval
@@ -81,13 +81,15 @@ class ScoreSums:
         t = max(value - half, low), min(value + half, high)
         effect = variance / independent if spread and variance < math.inf else 1.0
         kind: Kind = "exact"
-        if (low + high) * total[0] - total[1] - rows * low * high <= 1e-9 * rows * (high - low) ** 2:  # all at an end
-            hits = (value - low) / (high - low)
-            high_ones = (groups.sums[1] - low * groups.sums[0]) / (high - low)  # whose sum is that of their squares
-            unit = Clusters(groups.keys, np.stack([groups.sums[0], high_ones, high_ones]), groups.bits)
-            ends = clopper_pearson(hits * rows, rows, level) if self.alone else clustered_share(unit, rows, hits, level)
+        # whether every row, or every cluster of equal ones, is at an end of the scale: a count of hits
+        if self.alone:
+            count, between = rows, (low + high) * total[0] - total[1] - rows * low * high
+        else:
+            means, sizes = groups.sums[1] / groups.sums[0], groups.sums[0]
+            count, between = groups.count, float(((means - low) * (high - means)).sum() + np.ptp(sizes))
+        if between <= 1e-9 * rows * (high - low) ** 2:
+            ends = clopper_pearson((value - low) / (high - low) * count, count, level)
             lower, upper = (low + end * (high - low) for end in ends)
-            kind = "exact" if self.alone else "asymptotic"
         elif self.alone and rows > _MANY * MOST_ROUNDS and rows * spread > _NORMAL * (high - low) ** 2:
             (lower, upper), kind = t, "asymptotic"  # no bet on means of so many rows is bold enough
         else:
@@ -113,12 +115,13 @@ def bounded_mean(
 ) -> Mean:
     """The mean of ``values`` (sample,) in [low, high] with an interval that holds at every number of rows.
 
-    Of scores at the two ends of the scale alone it is Clopper and Pearson's. Of others it holds the means m that no bet
+    Of scores at the two ends of the scale alone it is Clopper and Pearson's; of clusters where those of equal size are
+    so as a whole. Of others it holds the means m that no bet
     refutes: prod_t (1 + b_t (x_t - m)) is the capital of a gambler whose game is fair where m is the mean, so that it
     comes to 2 / (1 - level) in at most (1 - level) / 2 of samples, for more and for less (`betting_mean`). Of rows
     with equal ``keys`` (sample,), which depend on each other, the sums S_g over clusters of N_g rows take the place of
     rows, with x_t - m = S_g - m N_g: as few clusters as there are. Clusters are drawn at random, and their size tells
-    nothing of their mean. Scores at both ends alone have Clopper and Pearson's for effective rows there.
+    nothing of their mean.
 
     ``t`` is value ± t se with Student's quantile and se^2 = (G - 1) / G sum_g (mean without g - mean)^2, with
     (sum N)^2 / sum N^2 - 1 degrees of freedom; it undercovers where nearly all scores are at one end. ``effect``, the
