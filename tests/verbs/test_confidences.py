@@ -124,3 +124,18 @@ def test_a_classifier_compares_its_scores_and_a_binary_one_has_but_one_order() -
     binary = oodometer.evaluate({"probabilities": several[:, 0], "label": label % 2})
     assert "confidences" not in binary.to_dict()
     assert "confidences" not in [skipped.method for skipped in binary.skipped]
+
+
+def test_repeats_of_a_harness_log_are_samples(tmp_path: Path) -> None:
+    """lm-evaluation-harness keeps all repeats of a question in one row; the filter takes the first."""
+    rng, rows = np.random.default_rng(0), []
+    for i in range(80):
+        repeats = [str(WORDS[int(k)]) for k in rng.integers(0, 1 + 4 * (i % 2), 4)]
+        row = {"doc_id": i, "doc": {}, "target": "Paris", "arguments": [["Q", {}]], "resps": [repeats]}
+        right = float(repeats[0] == "Paris")
+        rows.append(row | {"filtered_resps": repeats[:1], "exact_match": right, "metrics": ["exact_match"]})
+    log, out = tmp_path / "samples_capitals.jsonl", tmp_path / "read.parquet"
+    oodometer.read_log(written(log, rows), out=out)
+    compared = oodometer.evaluate(out).to_dict()["confidences"]
+    assert (compared["best"], compared["used"]) == ("answer_agreement", "answer_agreement")
+    assert compared["ranking"][0]["auroc"]["value"] > 0.9

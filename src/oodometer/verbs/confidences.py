@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -158,9 +159,10 @@ def _repeats(source: Source) -> dict[str, Array]:
     answers, samples = _texts(source, own, normalized_answer), _samples(source)
     if samples is not None:
         lists = [cell for batch in source.raw([samples]) for cell in batch.column(0).to_pylist()]
-        if all(isinstance(given, str) for given in lists):  # as CSV writes them
-            with suppress(ValueError, SyntaxError):
-                lists = [ast.literal_eval(given) for given in lists]
+        for parse in (json.loads, ast.literal_eval):  # as logs and as CSV have them
+            if all(isinstance(given, str) for given in lists):
+                with suppress(ValueError, SyntaxError):
+                    lists = [parse(given) for given in lists]
         if all(isinstance(given, list) for given in lists):
             flat = [text for given in lists for text in given]
             rows = [*range(len(lists)), *np.repeat(np.arange(len(lists)), [*map(len, lists)]).tolist()]

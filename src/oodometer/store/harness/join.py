@@ -212,7 +212,7 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
     }
     notes += [note for answers in read for note in answers.notes]
     warnings += [warning for answers in read for warning in answers.warnings]
-    if record.confidence is None and record.probabilities is None and "epoch" not in record.columns:
+    if record.confidence is None and record.probabilities is None and not {"epoch", "samples"} & {*record.columns}:
         notes.append(
             "nothing in the logs tells how sure the model was, so there is no confidence: `evaluate` gives accuracy, "
             "`discriminate` learns from `input` and `output`"

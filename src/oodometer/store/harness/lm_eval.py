@@ -50,6 +50,7 @@ class _Rows:
     outside: tuple[int, str, int] | None = None  # the first row whose target is a position behind the options
     is_numbered: bool = True  # whether all targets may be positions
     outputs: list[str | None] = field(default_factory=list)  # None where one continuation was scored
+    repeats: list[str] = field(default_factory=list)  # JSON of further answers to the same question
     hits: list[bool] = field(default_factory=list)  # whether the output is the target
     names: list[str] | None = None  # of the metrics, as the row before has them
     prompts: list[str] = field(default_factory=list)
@@ -174,6 +175,8 @@ def _answers(out: Answers, by_filter: Mapping[str, _Rows], totals: Totals | None
     remark = ""
     if rows.outputs and rows.outputs[0] is not None:
         out.columns["output"] = list(rows.outputs)
+        if len(rows.repeats) == len(rows.outputs):  # by which it is seen how sure the model was
+            out.columns["samples"] = list(rows.repeats)
         empty = sum(output in ("", _FOUND_NOTHING) for output in rows.outputs)
         remark = f"{empty} of {len(rows.outputs)} answers are empty or could not be parsed" if empty else ""
     metrics = {name: Metric(name, values) for name, values in rows.metrics.items()}
@@ -331,6 +334,11 @@ def _keep(
         rows.outputs.append(None)
     else:
         rows.outputs.append(_written(answers[0]))
+        raw = sample.get("resps")
+        raw = list(raw[0]) if isinstance(raw, list) and len(raw) == 1 and isinstance(raw[0], list) else []
+        if len(raw) > 1 and rows.outputs[-1] in raw:
+            raw.remove(rows.outputs[-1])
+            rows.repeats.append(json.dumps(raw, ensure_ascii=False))
         output = (rows.outputs[-1] or "").strip().casefold()
         rows.hits.append(any(output == str(one).strip().casefold() for one in _targets(target)))
 
