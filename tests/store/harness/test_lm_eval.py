@@ -453,6 +453,16 @@ def test_results_beside_the_samples_name_model_and_metric_and_are_held_against_t
     assert "results_2026-01-02T03-04-05.678.json: expected a whole and readable JSON file" in refused(path)
 
 
+def test_runs_of_two_models_in_one_folder_are_refused(tmp_path: Path) -> None:
+    for day, model in ((1, "org/a"), (2, "org/b")):
+        put(tmp_path, [written(0, "x", exact_match=1.0)], f"samples_quiz_2026-01-0{day}T03-04-05.6.jsonl")
+        results(tmp_path, f"results_2026-01-0{day}T03-04-05.6.json", results={"quiz": {}}, model_name=model,
+            **{"n-samples": {}})  # fmt: skip
+    said = refused(tmp_path)
+    assert "samples_quiz_2026-01-02T03-04-05.6.jsonl: expected answers of org/a" in said
+    assert f"`oodometer read {tmp_path}/samples_quiz_2026-01-02T03-04-05.6.jsonl --out samples_quiz" in said
+
+
 def test_results_choose_the_filter_and_pass_over_metrics_of_which_less_is_better(tmp_path: Path) -> None:
     rows = [written(i, "x", name, ppl=2.0, exact_match=float(name == "b")) for name in "ab" for i in range(4)]
     path = put(tmp_path, rows)

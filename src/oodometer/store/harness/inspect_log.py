@@ -19,12 +19,12 @@ _ZSTANDARD = 93  # the number of the method in the zip format; the standard libr
 _LOCAL = 30  # bytes of a member's own header, before its name and its extra field
 
 
-def run_of(file: str) -> tuple[str, str, bool]:
-    """The task of a log with its arguments and its model, when it ran, and whether it came to its end."""
+def run_of(file: str) -> tuple[str, tuple[bool, str]]:
+    """The task of a log with its arguments and its model, and whether it came to its end, and when it ran."""
     header, _ = _samples(file)
     about = mapping(header.get("eval"))
     name = json.dumps([about.get("task"), about.get("task_args"), about.get("model")], default=str)
-    return name, str(about.get("created")), header.get("status") == "success"
+    return name, (header.get("status") == "success", str(about.get("created")))
 
 
 def read_inspect(file: str, options: LogOptions) -> Answers:

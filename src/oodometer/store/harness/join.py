@@ -20,7 +20,7 @@ from ..files import opened, translated
 from . import others
 from .base import Answers, LogOptions, NoMetric
 from .inspect_log import read_inspect, run_of
-from .lm_eval import NAME, read_samples
+from .lm_eval import NAME, Totals, read_samples
 
 LogKind = Literal[
     "lm_eval", "inspect", "helm", "lighteval", "opencompass", "alpaca_eval", "simple_evals", "uqlm", "squad", "chat"
@@ -120,14 +120,13 @@ def _newest(files: Sequence[tuple[str, LogKind]]) -> tuple[list[tuple[str, LogKi
     older = []
     for file, kind in files:
         match = NAME.fullmatch(os.path.basename(file))
-        task, date = (match["task"], match["date"] or "") if match else (file, "")
-        when: Any = date
+        task, when = (match["task"], (True, match["date"] or "")) if match else (file, (True, ""))
         if kind == "inspect":
-            task, when, is_whole = run_of(file)
-            when = (is_whole, when)
+            task, when = run_of(file)
         before = by_task.get((kind, task))
-        if before is not None and before[0] == when:  # which of them is meant is not known
-            task = file
+        totals = [Totals.beside(log) for log in (file, before[1])] if before is not None and kind == "lm_eval" else []
+        if before is not None and (before[0] == when or len({each.model for each in totals if each}) > 1):
+            task = file  # which of them is meant is not known
         elif before is not None:
             older.append(file if when < before[0] else before[1])
         if before is None or not when < before[0]:
@@ -228,15 +227,15 @@ def _check(read: Sequence[Answers], options: LogOptions) -> None:
     seen: dict[str, Answers] = {}
     named = [answers for answers in read if answers.model is not None]
     for answers in read:
+        if answers.model is not None and answers.model != named[0].model:
+            remedy = f"read each by itself: `{read_command(named[0].file)}`, `{read_command(answers.file)}`"
+            expected = f"answers of {named[0].model}, as in {named[0].file}"
+            raise InputError(expected, got=str(answers.model), file=answers.file, remedy=remedy)
         before = seen.setdefault(answers.task, answers)
         if before is not answers:
             remedy = f"they are two runs; read each by itself: `{read_command(before.file)}`"
             got = f"{answers.task} as in {before.file}"
             raise InputError("logs of different tasks", got=got, file=answers.file, remedy=remedy)
-        if answers.model is not None and answers.model != named[0].model:
-            remedy = f"read each by itself: `{read_command(named[0].file)}`, `{read_command(answers.file)}`"
-            expected = f"answers of {named[0].model}, as in {named[0].file}"
-            raise InputError(expected, got=str(answers.model), file=answers.file, remedy=remedy)
     names = f"the tasks are {', '.join(seen)}"
     for task, metric in options.table.items():
         plain = [answers for answers in read if answers.metric.partition(",")[0].partition(">=")[0] in metric]

@@ -203,8 +203,9 @@ def _answers(out: Answers, by_filter: Mapping[str, _Rows], totals: Totals | None
         _options(out, rows, metric)
     if metric is not None and totals is not None:
         source, named = os.path.basename(totals.file), wanted is not None
+        fewest = min(len(own.places) for own in by_filter.values())
         reported = totals.figure(metric, out.filter) if metric.least is None else None
-        out.check(source, metric.mean, reported, len(rows.places), totals.asked, named)
+        out.check(source, metric.mean, reported, fewest, totals.asked, named)
         if isinstance(totals.existing, int) and totals.asked == len(rows.places) < totals.existing:
             out.warnings.append(f"{out.task}: the run was limited to {totals.asked} of {totals.existing} questions")
     out.metric += f",{out.filter}" if len(by_filter) > 1 else ""
