@@ -443,6 +443,8 @@ def test_results_beside_the_samples_name_model_and_metric_and_are_held_against_t
         "quiz: partial: 3 samples are in the log, 4 in results_2026-01-02T03-04-05.678.json; exact_match is 0.6667"
     )
     assert partial in remarks(read(path))
+    put(tmp_path, [*rows, *({**row, "filter": "other"} for row in rows[:3])])
+    assert "quiz: partial: 3 samples are in the log, 4 in" in remarks(read(path)), "of one of the filters"
     put(tmp_path, rows)
     results(tmp_path, results={"quiz": {"exact_match,none": 0.75}})
     said = refused(path)
