@@ -102,7 +102,12 @@ def write_tables(place: Path) -> None:
     replies = {"candidate_scores": scores, "label": [int(rng.integers(0, len(one))) for one in scores]}
     many = {f"prob_{k:02}": p for k, p in enumerate(rng.dirichlet(np.ones(12), 300).T)}
     many["label"] = np.array([f"{k:02}" for k in rng.integers(0, 12, 300)])
-    for name, one in (("replies", replies), ("many", many)):
+    answers = {
+        "id": np.arange(300) // 3,
+        "score": rng.integers(0, 2, 300),
+        "group": np.array(["a", "b", "c"])[np.arange(300) % 3],
+    }
+    for name, one in (("replies", replies), ("many", many), ("answers", answers)):
         pq.write_table(pa.table(one), place / f"{name}.parquet", row_group_size=100)
     (place / "few.csv").write_text("row,label\n" + "".join(f"{row},{row % 3}\n" for row in range(0, 400, 10)))
     (place / "lake").mkdir()

@@ -97,6 +97,7 @@ def methods(runner: Any, folder: Path) -> dict[str, Any]:
         "every estimator": estimate(rich, moved, methods=default_methods(), backtest=None, **on),
         "every metric": evaluate(rich, payoff={a: {b: int(a == b) for b in "012"} for a in "012"}, **on),
         "metrics of replies": evaluate(folder / "replies.parquet", **on),
+        "metrics of answers": evaluate(folder / "answers.parquet", **on),
         "metrics of many classes": evaluate(folder / "many.parquet", **on),
         "labels of its own": evaluate(moved, labels=folder / "few.csv", **on),
         "comparison": compare([rich, moved], target=[moved, moved], names=["a", "b"], **on),

@@ -109,5 +109,6 @@ def test_the_terminal_shows_the_mean_the_tasks_and_the_design(
     out = " ".join(capsys.readouterr().out.split())
     for words in ("Mean score: 3.7500", "(95 % exact interval)", "Scores lie between 1 and 5", "by task", "Design"):
         assert words in out
-    assert main(["evaluate", str(path), "--scale", "2,5"]) == 2
-    assert "row 1: column score: expected a score from 2 to 5, got 1" in capsys.readouterr().err
+    path.write_text("id,grade,group\n" + rows)
+    assert main(["evaluate", str(path), "--scale", "2,5", "--map", "grade=score"]) == 2
+    assert "row 1: column grade: expected a score from 2 to 5, got 1" in capsys.readouterr().err

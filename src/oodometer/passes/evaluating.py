@@ -343,7 +343,11 @@ def plan_evaluation(
 def read_evaluation(source: Source, plan: EvaluationPlan, execution: Execution) -> tuple[EvaluationPlan, State]:
     """The state of all rows in one pass, or in two where ids repeat, with the plan of that pass."""
     parts = source.parts(each=execution.each)
-    state = execution.fold(plan, parts, plan.merge)
+    try:
+        state = execution.fold(plan, parts, plan.merge)
+    except InputError as error:  # a score outside of its scale, in a column of another name
+        placed = getattr(getattr(source, "layout", None), "placed", None)
+        raise placed(error) if placed and error.column == "score" else error from None
     seen = state.get(WHOLE, {}).get("clusters")
     if not plan.grouped and seen is not None and 1 < seen.count < seen.rows:
         plan = replace(plan, grouped=True)

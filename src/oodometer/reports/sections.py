@@ -142,6 +142,8 @@ def next_step(command: str, result: Result) -> Step:
     if command in after:
         return after[command](result)
     name = str(result.get("name") or (result.get("reference") or {}).get("name") or "REFERENCE")
+    if command == "evaluate" and "accuracy" not in (result.get("metrics") or {"accuracy": None}):  # scores alone
+        return {"text": NEXT["graded"], "line": shlex.join(["oodometer", "compare", name, "OTHER"])}
     line = "" if command == "demo" or result.get("files") else again(result, EstimateOptions, "estimate", "TARGET")
     line = line or shlex.join(["oodometer", "estimate", name, "TARGET"])
     return {"text": NEXT[command], "line": "" if command == "stress" else line} if command in NEXT else {}
