@@ -206,9 +206,11 @@ def _better(result: Mapping[str, Any], gap: Mapping[str, Any], item: Interval | 
         line = f"{only.capitalize()}{gap['b']} {verb} on {counted(gap['b_alone'], 'row')}"
         lines.append(f"{line}, {only}{gap['a']} on {gap['a_alone']:,}, ties {gap['ties']:,}")
     if p_value is not None and not decided:
-        could, many = amount(gap, gap["smallest_visible"]), float(f"{gap['rows_for_point']:.2g}")
+        could, many = amount(gap, gap["smallest_visible"]), gap["rows_for_point"]
+        units, noun = gap["clusters"] or gap["rows"], "cluster" if gap["clusters"] else "question"
+        show = f"about {float(format(many * units / gap['rows'], '.2g')):,.0f} show"
         point = "1 point" if right else f"one of {gap['point']:.3g}"
-        lines.append(f"{gap['rows']:,} questions could show {could} (power 0.8), about {many:,.0f} show {point}")
+        lines.append(f"{counted(units, noun)} could show {could} (power 0.8), {show} {point}")
     if groups:
         first = groups[0]
         line = (

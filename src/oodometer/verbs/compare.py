@@ -252,7 +252,7 @@ def _named(sources: Sequence[Source], rows: Sequence[Rows], key: str | None) -> 
             return list(rows)
         named.append((ids.to_pylist(), epochs))
     split = [[EPOCH_OF_ID.sub("", name) for name in ids] for ids, _ in named]
-    repeated = any(len(set(bases)) < len(bases) for bases in split)
+    repeated = key == KEY and any(len(set(bases)) < len(bases) for bases in split)  # rows of one id are a cluster
     out = []
     for source, row, bases, (ids, epochs) in zip(sources, rows, split, named, strict=True):
         if len(set(bases)) < len(bases):
@@ -261,7 +261,8 @@ def _named(sources: Sequence[Source], rows: Sequence[Rows], key: str | None) -> 
             ids = named_repeats(ids, epochs, every=True)
         if len(set(ids)) < len(ids):
             twice = next(name for name, times in Counter(ids).items() if times > 1)
-            expected, remedy = f"each {key} once in an {EPOCH}", "drop one of the rows, or number them in `epoch`"
+            expected = f"each {key} once" + (f" in an {EPOCH}" if key == KEY else ", as rows are matched by it")
+            remedy = "drop one of the rows, " + ("or number them in `epoch`" if key == KEY else "or leave --key out")
             raise InputError(expected, got=f"{twice!r} twice", file=source.name, column=key, remedy=remedy)
         out.append(replace(row, ids=np.array(ids, dtype=object)))
     return out
