@@ -107,6 +107,8 @@ def test_length_is_counted_in_characters_or_bytes_without_the_blank_before(tmp_p
     assert by_character == pytest.approx([-1.0, -1.05])
     assert read(path, metric="acc_bytes").record.candidate_scores.values.tolist() == pytest.approx([-0.5, -1.05])
     assert read(path).record.candidate_scores.values.tolist() == [-3.0, -4.2]
+    path = put(tmp_path, [choice(0, [-3.0, -4.2], options, 0, acc_bytes=1.0)])
+    assert read(path).record.candidate_scores.values.tolist() == pytest.approx([-0.5, -1.05])
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,6 @@ def read_samples(file: str, options: LogOptions) -> Answers:
     kind: str | None = None
     totals = Totals.beside(file)
     asked = " ".join(options.table.values()) + " ".join(totals.order[:1] if totals else ())
-    lengths = [name for name in _BY_LENGTH if name in asked]  # only where they may be needed
     for row, sample in json_rows(file):
         answers = _responses(sample, file, row)
         row_kind = _kind(answers, file, row)
@@ -141,7 +140,8 @@ def read_samples(file: str, options: LogOptions) -> Answers:
         which = str(filter or times[name])
         rows = by_filter.get(which)
         if rows is None:
-            rows = by_filter[which] = _Rows(lengths={one: ([], []) for one in lengths})
+            needed = [name for name in _BY_LENGTH if name in asked or "acc" not in sample]
+            rows = by_filter[which] = _Rows(lengths={name: ([], []) for name in needed})
         if rows.places.setdefault(name, row) != row:
             _refuse_twice(name, rows.places[name], row, file)
         _keep(sample, answers, rows, (row, kind == _WRITTEN), file, options)
