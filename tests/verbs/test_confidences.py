@@ -139,3 +139,14 @@ def test_repeats_of_a_harness_log_are_samples(tmp_path: Path) -> None:
     compared = oodometer.evaluate(out).to_dict()["confidences"]
     assert (compared["best"], compared["used"]) == ("answer_agreement", "answer_agreement")
     assert compared["ranking"][0]["auroc"]["value"] > 0.9
+
+
+def test_a_confidence_that_some_rows_lack_is_compared_on_the_others_and_not_taken(tmp_path: Path) -> None:
+    rows = rows_of(90)
+    for row in rows[::9]:
+        row["verbalized_confidence"] = None
+    result = oodometer.evaluate(written(tmp_path / "a.jsonl", rows))
+    compared = result.to_dict()["confidences"]
+    assert (compared["rows"], compared["of_rows"], compared["used"]) == (80, 90, "answer_agreement")
+    assert compared["unknown"] == {"verbalized_confidence": 10}
+    assert "on 80 of 90 rows" in str(result.view().grid("which confidence").notes)

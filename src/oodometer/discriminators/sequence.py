@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, Self, final
@@ -46,7 +46,6 @@ class GenerativeDiscriminator(TrainedDiscriminator):
     """
 
     kind = "generative"
-    _long = 0  # pairs of the last call that were cut
 
     def __init__(
         self, source: str | None = None, *, config: Mapping[str, Any] | None = None,
@@ -91,16 +90,10 @@ class GenerativeDiscriminator(TrainedDiscriminator):
             best.restore()
         return cut
 
-    def _asking(self) -> Callable[..., Answers]:
-        return self._answer
-
-    def _answer(self, pairs: list[tuple[str, str]], *, progress: Progress | None = None) -> Answers:
+    def _answers(self, pairs: list[tuple[str, str]], progress: Progress | None = None) -> tuple[Answers, int]:
         inputs, outputs = ([pair[part] for pair in pairs] for part in (0, 1))
-        texts, self._long = self._texts(inputs, outputs, self.model.tokenizer)
-        return Answers(CLASSES, self._logits(texts, progress))
-
-    def _cut(self) -> int:
-        return self._long
+        texts, cut = self._texts(inputs, outputs, self.model.tokenizer)
+        return Answers(CLASSES, self._logits(texts, progress)), cut
 
     def _texts(self, inputs: list[str], outputs: list[str], tokenizer: Any) -> tuple[list[str], int]:
         """Pairs as the texts that the encoder reads, and how many were too long."""

@@ -314,20 +314,24 @@ def _sentences(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[st
 
 def _confidences_grid(compared: Mapping[str, Any] | None) -> list[Grid]:
     """All that says how sure the model was, by how well it puts right answers before wrong ones."""
+    if not compared:
+        return []
     rows = []
-    for row in compared["ranking"] if compared else ():
+    for row in compared["ranking"]:
         verdict = "best"
         if row["difference"] is not None:
             low, high = (cell(row["difference"][end], ".2f") for end in ("lower", "upper"))
             verdict = f"{'tied' if row['tied'] else 'worse'} ({low} to {high})"
-        areas = (ends(row[name]).values() for name in ("auroc", "auc_coverage"))
-        numbers = [cell(number, ".3f") for area, many in zip(areas, (3, 1), strict=True) for number in [*area][:many]]
-        rows.append([" = ".join([row["name"], *row["alike"]]), *numbers, verdict])
+        numbers = [*[*ends(row["auroc"]).values()][:3], ends(row["auc_coverage"])["value"]]
+        cells = (cell(number, ".3f") for number in numbers)
+        rows.append([" = ".join([row["name"], *row["alike"]]), *cells, verdict])
     columns = ["confidence", "AUROC", "lower", "upper", "auc_coverage", "against the best"]
-    notes = ("AUROC: how often a right answer has more confidence than a wrong one; --map COLUMN=confidence or --score "
-             "NAME takes another confidence",)  # fmt: skip
-    title = "which confidence orders errors best"
-    return [Grid(title, columns, rows, noun="confidence", notes=notes, detail=True)] if rows and compared else []
+    on = (
+        "" if compared["rows"] == compared["of_rows"] else f" (on {compared['rows']:,} of {compared['of_rows']:,} rows)"
+    )
+    notes = (f"AUROC: how often a right answer has more confidence than a wrong one{on}; --map COLUMN=confidence or "
+             "--score NAME takes another confidence",)  # fmt: skip
+    return [Grid("which confidence orders errors best", columns, rows, noun="confidence", notes=notes, detail=True)]
 
 
 def _metrics_grid(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[Grid]:

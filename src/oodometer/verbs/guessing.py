@@ -90,6 +90,8 @@ class _Column:
         if is_stated(name) and (np.isnan(self.numbers).all() or np.nanmax(self.numbers) > 1):
             with suppress(InputError):
                 self.numbers, _ = stated_confidence(cells.to_pylist(), name)
+        if is_stated(name) and np.isnan(self.numbers).any():  # none for some rows: compared, and never taken unasked
+            self.numbers = np.full(len(cells), np.nan)
         some = self.numbers[np.isfinite(self.numbers)]
         self.varies = len(np.unique(some)) > 2
         self.is_unit = bool(len(some) and some.min() >= 0 and some.max() <= 1)
