@@ -159,7 +159,7 @@ def together(draws: int) -> Iterator[kit.Result]:
                     middle, error, _ = paired._moments
                     apart = mean[:, None] - mean
                     inside = np.abs(middle - apart) <= quantile * error + 1e-12
-                    best = int(paired.means.argmax())
+                    best = int(paired.scores.mean(axis=1).argmax())
                     wrong = (middle[best] > quantile * error[best]) & (apart[best] <= 0) & (np.arange(6) != best)
                     held[side].append((bool((inside | np.eye(6, dtype=bool)).all()), bool(wrong.any())))
             sides = {

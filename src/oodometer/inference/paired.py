@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -43,10 +42,6 @@ class Difference:
     share: float
     smallest_visible: float
 
-    def rows_for(self, size: float, rows: int) -> int:
-        """How many rows like these ``rows`` show a difference of this size with a power of 0.8."""
-        return math.ceil(rows * (self.smallest_visible / size) ** 2)
-
 
 class Paired:
     """Scores of models on the same rows, ``scores`` (model, sample) in [low, high], and the ``clusters`` of the rows.
@@ -61,14 +56,14 @@ class Paired:
     >>> a[:14], b[10:16] = 1, 1
     >>> gap = Paired(np.stack([b, a])).difference(0, 1, 0.95)
     >>> round(gap.value, 3), round(gap.p_value, 4), (gap.ahead, gap.behind, gap.ties)
-    (-0.2, 0.0213, (2, 10, 28))
+    (-0.2, 0.0386, (2, 10, 28))
     """
 
     def __init__(
         self, scores: Array, clusters: Array | None = None, *, low: float = 0.0, high: float = 1.0, seed: int = 0
     ) -> None:
         self.scores, self.clusters = np.asarray(scores, dtype=np.float64), clusters
-        self.span, self.seed = high - low, seed
+        self.low, self.high, self.span, self.seed = low, high, high - low, seed
         self.models, self.rows = self.scores.shape
         self.binary = bool(((self.scores == low) | (self.scores == high)).all())
         codes = np.arange(self.rows) if clusters is None else np.unique(clusters, return_inverse=True)[1]
@@ -80,14 +75,8 @@ class Paired:
 
     def take(self, rows: Array) -> Paired:
         """The same of some rows, by their positions."""
-        out = Paired(self.scores[:, rows], None if self.clusters is None else self.clusters[rows], seed=self.seed)
-        out.span, out.binary = self.span, self.binary
-        return out
-
-    @property
-    def means(self) -> Array:
-        """Mean score of each model, (model,)."""
-        return np.asarray(self.scores.mean(axis=1))
+        clusters = None if self.clusters is None else self.clusters[rows]
+        return Paired(self.scores[:, rows], clusters, low=self.low, high=self.high, seed=self.seed)
 
     @cached_property
     def degrees(self) -> float:
@@ -235,10 +224,9 @@ class Paired:
         means = np.bincount(tasks, d) / many
         value = float(means.mean())
         inner = np.sqrt(many / np.maximum(many - 1, 1))[tasks]  # a task's mean is estimated, too
-        made = Paired(np.stack([value + weight * inner * (d - means[tasks]), np.zeros_like(d)]), self.clusters)
-        made.span = self.span * float(weight.max())
-        _, error, _ = (float(part[0, 1]) for part in made._moments)
-        half = quantile * error
+        moved = np.stack([value + weight * inner * (d - means[tasks]), np.zeros_like(d)])
+        made = Paired(moved, self.clusters, high=self.span * float(weight.max()))
+        half = quantile * float(made._moments[1][0, 1])
         return value, max(value - half, -self.span), min(value + half, self.span)
 
 
@@ -263,22 +251,4 @@ def holm(p_values: Sequence[float]) -> list[float]:
     for rank, k in enumerate(order):
         most = max(most, min((len(order) - rank) * p_values[k], 1.0))
         out[k] = most
-    return out
-
-
-def alike(order: Sequence[Any], told_apart: Any) -> list[list[Any]]:
-    """Runs of the ``order`` in which no two are told apart, each as long as it can be; a longer run holds a shorter.
-
-    >>> alike("abcd", lambda a, b: a + b in ("ad", "bd", "cd"))
-    [['a', 'b', 'c'], ['d']]
-    """
-    out: list[list[Any]] = []
-    for start in range(len(order)):
-        run = [order[start]]
-        for item in order[start + 1 :]:
-            if any(told_apart(other, item) for other in run):
-                break
-            run.append(item)
-        if not out or run[-1] != out[-1][-1]:
-            out.append(run)
     return out

@@ -22,7 +22,7 @@ from ..diagnoses.column_drift import ColumnDrift
 from ..errors import InputError, NotApplicable, UsageError
 from ..headline.natural_differences import group_of, packaged_differences, pairs_on_target
 from ..inference.clusters import EPOCH, EPOCH_OF_ID, named_repeats
-from ..inference.paired import Paired, alike, holm
+from ..inference.paired import Paired, holm
 from ..intervals import normal_quantile
 from ..metrics import Metric, computation_score, didma, nidma, ordered_by
 from ..metrics.disca import check_options, check_weights
@@ -128,8 +128,8 @@ class Domain:
         point = self.rows.span / 100
         out |= {"p_value": made.p_value, "b_alone": made.ahead, "a_alone": made.behind, "p_b_better": made.share}
         out |= {name: getattr(made, name) for name in ("value", "lower", "upper", "ties", "smallest_visible")}
-        out |= {"point": point, "rows_for_point": made.rows_for(point, self.rows.rows)}
-        return {**out, "standard_error": made.error}
+        many = math.ceil(self.rows.rows * (made.smallest_visible / point) ** 2)
+        return {**out, "point": point, "rows_for_point": many, "standard_error": made.error}
 
     def has(self, name: str) -> bool:
         """Whether every model has the metric."""
@@ -427,7 +427,7 @@ def tasks_of(domain: Domain, gap: Mapping[str, Any], level: float) -> list[dict[
         part = domain.rows.take(np.flatnonzero(domain.tasks[1] == code))
         made = part.difference(i, j, level)
         ends = Interval(made.value, made.lower, made.upper, level, "asymptotic").to_dict()
-        values = dict(zip(domain.models, part.means.tolist(), strict=True))
+        values = dict(zip(domain.models, part.scores.mean(axis=1).tolist(), strict=True))
         out.append({"task": task, "rows": part.rows, "values": values, "difference": ends, "p_value": made.p_value})
     for row, p_value in zip(out, holm([row["p_value"] for row in out]), strict=True):
         row["p_holm"] = p_value
@@ -450,8 +450,14 @@ def to_best(domain: Domain, level: float) -> tuple[list[dict[str, Any]], list[li
         behind = [domain.models[i] for i in order[: order.index(j)] if gaps[i, j].lower > 0]
         row = {"model": domain.models[j], "best": domain.models[order[0]], "difference": ends}
         out.append({**row, "p_adjusted": domain.rows.adjusted(order[0], j), "behind": behind})
-    runs = alike(order, lambda a, b: gaps[a, b].lower > 0)
-    return out, [[domain.models[i] for i in run] for run in runs]
+    groups: list[list[str]] = []
+    stop = 0  # of the last run of the order in which no two are told apart
+    for start in range(len(order)):
+        apart = (k for k in range(start, len(order)) if any(gaps[i, order[k]].lower > 0 for i in order[start:k]))
+        if (end := next(apart, len(order))) > stop:
+            groups.append([domain.models[i] for i in order[start:end]])
+            stop = end
+    return out, groups
 
 
 def disagreements(domain: Domain) -> list[dict[str, Any]]:
