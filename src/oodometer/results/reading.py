@@ -76,24 +76,21 @@ class Reading(Prediction):
 @shows(Reading)
 def reading_view(result: Mapping[str, Any]) -> View:
     """What a reading says, from the mapping that JSON holds: the number, what was found, then what can be asked."""
-    accuracy, score, rows = interval_of(result["accuracy"]), interval_of(result["score"]), result["rows"]
+    score, rows, ids, labelled = interval_of(result["score"]), result["rows"], result["ids"], result["labelled"]
     model = f", model {result['model']}" if result["model"] else ""
-    lines = [f"{counted(rows, 'row')} of {result['data'] or result['log']}{model}: {result['format']}"]
-    ids, labelled = result["ids"], result["labelled"]
-    truth = (
-        "no row has a label or a score" if not labelled else "" if labelled == rows else f"truth of {labelled:,} rows"
-    )
+    facts = [] if labelled == rows else [f"truth of {labelled:,} rows" if labelled else "no row has a label or a score"]
     if ids is not None:
         each = f"each up to {ids['most']} times" if ids["most"] > 1 else "each once"
-        truth += f"{'; ' if truth else ''}{ids['distinct']:,} ids ({ids['column']}), {each}"
-    if result["clusters"]:
-        truth += f"; may be clusters: {listed(result['clusters'][:_SHOWN])}"
-    lines += [truth] if truth else []
+        facts.append(f"{ids['distinct']:,} ids ({ids['column']}), {each}")
+    facts += [f"may be clusters: {listed(result['clusters'][:_SHOWN])}"] * bool(result["clusters"])
+    lines = [
+        f"{counted(rows, 'row')} of {result['data'] or result['log']}{model}: {result['format']}",
+        "; ".join(facts),
+    ]
     if result["judges"]:
-        known = {column["name"]: column["known"] for column in result["columns"]}
-        judged = listed([f"{name} ({known.get(name, 0):,} rows)" for name in result["judges"][:_SHOWN]])
-        human = f"; people's labels: {result['human']} ({known[result['human']]:,} rows)" if result["human"] else ""
-        lines.append(f"Verdicts of judges: {judged}{human}")
+        known = {column["name"]: f"{column['name']} ({column['known']:,} rows)" for column in result["columns"]}
+        human = f"; people's labels: {known[result['human']]}" if result["human"] else ""
+        lines.append(f"Verdicts of judges: {listed([known[name] for name in result['judges'][:_SHOWN]])}{human}")
     if result["skipped"]:
         named = "; ".join(f"{example['name']}: {example['why']}" for example in result["examples"])
         lines.append(f"{counted(result['skipped'], 'row')} without an answer or a score left out ({named})")
@@ -101,7 +98,7 @@ def reading_view(result: Mapping[str, Any]) -> View:
         named = ", ".join(left_out[:_SHOWN]) + ", ..." * (len(left_out) > _SHOWN)
         lines.append(f"Not in the file, as not all tasks have it: {named}; --out FOLDER/ has all")
     what = "accuracy" if score is None else "mean score"
-    macro, share, number = interval_of(result["macro"]), score is None, accuracy or score
+    macro, share, number = interval_of(result["macro"]), score is None, interval_of(result["accuracy"]) or score
     by_task = [[task["name"], f"{task['rows']:,}", *cells_of(task["number"], share=share)] for task in result["tasks"]]
     by_task[:0] = [] if macro is None else [["mean over tasks", f"{rows:,}", *cells_of(macro, share=share)]]
     columns = result["columns"]
@@ -112,6 +109,7 @@ def reading_view(result: Mapping[str, Any]) -> View:
     asked += [f"  {needs}" for needs in dict.fromkeys(question["needs"] for question in questions) if needs]
     room = max(_SCREEN - len(lines) - len(asked) - 2 * min(len(result["warnings"]), _SHOWN), _SHOWN)
     few = sorted(sorted(range(len(columns)), key=lambda i: not columns[i]["taken"])[:room])
+    shown: dict[str, Any] = {"noun": "column", "few": None if by_task else few, "detail": bool(by_task)}
     written = [f"Written: {listed(result['files'][:_SHOWN])}" + (", ..." if len(result["files"]) > _SHOWN else "")]
     return View(
         "Read" if number is None else "Accuracy" if share else "Mean score",
@@ -121,6 +119,7 @@ def reading_view(result: Mapping[str, Any]) -> View:
         share=share,
         sentences=tuple(lines),
         grids=(
+<<<<<<< HEAD
             Grid(f"By {by}", [by, "rows", what, "lower", "upper"], by_task, noun=("row", "task")[len(by_task) > 13]),
             Grid(
                 "Columns",
@@ -130,6 +129,10 @@ def reading_view(result: Mapping[str, Any]) -> View:
                 few=None if by_task else few,
                 detail=bool(by_task),
             ),
+=======
+            Grid(f"By {by}", [by, "rows", what, "lower", "upper"], [*mean, *by_task], noun="task"),
+            Grid("Columns", ["column", "kind", "rows", "distinct", "taken for"], cells, **shown),
+>>>>>>> 61096e72 (read: what it found stands in one line)
         ),
         notes=(*(written if result["files"] else ()), *(asked if questions else ())),
         details=tuple(result["notes"]),

@@ -279,7 +279,7 @@ class _Cells:
             if some and (text or not isinstance(next(iter(some)), str)) and not pt.is_temporal(cells.type):
                 numbers = np.asarray(pa.array([*some]).cast(pa.float64(), safe=False))
         named = ", ".join(words) if 0 < len(words) <= 3 else f"{self.distinct} words"
-        self.kind = "empty" if not some else named if is_few and len(named) <= 24 else "text"
+        self.kind = "empty" if not some else named if is_few and len(named) <= 24 and named.isprintable() else "text"
         if pt.is_temporal(cells.type) or pt.is_boolean(cells.type):
             self.kind = "true or false" if pt.is_boolean(cells.type) else "time"
         elif numbers is not None:
