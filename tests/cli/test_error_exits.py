@@ -31,7 +31,7 @@ COMMANDS: dict[str, list[str]] = {
         "ref.csv long.jsonl"],
     "backtest": ["long_labelled.csv", "few.csv", "long_labelled.csv.xz"],
     "audit": ["ref.csv few.csv", "ref.csv long.csv", "ref.csv ref.csv --labels two.csv", "ref.csv long.csv.xz"],
-    "read": ["absent.jsonl --out p.csv", "text.csv --out p.csv"],
+    "read": ["absent.jsonl --out p.csv", "broken.jsonl --out p.csv"],
     "predict": ["absent.py:f long.csv --out p.csv", "model.py:f text.csv --out p.csv", "no/folder text.csv --out p.csv",
         ""],
     "evaluate": ["long_labelled.csv", "few.csv", "long_labelled.csv.xz", "ref.csv --metric nonsense"],
