@@ -119,20 +119,8 @@ def reading_view(result: Mapping[str, Any]) -> View:
         share=share,
         sentences=tuple(lines),
         grids=(
-<<<<<<< HEAD
             Grid(f"By {by}", [by, "rows", what, "lower", "upper"], by_task, noun=("row", "task")[len(by_task) > 13]),
-            Grid(
-                "Columns",
-                ["column", "kind", "rows", "distinct", "taken for"],
-                cells,
-                noun="column",
-                few=None if by_task else few,
-                detail=bool(by_task),
-            ),
-=======
-            Grid(f"By {by}", [by, "rows", what, "lower", "upper"], [*mean, *by_task], noun="task"),
             Grid("Columns", ["column", "kind", "rows", "distinct", "taken for"], cells, **shown),
->>>>>>> 61096e72 (read: what it found stands in one line)
         ),
         notes=(*(written if result["files"] else ()), *(asked if questions else ())),
         details=tuple(result["notes"]),
