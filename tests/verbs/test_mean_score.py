@@ -46,6 +46,7 @@ def test_tasks_have_a_table_and_a_mean_of_their_own() -> None:
     assert [(row["task"], row["rows"]) for row in macro["by_task"]] == [("a", 8), ("b", 4)]
     mean = bounded_mean(np.array(GRADES[:8], dtype=float), low=1, high=5)
     assert macro["by_task"][0]["lower"] == pytest.approx(mean.lower)
+    assert result.to_frame("tasks")["task"].tolist() == ["a", "b"]
     judged = evaluate({"correct": RIGHT[:20], "group": ["a", "b"] * 10})
     assert judged["macro_mean"].value == judged["accuracy"].value
     assert "macro_mean" not in evaluate({"score": GRADES, "group": ["a"] * 12}).metrics

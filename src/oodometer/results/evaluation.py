@@ -288,7 +288,7 @@ def _sentences(result: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[st
         low, high = (f"{end:.4g}" for end in mean["scale"])
         student = " to ".join(f"{end:.4g}" for end in mean["t"])
         lines.append(f"Scores lie between {low} and {high}; Student's t interval of their mean is {student}")
-        if (mean.get("design_effect") or 1) > 1:
+        if (mean.get("design_effect") or 1) > 1.005:
             lines.append(f"Design effect {mean['design_effect']:.3g}: so many dependent rows are worth one independent")
     if "ece" in numbers:
         lines.append(f"The confidence is off by {points(numbers['ece']['value'])} on average")
@@ -359,6 +359,7 @@ def _frames(several: Sequence[Evaluation]) -> dict[str, Maker]:
     made: list[tuple[str, tuple[str, ...], Callable[[Evaluation], list[dict[str, Any]]], bool]] = [
         ("slices", ("by", "slice", "rows", *interval), _slice_rows, any(item.slices for item in several)),
         ("metrics", ("rows", *interval), _metric_rows, True),
+        ("tasks", ("task", "rows", *INTERVAL), _task_rows, any("macro_mean" in e.metrics for e in several)),
         ("per_class", ("class", *interval, "support"), _class_rows, any(e.tables.get("per_class") for e in several)),
         ("curves", about, _curve_rows, any(item.curves for item in several)),
     ]
@@ -371,6 +372,11 @@ def _frames(several: Sequence[Evaluation]) -> dict[str, Maker]:
 
 def _metric_rows(item: Evaluation) -> list[dict[str, Any]]:
     return [{"rows": item.rows, "metric": name, **ends(metric)} for name, metric in item.metrics.items()]
+
+
+def _task_rows(item: Evaluation) -> list[dict[str, Any]]:
+    macro = item.metrics.get("macro_mean")
+    return [*macro.to_dict()["by_task"]] if macro is not None else []
 
 
 def _slice_rows(item: Evaluation) -> list[dict[str, Any]]:
