@@ -35,6 +35,7 @@ from scipy import stats
 from benchmarks import kit
 from oodometer.audits.judges import Counts, Judged, rogan_gladen
 from oodometer.inference.betting import SampledRows, betting_interval
+from oodometer.inference.clusters import Clusters, clustered_share
 from oodometer.inference.means import bounded_mean
 from oodometer.inference.paired import Paired
 
@@ -136,8 +137,15 @@ def cje_mean(judge: Any, labels: Any, at: Any, keys: Any = None) -> Ends:
 # ---- ours ----------------------------------------------------------------------------------------------------------
 
 
+def our_clustered(x: Any, keys: Any) -> Ends:
+    """What `evaluate --cluster` prints: of right and wrong Clopper and Pearson's for effective rows, of scores bets."""
+    if not np.isin(x, (0, 1)).all():
+        return our_mean(x, keys)
+    return clustered_share(Clusters.of(keys.astype(np.uint64), x), len(x), float(x.mean()), 0.95)
+
+
 def our_mean(x: Any, keys: Any = None) -> Ends:
-    """What `evaluate` prints of right and wrong and of scores; in clusters by bets on their sums, which is exact."""
+    """What `evaluate` prints of right and wrong and of scores; of clusters by bets on their sums, which is exact."""
     mean = bounded_mean(x, keys=None if keys is None else keys.astype(np.uint64))
     return mean.lower, mean.upper
 
@@ -189,7 +197,7 @@ SIDES: dict[str, dict[str, Side]] = {
         "oodometer": our_mean, "stderr (inspect, lm-eval)": inspect_stderr, "t (inspect, truescore)": inspect_t,
     },
     "mean of rows in clusters": {
-        "oodometer": our_mean, "oodometer, t": our_t,
+        "oodometer": our_clustered, "oodometer, exact": our_mean, "oodometer, t": our_t,
         "stderr (lm-eval)": lambda x, keys: inspect_stderr(x), "clustered stderr (inspect)": inspect_stderr,
         "clustered t (inspect)": inspect_t, "truescore": truescore_mean,
     },
