@@ -389,6 +389,8 @@ class Judged(Options):
 class EstimateOptions(Judged, TargetOptions, Pair):
     """What `estimate` is asked; judges' columns are read as `votes`, people's in the reference as `correct`."""
 
+    rarely = frozenset({"judge"})
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.judge:
@@ -440,11 +442,11 @@ class AuditOptions(Judged, Pair, Where, Clock, Key, Cluster, Scale, Level, Readi
         ".parquet or .jsonl file, or to this .html page, on which they are labelled in a browser.")
     question: str | None = option(default=None, group=_WHAT, rare=True,
         help='What that page asks, "Was it repaid?"; by default it is made of the label column and the classes.')
-    margin: float = option(default=0.01, group=_WHAT, rare=True,
+    margin: float = option(default=0.01, flag="",
         help="Say how likely it is that the accuracy fell by at least this much.")
     methods: Sequence[str] | None = option(
         default=None, group=_WHAT, flag="--method", rare=True, help="Label-free methods to hear; may be repeated.")
-    seed: int = option(default=0, group=_RUN, rare=True, help="Seed of the suggestion and of the order of bets.")
+    seed: int = option(default=0, flag="", help="Seed of the suggestion and of the order of bets.")
     expected_widths: bool = option(default=False, flag="",
         help="Whether to work out the width to expect of 10 to 1,000 labels, which takes seconds; a page draws it.")
 
@@ -494,7 +496,7 @@ class CompareOptions(Judged, Where, Clock, Truth, Cluster, Scale, Level, Reading
         default="coverage", flag="", help="What the steps divide: coverage, thresholds, or samples (every one).")
     didma_weights: Sequence[float] = option(default=(0.5, 0.5), flag="", help="p and q of DiDMA.")
     nidma_weights: Sequence[float] = option(default=(0.5, 0.5), flag="", help="u and v of NiDMA.")
-    seed: int = option(default=0, group=_RUN, rare=True, help="Seed of the bootstrap.")
+    seed: int = option(default=0, flag="", help="Seed of the bootstrap.")
 
 
 class BacktestOptions(LabelsAndP, Where, Clock, Methods, Level, Truth, Reading, Features, Running):
@@ -507,7 +509,7 @@ class BacktestOptions(LabelsAndP, Where, Clock, Methods, Level, Truth, Reading, 
     cache: str | Path | None = option(default="auto", flag="",
         help="Folder that keeps trials, so that an interrupted backtest goes on and a finished one is reused; \"auto\" "
         "for ``$OODOMETER_CACHE`` or the user's cache folder, None for none.")
-    seed: int = option(default=0, group=_RUN, rare=True, help="Seed of splits and draws.")
+    seed: int = option(default=0, flag="", help="Seed of splits and draws.")
 
 
 class HistoryOptions(Options):
