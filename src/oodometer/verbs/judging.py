@@ -341,6 +341,8 @@ def compare_judges(sources: Sequence[Source], options: Any, names: Sequence[str]
     if len(sources) != 2:
         raise UsageError(f"--judge compares two models, got {len(sources)} files; give two")
     first, second = (read_judged(source, options) for source in sources)
+    if first.scale != second.scale:
+        raise UsageError(f"{second.source.name}: the grades lie on another scale; name it for both, --scale LOW,HIGH")
     row = matched_rows(second.source, first.source, first.judged.rows, None, options.key)
     if row is None and first.judged.rows != second.judged.rows:
         got, column = f"{first.judged.rows} and {second.judged.rows}", "id"
@@ -373,7 +375,7 @@ def _audited(read: Read, options: Any, by: str | None, **more: Any) -> JudgeAudi
     judged, source = read.judged, read.source
     labels, rows, warnings = len(judged.row), judged.rows, list(read.notes)
     low, high = read.scale or (0.0, 1.0)
-    about: dict[str, Any] = {"estimate": None, "label_only": None, "intervals": (), "effective_labels": None}
+    about: dict[str, Any] = dict.fromkeys(("estimate", "label_only", "effective_labels")) | {"intervals": ()}
     cell = judged.cells
     counts = Counts.of(judged, cell, level)
     if labels:
@@ -415,20 +417,9 @@ def _audited(read: Read, options: Any, by: str | None, **more: Any) -> JudgeAudi
     rates = rates_of(judged, counts, cell, level, seed)
     words = [one.written.get(1.0, "") for one in read.judges]
     about["judges"] = tuple(replace(rate, yes=word) for rate, word in zip(rates, words, strict=True))
-    return JudgeAudit(
-        **about | more,
-        labels=labels,
-        rows=rows,
-        headline=None,  # type: ignore[arg-type]  # there is no estimate without labels
-        p_value=None,
-        level=level,
-        seed=seed,
-        warnings=tuple(warnings),
-        target={"name": source.name},
-        scale=read.scale,
-        compared=read.compared,
-        label=read.label or "people's labels",
-    )
+    about |= {"labels": labels, "rows": rows, "level": level, "seed": seed, "warnings": tuple(warnings)}
+    about |= {"target": {"name": source.name}, "label": read.label or "people's labels", "scale": read.scale}
+    return JudgeAudit(**about | more, headline=None, p_value=None, compared=read.compared)  # type: ignore[arg-type]
 
 
 def judges_columns(judged: Judged) -> list[str]:
