@@ -6,9 +6,9 @@ import ast
 import json
 import re
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from hashlib import blake2b
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -97,7 +97,8 @@ def needs_reading(source: Source, renamed: bool) -> bool:
     """Whether the column `confidence` holds texts such as "85 %", or, ``renamed`` to it by hand, percents."""
     if not hasattr(source, "layout") or "confidence" not in source.layout.feeds:
         return False
-    cells = next(source.raw(["confidence"])).column(0)
+    with closing(cast(Any, source.raw(["confidence"]))) as batches:
+        cells = next(batches).column(0)
     with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
         numbers = cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return renamed and bool(np.nanmax(numbers, initial=0) > 1)
