@@ -51,6 +51,7 @@ Side = Callable[..., Ends]
 ROWS, RESAMPLES = 2_000, 2_000  # rows of a judged run; judgy's default of 20,000 takes ten times as long
 Z = 1.959963984540054
 OWN = "the judge's own rate"
+SLOW = ("oodometer, betting", "judgy", "cje")  # of judges; they get fewer draws
 
 
 # ---- the peers -----------------------------------------------------------------------------------------------------
@@ -213,7 +214,7 @@ SIDES: dict[str, dict[str, Side]] = {
         "cluster bootstrap (truescore)": truescore_bootstrap,
     },
     "corrected judge rate": {
-        "oodometer": our_rate, "oodometer, exact": our_betting, "oodometer, error rates": our_rogan_gladen,
+        "oodometer": our_rate, "oodometer, betting": our_betting, "oodometer, error rates": our_rogan_gladen,
         OWN: judge_alone, "labels alone (truescore)": labels_alone, "judgy": judgy_rate,
         "ppi++ (truescore)": truescore_ppi, "Rogan-Gladen (truescore)": truescore_rogan_gladen, "cje": cje_mean,
     },
@@ -454,10 +455,11 @@ def cells(draws: int, few: int, only: str) -> Iterator[dict[str, Any]]:
             rng = np.random.default_rng([45, number])
             seen: dict[str, list[tuple[bool, float, float]]] = defaultdict(list)
             refused: dict[str, int] = defaultdict(int)
-            many = few if "judge" in question else draws
-            for _ in range(many):
+            for turn in range(draws):
                 given, truth = draw(rng)
                 for side, interval in SIDES[question].items():
+                    if side in SLOW and turn >= few:
+                        continue
                     began = time.perf_counter()
                     try:
                         with warnings.catch_warnings():
@@ -470,11 +472,13 @@ def cells(draws: int, few: int, only: str) -> Iterator[dict[str, Any]]:
             sides = {}
             for side, rows in seen.items():
                 covered, width, seconds = np.array(rows, dtype=float).T
-                sides[side] = {"coverage": covered.mean(), "width": width.mean(), "refused": refused[side] / many}
+                many = len(rows) + refused[side]
+                sides[side] = {"coverage": covered.mean(), "width": width.mean(), "draws": many}
+                sides[side]["refused"] = refused[side] / many
                 sides[side]["milliseconds"] = 1e3 * np.median(seconds)
                 sides[side] = {name: round(float(value), 5) for name, value in sides[side].items()}
             print(f"{question}: {setting}, {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
-            cell = {"question": question, "setting": setting, "draws": many, "sides": sides}
+            cell = {"question": question, "setting": setting, "sides": sides}
             with part.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(cell) + "\n")
             yield cell
@@ -587,15 +591,20 @@ def page(result: kit.Result) -> str:
         refusing = "".join(f" {name} refused up to {max(some):.1%} of a row's." for name, some in refused.items())
         speed = [f"{np.median([c['sides'][n]['milliseconds'] for c in chosen if n in c['sides']]):.2g}" for n in names]
         lines += [f"## {question.capitalize()}", "", *kit.table(["data", *names], [*rows, ["milliseconds", *speed]])]
-        draws = " or ".join(f"{many:,}" for many in dict.fromkeys(cell["draws"] for cell in chosen))
-        lines += [f"{draws} draws a row; milliseconds a call.{refusing}", ""]
+        every = sorted({int(side["draws"]) for cell in chosen for side in cell["sides"].values()}, reverse=True)
+        draws = f"{every[0]:,} draws a row"
+        if len(every) > 1:
+            less = " or ".join(map(str, every[1:]))
+            draws += f", of {', '.join(name for name in names if name in SLOW)} the first {less} of them"
+        lines += [f"{draws}; milliseconds a call.{refusing}", ""]
     lines += ["## Where ours is worse", ""]
     for question in CELLS:
         texts = list(worse([cell for cell in result["cells"] if cell["question"] == question]))
         lines += [f"- {question.capitalize()}: {' '.join(texts)}"] if texts else []
     lines.append("")
     rows = [[one["question"], one["side"], kit.ranged(one["seconds"], 2)] for one in result.get("typed", [])]
-    about = "Median and range, from the interpreter's start to the answer: reading, working out and printing."
+    about = "Median and range, from the interpreter's start to the answer: reading, working out and printing. "
+    about += "Processes took turns on a busy machine: compare them within a question."
     lines += ["## Seconds of a whole process", "", about, "", *kit.table(["question", "side", "seconds"], rows, "llr")]
     return kit.joined(lines)
 
@@ -611,7 +620,7 @@ if __name__ == "__main__":
     raise SystemExit(
         kit.command(
             __doc__, "peers_evaluations", measure, page,
-            draws=(1_000, "draws of a setting"), judged=(400, "draws of a setting with judges"),
+            draws=(1_000, "draws of a setting"), judged=(300, "of these for the slow sides of judges"),
             rounds=(3, "rounds of whole processes"), only=("", "questions whose name contains this"),
             no_processes=(False, "no whole processes"),
         )
