@@ -277,7 +277,7 @@ class _Cells:
             self.verdicts = "correct" if is_plain else "words" if {*says} <= {0, 0.5, 1} else "score"
         with suppress(pa.ArrowException, TypeError, ValueError):
             if some and (text or not isinstance(next(iter(some)), str)) and not pt.is_temporal(cells.type):
-                numbers = np.asarray(pa.array([*some]).cast(pa.float64(), safe=False))
+                numbers = np.array([float(value) for value in some])  # Arrow's cast would load pandas
         named = ", ".join(words) if 0 < len(words) <= 3 else f"{self.distinct} words"
         self.kind = "empty" if not some else named if is_few and len(named) <= 24 and named.isprintable() else "text"
         if pt.is_temporal(cells.type) or pt.is_boolean(cells.type):
