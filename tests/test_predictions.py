@@ -332,7 +332,7 @@ def test_known_rows() -> None:
 def test_taking_the_labels_away() -> None:
     record = example_record(50)
     bare = record.without_labels()
-    assert set(record.fields) - set(bare.fields) == {"label"}
+    assert set(record.fields) - set(bare.fields) == {"label", "score"}
     assert (bare.verdicts == -1).all()
     assert record.accuracy > 0, "the first record is as it was"
     assert (bare.predicted == record.predicted).all()

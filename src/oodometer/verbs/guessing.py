@@ -406,6 +406,10 @@ class Guessing:
             read, notes = label_of(source), list[str]()
         else:
             graded = set() if self.shared else {"score"}  # beside a target it may be a probability
+            if fields & graded and self.truth and not is_target and not fields & _TRUTH:
+                may_be = guess(source, truth=True, taken=taken).renamings  # or beside what goes with it as labels do
+                if may_be.get("score", "").startswith("prob_") and "label" in may_be.values():
+                    graded = set()
             answered = fields & (_SCORED | {"prediction", "members", "views"} | graded)
             wants_truth = self.truth and not is_target and not fields & (_TRUTH | graded)
             if not answered or (not is_target and (wants_truth or answered == {"prediction"})):
