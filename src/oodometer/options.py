@@ -283,13 +283,14 @@ def check_seed(value: Any, name: str = "seed") -> int:
         return int(value.integers(_LARGEST_SEED, endpoint=True))
     if isinstance(value, np.random.RandomState):
         return int(value.randint(2**31 - 1))
-    if _is_whole(value) and 0 <= int(value) <= _LARGEST_SEED:
+    if is_whole(value) and 0 <= int(value) <= _LARGEST_SEED:
         return int(value)
     raise _wrong(name, f"a whole number from 0 to {_LARGEST_SEED}, a generator of numpy or None", value)
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+def is_whole(value: Any, least: float = -math.inf) -> bool:
+    """Whether something is a whole number, no truth value, from ``least`` on."""
+    return not isinstance(value, bool) and isinstance(value, numbers.Integral) and int(value) >= least
 
 
 def _is_number(value: Any) -> bool:
@@ -325,7 +326,6 @@ def anything(name: str, value: Any) -> Any:
 _number = need("a number", _is_number, float)
 _text = need("a text", lambda value: isinstance(value, str))
 _mapping = need("a mapping", lambda value: isinstance(value, Mapping))
-_function = need("a function of (done, total)", callable)
 _place = need("a path", lambda value: isinstance(value, (str, os.PathLike)) and "\0" not in os.fsdecode(value))
 several_or_none = need("a list", lambda value: isinstance(value, (list, tuple)))
 record = need(
@@ -402,7 +402,7 @@ CHECKS: dict[str, Check] = {
     "seed": lambda name, value: check_seed(value, name),
     "workers": need(
         f"a whole number from 1 (at least one worker) to {MOST_WORKERS}",
-        lambda value: _is_whole(value) and 1 <= int(value) <= MOST_WORKERS,
+        lambda value: is_whole(value) and 1 <= int(value) <= MOST_WORKERS,
         int,
     ),
     "threshold": need("a number between 0 and 1 such as 0.6", _is_number, float),
@@ -419,7 +419,7 @@ CHECKS: dict[str, Check] = {
 
 _OF_TYPES: dict[str, Check] = {
     "str": _text,
-    "int": need("a whole number", lambda value: _is_whole(value) and abs(int(value)) < 2**63, int),
+    "int": need("a whole number", lambda value: is_whole(value) and abs(int(value)) < 2**63, int),
     "float": _number,
     "bool": need("True or False", lambda value: type(value).__name__ in ("bool", "bool_"), bool),  # also of numpy
     "Any": anything,
@@ -453,7 +453,7 @@ _OF_TYPES: dict[str, Check] = {
     "str | Sequence[str]": texts_or_one,
     **dict.fromkeys(("str | Path", "str | os.PathLike[str]"), _place),
     **dict.fromkeys(("Sequence[str]", "Iterable[str]"), texts),
-    **dict.fromkeys(("Callable[[int, int], None]", "Report"), _function),
+    **dict.fromkeys(("Callable[[int, int], None]", "Report"), need("a function of (done, total)", callable)),
 }
 
 

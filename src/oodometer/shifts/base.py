@@ -13,6 +13,7 @@ import numpy as np
 from ..arrays import Array
 from ..datasets.images import no_images
 from ..errors import UsageError
+from ..options import is_whole, need
 
 _BITS = 16
 _STEP = 0x9E3779B97F4A7C15F39CC0605CEDC835  # golden ratio of 2^128: streams this far apart do not meet
@@ -71,6 +72,7 @@ def normal_quantiles() -> Array:
 
 _VALUES = 200_000  # pixel values that are worked on at once: what stays in a processor's cache
 _ROUNDING = 2.0**-10  # what float32 may lack to a whole number, before it is cut to one
+_FROM_ZERO = need("a whole number from 0 on", lambda value: is_whole(value, 0), int)
 NATIVE = 32  # side of the images that lengths in pixels are stated for
 
 
@@ -88,7 +90,7 @@ class Shift(ABC):
 
     def check_severity(self, severity: Any) -> Any:
         """The severity, where it is one of ``severities``; `UsageError` otherwise."""
-        if isinstance(severity, bool) or not isinstance(severity, (int, np.integer)) or severity not in self.severities:
+        if not is_whole(severity) or severity not in self.severities:
             first, last = self.severities[0], self.severities[-1]
             raise UsageError(f"expected a severity from {first} to {last} of {self.name}, got {severity!r}; choose one")
         return int(severity)
@@ -102,6 +104,7 @@ class ImageShift(Shift):
     """
 
     constants: ClassVar[tuple[Any, ...]]
+    citation: ClassVar[str] = "hendrycks2019"
 
     def apply(self, images: Any, severity: int, *, seed: int = 0, first_row: int = 0) -> Any:
         """Shift images; the draw of image i depends on (seed, kind, first_row + i) alone, not on its batch.
@@ -112,7 +115,7 @@ class ImageShift(Shift):
         `InputError` for what are no images.
         """
         severity = self.check_severity(severity)
-        seed, first_row = _from_zero("seed", seed), _from_zero("first_row", first_row)
+        seed, first_row = (_FROM_ZERO(*option) for option in (("seed", seed), ("first_row", first_row)))
         if isinstance(images, np.ndarray) and images.dtype != object:
             return self._batch(_checked(images), severity, seed, range(first_row, first_row + len(images)))
         of_shape: dict[tuple[int, ...], list[int]] = {}  # images of one size are shifted together
@@ -151,12 +154,6 @@ def scale(pixels: Array) -> float:
     """What a length in pixels is multiplied by: shorter side / 32."""
     shorter: int = min(pixels.shape[1:3])
     return shorter / NATIVE
-
-
-def _from_zero(name: str, given: Any) -> int:
-    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 0:
-        raise UsageError(f"expected {name} to be a whole number from 0 on, got {given!r}")
-    return int(given)
 
 
 def _checked(images: Array) -> Array:

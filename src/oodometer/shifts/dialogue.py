@@ -38,11 +38,8 @@ class InsufficientContext(TextShift):
 
     def check_severity(self, severity: Any) -> Fraction:
         """The share of turns, from 0 up to less than 1."""
-        share = parsed(Fraction, severity)
-        if share is None or not 0 <= share < 1:
-            expected = f"expected a severity of {self.name} from 0 up to less than 1, such as 1/6"
-            raise UsageError(f"{expected}, got {severity!r}")
-        return share
+        expected = f"a severity of {self.name} from 0 up to less than 1, such as 1/6"
+        return parsed(Fraction, severity, expected, lambda share: 0 <= share < 1)
 
     def _shifted(self, turns: tuple[str, ...], severity: Fraction, rng: np.random.Generator) -> ShiftedText | Dropped:
         if self._turns is not None:
@@ -74,10 +71,8 @@ class ShortContext(TextShift):
 
     def check_severity(self, severity: Any) -> int:
         """The number of turns, from 1 on."""
-        turns = parsed(int, severity)
-        if turns is None or turns < 1:
-            raise UsageError(f"expected a severity of {self.name} from 1 on, the number of turns, got {severity!r}")
-        return turns
+        expected = f"a severity of {self.name} from 1 on, the number of turns"
+        return parsed(int, severity, expected, lambda turns: turns >= 1)
 
     def _shifted(self, turns: tuple[str, ...], severity: int, rng: np.random.Generator) -> ShiftedText | Dropped:
         if len(turns) != severity:

@@ -136,7 +136,7 @@ def check_text_shift(make: Callable[[], TextShift]) -> None:
     ``make`` makes one that is ready to work, with the training texts and synonyms that it needs. Raises
     `AssertionError` with the name of the rule that was broken.
 
-    >>> from oodometer.shifts.text.casing import Casing
+    >>> from oodometer.shifts.text import Casing
     >>> check_text_shift(Casing)
     """
     shift = make()

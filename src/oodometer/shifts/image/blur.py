@@ -26,7 +26,6 @@ class DefocusBlur(ImageShift):
 
     name = "defocus_blur"
     about = "a point becomes a disk, as with a lens that is out of focus"
-    citation = "hendrycks2019"
     constants = ((0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1.0, 0.2), (1.5, 0.1))
 
     def _shifted(self, pixels: Array, constant: tuple[float, float], draws: Draws) -> Array:
@@ -66,7 +65,6 @@ class GlassBlur(ImageShift):
 
     name = "glass_blur"
     about = "pixels take the colour of a near one, as seen through frosted glass"
-    citation = "hendrycks2019"
     constants = ((0.05, 1, 1), (0.25, 1, 1), (0.4, 1, 1), (0.25, 1, 2), (0.4, 1, 2))
 
     def _shifted(self, pixels: Array, constant: tuple[float, int, int], draws: Draws) -> Array:
@@ -104,7 +102,6 @@ class MotionBlur(ImageShift):
 
     name = "motion_blur"
     about = "a point becomes a streak, as when the camera moves"
-    citation = "hendrycks2019"
     constants = ((6, 1.0), (6, 1.5), (6, 2.0), (8, 2.0), (9, 2.5))
 
     def _shifted(self, pixels: Array, constant: tuple[float, float], draws: Draws) -> Array:
@@ -126,7 +123,6 @@ class ZoomBlur(ImageShift):
 
     name = "zoom_blur"
     about = "the mean of an image at several magnifications, as when the camera comes nearer"
-    citation = "hendrycks2019"
     constants = (6, 11, 15, 20, 25)
 
     def _shifted(self, pixels: Array, constant: int, draws: Draws) -> Array:

@@ -24,7 +24,6 @@ class Contrast(ImageShift):
 
     name = "contrast"
     about = "values move towards the mean of their channel"
-    citation = "hendrycks2019"
     constants = (0.75, 0.5, 0.4, 0.3, 0.15)
 
     def _shifted(self, pixels: Array, constant: float, draws: Draws) -> Array:
@@ -52,7 +51,6 @@ class ElasticTransform(ImageShift):
 
     name = "elastic_transform"
     about = "the picture is skewed a little and its parts are pulled about"
-    citation = "hendrycks2019"
     constants = ((0.0, 0.0, 0.08), (0.05, 0.2, 0.07), (0.08, 0.06, 0.06), (0.1, 0.04, 0.05), (0.1, 0.03, 0.03))
 
     def _shifted(self, pixels: Array, constant: tuple[float, float, float], draws: Draws) -> Array:
@@ -123,7 +121,6 @@ class Pixelate(ImageShift):
 
     name = "pixelate"
     about = "the picture has fewer, larger pixels"
-    citation = "hendrycks2019"
     constants = (0.95, 0.9, 0.85, 0.75, 0.65)
 
     def _shifted(self, pixels: Array, constant: float, draws: Draws) -> Array:
@@ -152,7 +149,6 @@ class JpegCompression(ImageShift):
 
     name = "jpeg_compression"
     about = "the picture bears the traces of a strongly compressed file"
-    citation = "hendrycks2019"
     constants = (80, 65, 58, 50, 40)
 
     def _shifted(self, pixels: Array, constant: int, draws: Draws) -> Array:

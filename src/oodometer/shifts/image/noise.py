@@ -22,7 +22,6 @@ class GaussianNoise(ImageShift):
 
     name = "gaussian_noise"
     about = "each value of a pixel moves by a normal number, as in low light"
-    citation = "hendrycks2019"
     constants = (0.04, 0.06, 0.08, 0.09, 0.10)
 
     def _shifted(self, pixels: Array, constant: float, draws: Draws) -> Array:
@@ -55,7 +54,6 @@ class ShotNoise(ImageShift):
 
     name = "shot_noise"
     about = "each value of a pixel becomes a Poisson count, as light comes in single photons"
-    citation = "hendrycks2019"
     constants = (500, 250, 100, 75, 50)
 
     def _shifted(self, pixels: Array, constant: int, draws: Draws) -> Array:
@@ -94,7 +92,6 @@ class ImpulseNoise(ImageShift):
 
     name = "impulse_noise"
     about = "some values of pixels turn black or white, as by faulty bits"
-    citation = "hendrycks2019"
     constants = (0.01, 0.02, 0.03, 0.05, 0.07)
 
     def _shifted(self, pixels: Array, constant: float, draws: Draws) -> Array:

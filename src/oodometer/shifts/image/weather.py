@@ -29,7 +29,6 @@ class Snow(ImageShift):
 
     name = "snow"
     about = "white flakes fall in streaks over a paler picture"
-    citation = "hendrycks2019"
     constants = (
         (0.1, 0.2, 1.0, 0.6, 8, 3.0, 0.95),
         (0.1, 0.2, 1.0, 0.5, 10, 4.0, 0.9),
@@ -83,7 +82,6 @@ class Frost(ImageShift):
         "the crystals are computed, with the colours and the spread of the five photographs that the published files "
         "were made with; no photograph is shipped"
     )
-    citation = "hendrycks2019"
     constants = ((1.0, 0.2), (1.0, 0.3), (0.9, 0.4), (0.85, 0.4), (0.75, 0.45))
 
     def _shifted(self, pixels: Array, constant: tuple[float, float], draws: Draws) -> Array:
@@ -151,7 +149,6 @@ class Fog(ImageShift):
 
     name = "fog"
     about = "clouds of light lie over the picture"
-    citation = "hendrycks2019"
     constants = ((0.2, 3.0), (0.5, 3.0), (0.75, 2.5), (1.0, 2.0), (1.5, 1.75))
 
     def _shifted(self, pixels: Array, constant: tuple[float, float], draws: Draws) -> Array:
@@ -202,7 +199,6 @@ class Brightness(ImageShift):
 
     name = "brightness"
     about = "the picture becomes brighter, its hues stay"
-    citation = "hendrycks2019"
     constants = (0.05, 0.1, 0.15, 0.2, 0.3)
 
     def _shifted(self, pixels: Array, constant: float, draws: Draws) -> Array:

@@ -1,12 +1,10 @@
-"""Text shifts: words exchanged, by what the model never saw, or mistyped. One kind, one file."""
+"""Text shifts: words exchanged, by what the model never saw, or mistyped."""
 
 from __future__ import annotations
 
 from .base import Dropped, ShiftedText, TextShift, WordShift
-from .casing import Casing
-from .synonyms import ImportantWords, KnownWords
-from .typing_errors import TypingErrors
-from .unknown_words import UnknownWords
+from .spelling import Casing, TypingErrors
+from .synonyms import ImportantWords, KnownWords, UnknownWords
 from .wordnet import WordNet, find_wordnet
 from .words import Vocabulary
 

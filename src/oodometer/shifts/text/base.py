@@ -36,12 +36,15 @@ class Dropped:
     why: str
 
 
-def parsed(kind: Callable[[str], N], severity: Any) -> N | None:
-    """A number as one types it (1/6, 0.05), None where it is no such number."""
+def parsed(kind: Callable[[str], N], severity: Any, expected: str, holds: Callable[[N], bool]) -> N:
+    """A number as one types it (1/6, 0.05); `UsageError` for what is no such number, or does not hold."""
     try:
-        return None if isinstance(severity, bool) else kind(str(severity))
+        number = None if isinstance(severity, bool) else kind(str(severity))
     except (ValueError, ZeroDivisionError):
-        return None
+        number = None
+    if number is None or not holds(number):
+        raise UsageError(f"expected {expected}, got {severity!r}")
+    return number
 
 
 class TextShift(Shift):
@@ -86,11 +89,8 @@ class WordShift(TextShift):
 
     def check_severity(self, severity: Any) -> Fraction:
         """The share of words, a number above 0 and at most 1."""
-        share = parsed(Fraction, severity)
-        if share is None or not 0 < share <= 1:
-            expected = "a share of words, above 0 and at most 1, such as 0.2 or 1/6"
-            raise UsageError(f"expected the severity of {self.name}, {expected}, got {severity!r}")
-        return share
+        expected = f"the severity of {self.name}, a share of words, above 0 and at most 1, such as 0.2 or 1/6"
+        return parsed(Fraction, severity, expected, lambda share: 0 < share <= 1)
 
     def _shifted(self, turns: tuple[str, ...], severity: Fraction, rng: np.random.Generator) -> ShiftedText | Dropped:
         words = [words_of(turn) for turn in turns]

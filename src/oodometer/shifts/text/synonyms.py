@@ -23,6 +23,8 @@ class SynonymShift(WordShift):
     largest Levenshtein distance is taken, the first in the order of the alphabet where several have it.
     """
 
+    citation = "lee2021"
+
     def __init__(
         self,
         training: Vocabulary | None = None,
@@ -94,7 +96,6 @@ class ImportantWords(SynonymShift):
 
     name = "important-words"
     about = "a fifth of the words, by importance, becomes synonyms that never occur in training"
-    citation = "lee2021"
     severities = (1, 2, 3, 4, 5)
     usual = ("1", "2", "3", "4", "5")
 
@@ -104,12 +105,8 @@ class ImportantWords(SynonymShift):
 
     def check_severity(self, severity: Any) -> int:  # type: ignore[override]
         """The fifth, a whole number from 1 to 5."""
-        fifth = parsed(int, severity)
-        if fifth is None or fifth not in self.severities:
-            raise UsageError(
-                f"expected a severity of {self.name} from 1 to 5, the fifth by importance, got {severity!r}"
-            )
-        return fifth
+        expected = f"a severity of {self.name} from 1 to 5, the fifth by importance"
+        return parsed(int, severity, expected, lambda fifth: fifth in self.severities)
 
     def _shifted(  # type: ignore[override]
         self, turns: tuple[str, ...], severity: int, rng: np.random.Generator
@@ -133,6 +130,25 @@ class ImportantWords(SynonymShift):
 
 
 @register("shift")
+class UnknownWords(SynonymShift):
+    """A share of the words exchanged by synonyms that occur nowhere in the training texts (UW).
+
+    Of the synonyms that WordNet has for a word those are left out that are numbers, that consist of several words, and
+    that occur in training; the one farthest in Levenshtein distance is taken. The severity is the share of words and
+    punctuation marks that are exchanged. Texts with too few such words are dropped. Source: Lee et al. (2021).
+
+    >>> meanings = {"house": ["dwelling", "family", "home"]}
+    >>> training = Vocabulary.of(["a big house", "my family"])
+    >>> shift = UnknownWords(training, synonyms=lambda word: meanings.get(word, []))
+    >>> shift.apply(["A big house."], 0.3)
+    ShiftedText(turns=('A big dwelling.',), words=4, targets=1)
+    """
+
+    name = "unknown-words"
+    about = "words become synonyms that never occur in training"
+
+
+@register("shift")
 class KnownWords(SynonymShift):
     """A share of the words exchanged by synonyms that occur in the training texts at least ``least`` times (KW).
 
@@ -149,7 +165,6 @@ class KnownWords(SynonymShift):
 
     name = "known-words"
     about = "words become synonyms that occur in training"
-    citation = "lee2021"
     deviation = "a known word occurs in training at all; the paper's more than 5,000 times cannot give its own counts"
 
     def __init__(self, training: Vocabulary | None = None, *, least: int = 1, **more: Any) -> None:

@@ -29,20 +29,13 @@ def find_wordnet(path: str | os.PathLike[str] | None = None) -> WordNet:
     ``path`` : a folder with the files ``index.noun``, ``data.noun``, ``noun.exc`` and so on, or a tar archive of one.
     Raises `InputError` with the way to get it where there is none.
     """
-    named = path or os.environ.get("OODOMETER_WORDNET")
+    named, data = path or os.environ.get("OODOMETER_WORDNET"), os.environ.get("OODOMETER_DATA")
     if named:
         return _opened(str(Path(named).absolute()))
-    data = os.environ.get("OODOMETER_DATA")
-    paths = [*_USUAL, *([str(Path(data) / _ARCHIVE)] if data else [])]
-    for usual in paths:
+    for usual in (*_USUAL, *([str(Path(data) / _ARCHIVE)] if data else [])):
         if (Path(usual) / "index.noun").is_file() or Path(usual).is_file():
             return _opened(usual)
     raise InputError("the WordNet database", got="none in the usual places", remedy=_REMEDY)
-
-
-@lru_cache(maxsize=2)
-def _opened(path: str) -> WordNet:
-    return WordNet(path)
 
 
 @final
@@ -108,3 +101,6 @@ class WordNet:
                     words = cells[4 : 4 + 2 * int(cells[3], 16) : 2]
                     out.update(other.decode("ascii").partition("(")[0] for other in words)  # (p) marks adjectives
         return tuple(sorted(other for other in out if other.lower() not in same))
+
+
+_opened = lru_cache(maxsize=2)(WordNet)

@@ -1,4 +1,4 @@
-"""Typing errors: letters swapped, left out, doubled, or the neighbouring key."""
+"""Spelling: typing errors, as letters swapped, left out, doubled or mistyped; and capitals exchanged."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from .base import WordShift
 from .words import Word, in_the_case_of
 
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-_SHORTEST = 3
-
-
 _NEAR: dict[str, str] = {}  # the keys beside, and diagonally below or above, each letter of an English keyboard
 for _y, _row in enumerate(_ROWS):
     for _x, _letter in enumerate(_row):
@@ -40,7 +37,7 @@ class TypingErrors(WordShift):
 
     def _new(self, words: Sequence[Word], at: int, rng: np.random.Generator) -> str | None:
         word = words[at].text
-        if not words[at].is_plain or len(word) < _SHORTEST:
+        if not words[at].is_plain or len(word) < 3:
             return None
         error, letter, key = (int(rng.integers(n)) for n in (4, len(word) - 1, 1 << 16))
         letter += 1
@@ -53,3 +50,25 @@ class TypingErrors(WordShift):
         if error == 3 and near is not None:  # mistyped, as far as it is on an English keyboard
             return word[:letter] + in_the_case_of(word[letter], near[key % len(near)]) + word[letter + 1 :]
         return word[: letter + 1] + word[letter:]  # doubled
+
+
+@register("shift")
+class Casing(WordShift):
+    """A share of the words in another case: small letters become capitals, a word with a capital gets small letters.
+
+    The severity is the share of words and punctuation marks. Source: noise of the kind that Belinkov and Bisk (2018)
+    study; it is not among theirs.
+
+    >>> Casing().apply(["Keep calm"], 1).turns
+    ('keep CALM',)
+    """
+
+    name = "casing"
+    about = "words change between small letters and capitals"
+    citation = "belinkov2018"
+    counts = "words in another case"
+
+    def _new(self, words: Sequence[Word], at: int, rng: np.random.Generator) -> str | None:
+        word = words[at].text
+        new = word.upper() if word == word.lower() else word.lower()
+        return None if new == word else new
