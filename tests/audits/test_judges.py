@@ -8,7 +8,6 @@ import pytest
 from oodometer.audits.judges import (
     Counts,
     Judged,
-    below_chance,
     biases,
     changes,
     combined,
@@ -171,9 +170,9 @@ def test_rates_are_those_of_the_table() -> None:
 
 def test_a_column_that_means_the_opposite_is_seen() -> None:
     judged, _ = drawn(np.random.default_rng(8), 100)
-    assert below_chance(judged, 0) > 0.5
+    assert judged.below_chance(0) > 0.5
     turned = Judged(1 - judged.verdicts, judged.row, judged.truth, judged.names)
-    assert below_chance(turned, 0) < 0.001
+    assert turned.below_chance(0) < 0.001
 
 
 def test_bias_is_found_where_it_is_and_corrected_for_looks() -> None:

@@ -74,6 +74,13 @@ class Judged:
         text = f"{what} {100 * here:.0f} % of them and {100 * there:.0f} % of the other rows (p = {p:.1g})"
         return text if p < _SELECTED else None
 
+    def below_chance(self, j: int) -> float:
+        """p-value of "judge j agrees with people by chance or more", of their correlation; 1 where one never varies."""
+        score = self.scores[j][self.row]
+        if len(score) < 2 or score.var() == 0 or self.truth.var() == 0:
+            return 1.0
+        return math.erfc(-float(np.corrcoef(score, self.truth)[0, 1]) * math.sqrt((len(score) - 1) / 2)) / 2
+
     @cached_property
     def cells(self) -> Array:
         """The cell of each row, of which all rows of one verdict, or of alike ones, are.
@@ -350,14 +357,6 @@ def _kappa(table: Array) -> Array:
     a, b, c, d = np.moveaxis(table / table.sum(axis=-1, keepdims=True), -1, 0)
     chance = (a + b) * (a + c) + (c + d) * (b + d)
     return np.asarray(np.where(chance < 1, (a + d - chance) / np.where(chance < 1, 1 - chance, 1), 0.0))
-
-
-def below_chance(judged: Judged, j: int) -> float:
-    """p-value of "this judge agrees with people by chance or more", of their correlation; 1 where one never varies."""
-    score = judged.scores[j][judged.row]
-    if len(score) < 2 or score.var() == 0 or judged.truth.var() == 0:
-        return 1.0
-    return math.erfc(-float(np.corrcoef(score, judged.truth)[0, 1]) * math.sqrt((len(score) - 1) / 2)) / 2
 
 
 @dataclass(frozen=True)

@@ -162,11 +162,11 @@ class Layout:
         unknown = next((theirs for theirs in mapping if theirs not in columns and theirs not in index.values()), None)
         if unknown is not None and repeated is None:  # turned round, mistyped, or not there at all
             ours_of = mapping[unknown]
-            message = f"{_in(file)}there is no column {unknown} to rename to {ours_of}; "
+            message = f"{_in(file)}there is no column {unknown} to rename to {ours_of}"
             if ours_of in columns and (unknown in FIELDS or unknown.startswith(tuple(WIDE))):
-                message += f"did you mean --map {ours_of}={unknown} (theirs=ours)?"
+                message += f"; did you mean --map {ours_of}={unknown} (theirs=ours)?"
                 raise UnknownColumnError(unknown, message, ours_of)
-            raise _no_column(unknown, message, columns)
+            raise unknown_column(unknown, message, columns)
         names = {**index, **mapping, **{c: mapping[INDEX] for c in index if INDEX in mapping}}
         ours = [names[c] if c in names else c.strip() if c.strip() in FIELDS else c.lstrip() for c in columns]
         repeated = _repeated(ours) if repeated is None else repeated
@@ -203,7 +203,7 @@ class Layout:
         where = dict(zip(ours, columns, strict=True)) | {c: c for c in columns}
         missing = [name for name in extra if name not in where]
         if missing:
-            raise _no_column(missing[0], f"{_in(file)}there is no column {missing[0]}; ", columns)
+            raise unknown_column(missing[0], f"{_in(file)}there is no column {missing[0]}", columns)
         layout = Layout(tuple(columns), feeds, {name: where[name] for name in extra}, where)
         try:
             refuse_classes_beside_positions(feeds, None, file)
@@ -337,10 +337,11 @@ def _repeated(names: Sequence[str]) -> str | None:
     return next(name for i, name in enumerate(names) if name in names[:i])
 
 
-def _no_column(column: str, message: str, columns: Sequence[str]) -> UnknownColumnError:
+def unknown_column(column: str, message: str, columns: Sequence[str], remedy: str = "") -> UnknownColumnError:
+    """The error for a column that is not there, with the one that was probably meant."""
     near = near_names(column, columns)
-    meant = f"did you mean {near[0]}? " if near else ""
-    return UnknownColumnError(column, f"{message}{meant}its columns are {shown(columns)}", near[0] if near else None)
+    text = f"{message}; {f'did you mean {near[0]}? ' if near else ''}its columns are {shown(columns)}{remedy}"
+    return UnknownColumnError(column, text, near[0] if near else None)
 
 
 def shown(names: Sequence[int | str], most: int = 12) -> str:

@@ -20,9 +20,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..errors import InputError, UnknownColumnError, UsageError, near_names
+from ..errors import InputError, UnknownColumnError, UsageError
 from ..fields import FIELDS
-from .columns import IN_UTC, Kind, Layout, TimeFormat
+from .columns import IN_UTC, Kind, Layout, TimeFormat, unknown_column
 
 _SIGNS = {"=": "equal", "==": "equal", "!=": "not_equal", "<>": "not_equal"}
 _SIGNS |= {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
@@ -200,11 +200,8 @@ def refuse_columns(condition: Condition, columns: Iterable[str], place: str) -> 
 
 def no_such_column(condition: Condition, columns: Sequence[str], place: str) -> UnknownColumnError:
     """The error about a condition on a column that is not there."""
-    near = near_names(condition.column, columns)
-    meant = f"did you mean {near[0]}? " if near else ""
-    message = f"{place}there is no column {condition.column} for the condition {condition.text!r}; {meant}"
-    shown = ", ".join(columns[:12])
-    return UnknownColumnError(condition.column, f"{message}its columns are {shown}", near[0] if near else None)
+    message = f"{place}there is no column {condition.column} for the condition {condition.text!r}"
+    return unknown_column(condition.column, message, columns)
 
 
 def none_left(where: Iterable[Condition], file: str | None, among: str = "") -> InputError:

@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import Array
 from ..audits.joining import KEY
 from ..diagnoses import ShiftStatistics
-from ..errors import UnknownColumnError, UsageError, near_names
+from ..errors import UsageError
 from ..inference.betting import SampledRows
 from ..inference.clusters import Clusters, cells_effect, cluster_keys, clustered_error, clustered_share
 from ..intervals import normal_quantile
@@ -21,6 +21,7 @@ from ..predictions import Predictions
 from ..results import Estimate, Interval
 from ..results.estimation import Headline
 from ..store import Source
+from ..store.columns import unknown_column
 
 _MOST_ROWS = 200_000  # whose ids are looked at where nobody asked
 _FIELDS = ("label", "correct", "prediction", "probabilities", "logits", "confidence", "token_logprobs",
@@ -31,13 +32,11 @@ Numbered = TypeVar("Numbered", Interval, Estimate)
 def cluster_column(source: Source, asked: str | None, rows: int, fitted: str | None = None) -> str | None:
     """The column of dependent rows: as asked (`UnknownColumnError` where there is none), else `id` of few rows."""
     if asked is not None and not source.holds(asked):
-        near, hint = near_names(asked, source.columns), f"its columns are {', '.join(source.columns[:12])}"
-        hint = f"did you mean {near[0]}? {hint}" if near else hint
         remedy = "name another one with --cluster, or leave it out"
         if fitted is not None:
             remedy = f"rename it with --map theirs={asked}, or fit the reference again without --cluster"
-        message = f"{source.name}: there is no column {asked} of rows that depend on each other; {hint}; {remedy}"
-        raise UnknownColumnError(asked, message, near[0] if near else None)
+        message = f"{source.name}: there is no column {asked} of rows that depend on each other"
+        raise unknown_column(asked, message, source.columns, f"; {remedy}")
     return asked or (KEY if rows <= _MOST_ROWS and source.holds(KEY) else None)
 
 

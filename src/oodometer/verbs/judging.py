@@ -17,26 +17,17 @@ import pyarrow as pa
 
 from ..arrays import Array
 from ..audits.joining import matched_rows
-from ..audits.judges import (
-    LEAST_TESTED,
-    Counts,
-    Judged,
-    below_chance,
-    biases,
-    changes,
-    corrections,
-    rates_of,
-    rows_to_label,
-)
+from ..audits.judges import LEAST_TESTED, Counts, Judged, biases, changes, corrections, rates_of, rows_to_label
 from ..audits.judges_result import JudgeAudit
 from ..audits.suggestion import Suggestion
 from ..audits.worksheet import Worksheet, write_worksheet
 from ..classes import TRUTH, is_null
-from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageError, near_names
+from ..errors import InputError, MissingColumnsError, UsageError
 from ..results import percent
 from ..results.values import INTERVAL, counted
 from ..store import Source, as_source
 from ..store.cells import coded_cells, flat_list, plain
+from ..store.columns import unknown_column
 from ..store.record_table import table_of_record
 from ..store.source import ReaderSource
 from .clusters import cluster_column, keys_of
@@ -92,10 +83,7 @@ def column_of(source: Source, given: str, option: str) -> tuple[str, str | None]
     if source.holds(given) or not name:
         name, word = given, ""
     if not source.holds(name):
-        near = near_names(name, source.columns)
-        hint = f"{f'did you mean {near[0]}? ' if near else ''}its columns are {', '.join(source.columns[:12])}"
-        message = f"{source.name}: there is no column {name} for --{option}; {hint}"
-        raise UnknownColumnError(name, message, near[0] if near else None)
+        raise unknown_column(name, f"{source.name}: there is no column {name} for --{option}", source.columns)
     return name, word or None
 
 
@@ -133,6 +121,10 @@ def verdicts(source: Source, given: str, option: str, scale: Sequence[float] | N
     return [Verdicts(n, own, written, grades) for n, own in zip(names, whole.reshape(-1, width).T, strict=True)]
 
 
+def _cells(source: Source, name: str) -> list[Any]:
+    return [cell for batch in source.raw([name]) for cell in plain(batch.column(0), coded=False).to_pylist()]
+
+
 def verdict_number(cell: Any, word: str | None = None) -> float | None:
     """What a cell says: 1 yes, 0 no, 0.5 a tie, a grade as it is, NaN nothing; None where it is no verdict."""
     if is_null(cell):
@@ -159,10 +151,7 @@ def labels_file(data: Any, target: Source, options: Any, rows: int) -> tuple[Ver
         remedy = "call the column of people's verdicts `correct`, or rename it with --map theirs=correct"
         raise fault("a column `correct`", got=", ".join(source.columns[:12]), remedy=remedy)
     (labels,) = verdicts(source, (named or own)[0], "labels", options.scale)
-    number = None
-    if source.holds("row"):
-        number = np.concatenate([plain(batch.column(0)).cast("float64").to_numpy(zero_copy_only=False)
-                                 for batch in source.raw(["row"])])  # fmt: skip
+    number = np.array(_cells(source, "row"), dtype=float) if source.holds("row") else None
     row = matched_rows(source, target, rows, number, options.key)
     if row is None:
         if len(labels.values) != rows:
@@ -236,39 +225,27 @@ def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
     matrix, truth = np.stack([unit(one.values, one.scale is not None) for one in judges]), unit(truth, graded)
     row = np.flatnonzero(np.isfinite(truth))
     judged = Judged(matrix, row, truth[row], tuple(one.name for one in judges))
-    _check(judged, judges, label, source)
-    for judge, verdict in zip(judges, matrix, strict=True):
+    fault, labels_called = partial(InputError, file=source.path), label or "the labels"
+    for j, (judge, verdict) in enumerate(zip(judges, matrix, strict=True)):
         filled = verdict[np.isfinite(verdict)]
+        if not len(filled) or (label and len(filled) < len(row) == rows):
+            remedy = f"if they are swapped, --judge '{label}' --labels '{judge.name}'"
+            remedy = remedy if len(filled) else "name another column with --judge"
+            raise fault("a verdict in every row", got=f"{len(filled)} of {rows}", column=judge.name, remedy=remedy)
+        if len(row) and judged.below_chance(j) < _OPPOSITE:
+            passes = shlex.quote(f"{judge.name}={judge.written.get(0.0, 'WORD')}")
+            remedy = f"if it means the opposite, name the word that passes: --judge {passes}"
+            remedy = remedy if judged.binary else "if its best grade is the lowest, turn the column round"
+            agrees = percent(float((judged.scores[j][row] == judged.truth).mean()), 0)
+            got = f"agreement in {agrees} of {counted(len(row), 'labelled row')}, less than chance"
+            expected = f"verdicts that agree with {labels_called} more often than chance"
+            raise fault(expected, got=got, column=judge.name, remedy=remedy)
         if missing := rows - len(filled):
             notes.append(f"{judge.name} holds no verdict in {counted(missing, 'row')}, which are looked at apart")
         if len(filled) and (filled == filled[0]).all() and len(row):
             says = "yes to" if filled[0] == 1 else "no to" if filled[0] == 0 else "the same of"
             notes.append(f"{judge.name} says {says} every row: it corrects nothing, and the labels speak alone")
     return Read(source, judged, np.arange(rows), judges, scale if graded else None, label, notes)
-
-
-def _check(judged: Judged, judges: Sequence[Verdicts], label: str, source: Source) -> None:
-    """`InputError` where columns look swapped, or judge means the opposite of the other."""
-    for j, judge in enumerate(judges):
-        filled = int(np.isfinite(judge.values).sum())
-        if filled == 0 or (label and filled < len(judged.row) == judged.rows):
-            got, remedy = (
-                f"{filled} of {judged.rows}",
-                f"if they are swapped, --judge '{label}' --labels '{judge.name}'",
-            )
-            remedy = remedy if filled else "name another column with --judge"
-            raise InputError("a verdict in every row", got=got, file=source.path, column=judge.name, remedy=remedy)
-        if len(judged.row) and below_chance(judged, j) < _OPPOSITE:
-            agrees = float((judged.scores[j][judged.row] == judged.truth).mean())
-            word = judge.written.get(0.0, "WORD")
-            remedy = (
-                f"if it means the opposite, name the word that passes: --judge {shlex.quote(f'{judge.name}={word}')}"
-            )
-            if not judged.binary:
-                remedy = "if its best grade is the lowest, turn the column round"
-            expected = f"verdicts that agree with {label or 'the labels'} more often than chance"
-            got = f"agreement in {100 * agrees:.0f} % of {counted(len(judged.row), 'labelled row')}, less than chance"
-            raise InputError(expected, got=got, file=source.path, column=judge.name, remedy=remedy)
 
 
 def columns_beside(read: Read, options: Any) -> dict[str, Array]:
@@ -279,19 +256,20 @@ def columns_beside(read: Read, options: Any) -> dict[str, Array]:
     for name in dict.fromkeys((*source.own_columns, *fields)):
         if name in taken or _VERDICT.search(name):
             continue
-        cells = [cell for batch in source.raw([name]) for cell in plain(batch.column(0), coded=False).to_pylist()]
+        cells = _cells(source, name)
         some = [cells[i] for i in read.at[read.judged.row]]
-        filled = [cell for cell in some if not is_null(cell) and cell != ""]
+        bare = [None if is_null(cell) or cell == "" else cell for cell in some]
+        filled = [cell for cell in bare if cell is not None]
         if not filled or any(isinstance(cell, (list, dict, bytes)) for cell in filled):
             continue
         try:
-            numbers = np.array([np.nan if is_null(c) or c == "" else float(c) for c in some])
+            numbers = np.array([np.nan if c is None else float(c) for c in bare])
         except (TypeError, ValueError):
             numbers = np.zeros(0)
         if len(np.unique(numbers[np.isfinite(numbers)])) > 2:
             out[name] = numbers
         elif len({str(cell) for cell in filled}) <= _MOST_LEVELS:
-            out[name] = np.array([None if is_null(c) or c == "" else str(c) for c in some], dtype=object)
+            out[name] = np.array([None if c is None else str(c) for c in bare], dtype=object)
         elif not len(numbers) and np.mean([len(str(cell)) for cell in filled]) >= _LONG:
             out[f"length of {name}"] = np.array([np.nan if is_null(c) else float(len(str(c))) for c in some])
     return out
@@ -316,10 +294,8 @@ def audit_judges(options: Any) -> JudgeAudit:
             why = "changes of a judge show on labels of yes or no in both files"
             raise UsageError(f"{before.source.name}: {why}; name them with --labels")
         more = {"changed": changes(before.judged, judged), "reference": {"name": before.source.name}}
-    if options.suggest:
-        # rows to label next, written to ``out`` without what the judges say
-        judged, many = read.judged, options.suggest
-        free = judged.rows - len(judged.row)
+    if options.suggest:  # rows to label next, written to ``out`` without what the judges say
+        many, free = options.suggest, judged.rows - labels
         if not 0 < many <= free:
             raise UsageError(f"expected from 1 to {free} rows to suggest (unlabelled ones), got {many}")
         row = rows_to_label(judged, many, options.seed)
@@ -348,19 +324,18 @@ def compare_judges(sources: Sequence[Source], options: Any, names: Sequence[str]
         got, column = f"{first.judged.rows} and {second.judged.rows}", "id"
         remedy = "give both a column of ids, or name one with --key"
         raise InputError("as many rows in both files", got=got, file=second.source.path, column=column, remedy=remedy)
-    there = np.arange(first.judged.rows) if row is None else np.full(first.judged.rows, -1)
-    if row is not None:
-        there[row[row >= 0]] = np.flatnonzero(row >= 0)
-    at = np.flatnonzero(there >= 0)
-    labels = [np.full(run.judged.rows, np.nan) for run in (first, second)]
+    row = np.arange(first.judged.rows) if row is None else row
+    there = np.flatnonzero(row >= 0)
+    there = there[np.argsort(row[there], kind="stable")]
+    at, labels = row[there], [np.full(run.judged.rows, np.nan) for run in (first, second)]
     for known, run in zip(labels, (first, second), strict=True):
         known[run.judged.row] = run.judged.truth
-    truth = (labels[1][there[at]] - labels[0][at] + 1) / 2
+    truth = (labels[1][there] - labels[0][at] + 1) / 2
     both = np.flatnonzero(np.isfinite(truth))
     if not len(both):
         why = "no row has people's verdict on the answers of both models"
         raise UsageError(f"{second.source.name}: {why}; audit each file by itself, or label the same rows of both")
-    apart = (second.judged.verdicts[:, there[at]] - first.judged.verdicts[:, at] + 1) / 2
+    apart = (second.judged.verdicts[:, there] - first.judged.verdicts[:, at] + 1) / 2
     judged = Judged(apart, both, truth[both], first.judged.names)
     low, high = first.scale or (0.0, 1.0)
     notes = list(dict.fromkeys([*first.notes, *second.notes]))
@@ -373,10 +348,9 @@ def compare_judges(sources: Sequence[Source], options: Any, names: Sequence[str]
 def _audited(read: Read, options: Any, by: str | None, **more: Any) -> JudgeAudit:
     level, seed = options.level, options.seed
     judged, source = read.judged, read.source
-    labels, rows, warnings = len(judged.row), judged.rows, list(read.notes)
+    labels, rows, warnings, cell = len(judged.row), judged.rows, list(read.notes), judged.cells
     low, high = read.scale or (0.0, 1.0)
     about: dict[str, Any] = dict.fromkeys(("estimate", "label_only", "effective_labels")) | {"intervals": ()}
-    cell = judged.cells
     counts = Counts.of(judged, cell, level)
     if labels:
         column = cluster_column(source, options.cluster, rows)
@@ -390,7 +364,6 @@ def _audited(read: Read, options: Any, by: str | None, **more: Any) -> JudgeAudi
             empty = float(counts.sizes[counts.labels == 0].sum()) / rows
             text += f"; {percent(empty)} of the rows are of a verdict without any label" if empty else ""
             warnings.append(f"{text}; draw some of the others with --suggest {max(20, labels // 2)} --out 'rows.html'")
-        alone = next((one for one in made if one.method == "labels-alone"), None)
         if labels < min(LEAST_TESTED, rows):
             warnings.append(f"only {counted(labels, 'label')}: the interval is wide")
         if clusters < labels:
@@ -400,20 +373,14 @@ def _audited(read: Read, options: Any, by: str | None, **more: Any) -> JudgeAudi
         plans = [(width * unit, width * unit / (high - low)) for width in _WIDTHS]
         widths = [{"width": w, "labels": counts.labels_for(x, level), "alone": whole.labels_for(x, level)}
                   for w, x in plans]  # fmt: skip
-        on_scale = [replace(one, **{n: low + (high - low) * getattr(one, n) for n in INTERVAL[:3]}) for one in made]
-        about = {
-            "estimate": on_scale[0],
-            "label_only": None if alone is None else on_scale[made.index(alone)],
-            "intervals": tuple(on_scale),
-            "effective_labels": float(worth if len(counts.sizes) > 1 else labels),
-            "not_given": tuple(not_given),
-            "bias": biases(judged, columns_beside(read, options)) if labels >= 2 * LEAST_TESTED else (),
-            "labels_for_width": tuple(widths) if labels < rows else (),
-            "correct": int(judged.truth.sum()) if np.isin(judged.truth, (0, 1)).all() else None,
-            "not_random": judged.selected,
-        }
-        if by is not None:
-            about["groups"] = tuple(_groups(read, by, level, (low, high)))
+        made = [replace(one, **{n: low + (high - low) * getattr(one, n) for n in INTERVAL[:3]}) for one in made]
+        alone = next((one for one in made if one.method == "labels-alone"), None)
+        about = {"estimate": made[0], "label_only": alone, "intervals": tuple(made), "not_given": tuple(not_given)}
+        about |= {"effective_labels": float(worth if len(counts.sizes) > 1 else labels), "not_random": judged.selected}
+        about["bias"] = biases(judged, columns_beside(read, options)) if labels >= 2 * LEAST_TESTED else ()
+        about["labels_for_width"] = tuple(widths) if labels < rows else ()
+        about["correct"] = int(judged.truth.sum()) if np.isin(judged.truth, (0, 1)).all() else None
+        about["groups"] = () if by is None else tuple(_groups(read, by, level, (low, high)))
     rates = rates_of(judged, counts, cell, level, seed)
     words = [one.written.get(1.0, "") for one in read.judges]
     about["judges"] = tuple(replace(rate, yes=word) for rate, word in zip(rates, words, strict=True))
@@ -430,8 +397,8 @@ def judges_columns(judged: Judged) -> list[str]:
 def _groups(read: Read, by: str, level: float, scale: tuple[float, float]) -> Iterator[dict[str, Any]]:
     """The corrected rate of each value of a column, largest first."""
     name, _ = column_of(read.source, by, "by")
-    cells = [str(c) for batch in read.source.raw([name]) for c in plain(batch.column(0), coded=False).to_pylist()]
-    values, at, times = np.unique(np.array(cells)[read.at], return_inverse=True, return_counts=True)
+    cells = np.array(list(map(str, _cells(read.source, name))))
+    values, at, times = np.unique(cells[read.at], return_inverse=True, return_counts=True)
     for i in np.argsort(-times, kind="stable")[:_MOST_GROUPS]:
         part = read.judged.part(at == i)
         out: dict[str, Any] = {"group": str(values[i]), "rows": int(times[i]), "labels": len(part.row)}
