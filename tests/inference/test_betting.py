@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,16 @@ from scipy.stats import norm
 from oodometer.inference import betting
 from oodometer.inference.betting import Game, betting_interval, betting_mean, betting_p_value
 from oodometer.intervals import clopper_pearson
+
+
+def plain(value: Any, population: int | None = None) -> Game:
+    """Observations in [0, 1] drawn with replacement, or without from a ``population`` of so many."""
+    value = np.asarray(value, dtype=np.float64)
+    zeros, ones, rounds = np.zeros_like(value), np.ones_like(value), np.arange(value.shape[-1])
+    left = ones if population is None else (population - rounds) * ones
+    scale = ones if population is None else population / left
+    offset = zeros if population is None else (np.cumsum(value, axis=-1) - value) / left
+    return Game(value, zeros, ones, scale, offset, np.ones(value.shape[:-1]))
 
 
 def capital_by_loop(values: list[float], mean: float, goal: float, side: int, population: int | None) -> float:
@@ -42,7 +53,7 @@ def capital_by_loop(values: list[float], mean: float, goal: float, side: int, po
 def test_capital_is_that_of_a_plain_loop(side: int, population: int | None) -> None:
     values = np.random.default_rng(3).random(12)
     means = np.array([0.2, 0.45, 0.5, 0.7])
-    game = Game.plain(values, population=population)
+    game = plain(values, population=population)
     found = np.exp(betting._log_capital(game, means, 20.0, side))
     wanted = [capital_by_loop(values.tolist(), m, 20.0, side, population) for m in means]
     assert found == pytest.approx(wanted, rel=2e-3)  # the hedge is read from a table
@@ -51,7 +62,7 @@ def test_capital_is_that_of_a_plain_loop(side: int, population: int | None) -> N
 def test_the_first_bet_by_hand() -> None:
     # one round, candidate 1/2, level 0.9: goal 20, d = -1.645, hedge 0.1031/0.05 = 2.063; sd 1/2 gives 4.13, more than
     # can be staked: 0.97/0.5 = 1.94; a hit makes 1 + 1.94/2 = 1.97
-    game = Game.plain(np.array([1.0]))
+    game = plain(np.array([1.0]))
     assert np.exp(betting._log_capital(game, np.array([0.5]), 20.0, 1))[0] == pytest.approx(1.97, abs=1e-6)
 
 
@@ -62,7 +73,7 @@ def test_expected_capital_is_one_under_the_candidate(values: tuple[float, ...], 
     chances = np.random.default_rng(len(values)).dirichlet(np.ones(len(values)))
     mean = float(np.dot(chances, values))
     index = np.stack(np.meshgrid(*[np.arange(len(values))] * 4, indexing="ij")).reshape(4, -1).T
-    game = Game.plain(np.asarray(values)[index])
+    game = plain(np.asarray(values)[index])
     capital = np.exp(betting._log_capital(game, np.full((len(index), 1), mean), 20.0, side))[:, 0]
     assert float(np.dot(chances[index].prod(axis=1), capital)) == pytest.approx(1.0, abs=1e-9)
 
@@ -71,7 +82,7 @@ def test_expected_capital_is_one_under_the_candidate(values: tuple[float, ...], 
 def test_expected_capital_is_one_without_replacement(side: int) -> None:
     target = np.array([0.0, 1.0, 1.0, 0.4, 0.9])
     orders = np.array([(i, j, k) for i in range(5) for j in range(5) for k in range(5) if len({i, j, k}) == 3])
-    game = Game.plain(target[orders], population=5)
+    game = plain(target[orders], population=5)
     capital = np.exp(betting._log_capital(game, np.full((len(orders), 1), target.mean()), 20.0, side))
     assert float(capital.mean()) == pytest.approx(1.0, abs=1e-9)
 
@@ -81,7 +92,7 @@ def test_coverage_on_zeros_and_ones(accuracy: float, labels: int) -> None:
     """All numbers of hits, weighed by their binomial chance; one random order each."""
     rng = np.random.default_rng(5)
     values = (rng.random((1500, labels)) < accuracy).astype(float)
-    low, high = betting_interval(Game.plain(values), 0.9)
+    low, high = betting_interval(plain(values), 0.9)
     assert np.mean((low <= accuracy) & (accuracy <= high)) >= 0.885
 
 
@@ -92,7 +103,7 @@ def test_coverage_on_a_skewed_weighted_variable() -> None:
     support = np.array([0.4, 0.0, 1.0])
     values = rng.choice(support, p=chance, size=(1500, 15))
     mean = float(chance @ support)
-    low, high = betting_interval(Game.plain(values), 0.9)
+    low, high = betting_interval(plain(values), 0.9)
     assert np.mean((low <= mean) & (mean <= high)) >= 0.885
     half = 1.645 * values.std(axis=1, ddof=1) / math.sqrt(15)
     assert np.mean(np.abs(values.mean(axis=1) - mean) <= half) < 0.8
@@ -100,7 +111,7 @@ def test_coverage_on_a_skewed_weighted_variable() -> None:
 
 def test_it_is_nearly_as_narrow_as_the_exact_interval() -> None:
     values = (np.random.default_rng(7).random((200, 100)) < 0.8).astype(float)
-    low, high = betting_interval(Game.plain(values), 0.9)
+    low, high = betting_interval(plain(values), 0.9)
     exact = [np.diff(clopper_pearson(float(k), 100, 0.9))[0] for k in values.sum(axis=1)]
     assert np.mean(high - low) < 1.12 * np.mean(exact)
 
@@ -132,7 +143,7 @@ def test_a_wider_range_is_mapped() -> None:
 
 
 def test_a_higher_level_is_wider() -> None:
-    game = Game.plain(np.tile([1.0, 1.0, 0.0, 1.0], 10))
+    game = plain(np.tile([1.0, 1.0, 0.0, 1.0], 10))
     narrow, wide = betting_interval(game, 0.8), betting_interval(game, 0.99)
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
 
@@ -146,7 +157,7 @@ def test_one_round_says_nearly_nothing() -> None:
 def test_p_values_are_valid_and_find_the_gross_lie() -> None:
     rng = np.random.default_rng(10)
     values = (rng.random((120, 30)) < 0.8).astype(float)
-    p = np.array([betting_p_value(Game.plain(v), 0.8, 0.9, 0.95) for v in values])
+    p = np.array([betting_p_value(plain(v), 0.8, 0.9, 0.95) for v in values])
     assert np.mean(p < 0.05) <= 0.06
-    assert betting_p_value(Game.plain(values[0]), 0.05, 0.3, 0.95) < 1e-3
-    assert betting_p_value(Game.plain(values[0]), 0.5, 1.0, 0.95) > 0.05
+    assert betting_p_value(plain(values[0]), 0.05, 0.3, 0.95) < 1e-3
+    assert betting_p_value(plain(values[0]), 0.5, 1.0, 0.95) > 0.05

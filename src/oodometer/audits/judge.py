@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..inference.betting import Game, SampledRows, betting_interval, betting_p_value, sampled_game, sampled_mean, sizes
+from ..inference.betting import Game, SampledRows, betting_interval, betting_p_value, sampled_game, sizes
 from ..intervals import clopper_pearson, normal_quantile
 from ..results import Estimate, Interval, Kind
 from ..results.alarms import Fall
@@ -79,6 +79,15 @@ _FEW_ERRORS = 50.0  # predicted errors (or hits) among the labels below which it
 
 _RANDOM = "the labelled rows were drawn at random from the target"
 _KNOWN = "the labelled rows were drawn from the target with the chances that --suggest wrote down"
+ENOUGH = "and there are enough of them for the normal law"
+
+
+def of_labels(
+    name: str, three: tuple[float, float, float], level: float, kind: Kind, assumes: str, key: str, labels: int
+) -> Estimate:
+    """An estimate of value and ends, within 0 and 1 and in order."""
+    value, lower, upper = (min(max(end, 0.0), 1.0) for end in three)
+    return Estimate(name, min(max(value, lower), upper), lower, upper, level, kind, assumes, key, rows=labels)
 
 
 @dataclass(frozen=True)
@@ -105,43 +114,27 @@ def judge(sampled: SampledRows, score: Array, slope: float, level: float, seed: 
     The choice reads predictions and counts, never a label, so that the level holds. score is f on all target rows.
     """
     labels, rows, hits, gaps = len(sampled), len(score), int(sampled.correct.sum()), len(sampled.gaps)
-    inside, made = rows - gaps, {}
+    inside, made = rows - gaps, dict[str, Estimate]()
 
-    def add(name: str, value: float, ends: Sequence[float], kind: Kind, assumes: str, key: str) -> None:
-        low, high = max(ends[0], 0.0), min(ends[1], 1.0)
-        value = min(max(value, low), high)
-        made[name] = Estimate(name, value, low, high, level, kind, assumes, key, rows=labels)
-
-    def alone(name: str, ends: tuple[float, float]) -> None:
-        value, *of_all = sampled.of_all(score, (hits / labels, *ends))
-        add(name, value, of_all, "exact", _RANDOM, "clopper1934")
-
-    def bet(name: str, lean: float) -> None:
-        """The betting interval, within what is certain: labelled rows are known, the others lie between 0 and 1."""
-        most = (hits + inside - labels) / inside
-        low, high = betting_interval(sampled.game(score, lean), level, hits / inside, most)
-        drawn = sampled.row, sampled.correct, sampled.share
-        mean = float(sampled_mean(*drawn, score, lean, sampled.gaps))
-        value = mean * inside / rows + float(score[sampled.gaps].sum()) / rows
-        ends = (float(low) * inside / rows, (float(high) * inside + gaps) / rows)
-        add(name, value, ends, "exact", _KNOWN if sampled.weighted else _RANDOM, "waudbysmith2024")
+    def add(name: str, three: tuple[float, float, float], assumes: str, key: str, kind: Kind = "exact") -> None:
+        made[name] = of_labels(name, three, level, kind, assumes, key, labels)
 
     if sampled.weighted:
-        bet("betting", 0.0)
-        bet("ppi-betting", slope)
+        for name, lean in (("betting", 0.0), ("ppi-betting", slope)):
+            add(name, sampled.bet(score, lean, level), _KNOWN, "waudbysmith2024")
         label_only, chosen = made["betting"], made["ppi-betting"]
     else:
-        alone("clopper-pearson", clopper_pearson(hits, labels, level))
+        alone = {"clopper-pearson": clopper_pearson(hits, labels, level)}
         if inside <= SMALL_TARGET * labels:
-            alone("hypergeometric", hypergeometric(hits, labels, inside, level))
+            alone["hypergeometric"] = hypergeometric(hits, labels, inside, level)
+        for name, ends in alone.items():
+            add(name, sampled.of_all(score, (hits / labels, *ends)), _RANDOM, "clopper1934")
         if slope > 0 and labels <= _MOST_ROUNDS:
-            bet("ppi-betting", slope)
+            add("ppi-betting", sampled.bet(score, slope, level), _RANDOM, "waudbysmith2024")
         mean = float(score.mean())
         if slope > 0 and labels >= _LARGE and labels * min(mean, 1 - mean) >= _FEW_ERRORS:
-            three = ppi_plus_plus(sampled.correct, score[sampled.row], mean, rows, level)
-            value, *ends = sampled.of_all(score, three)
-            assumes = f"{_RANDOM}, and there are enough of them for the normal law"
-            add("ppi++", value, ends, "asymptotic", assumes, "angelopoulos2023")
+            three = sampled.of_all(score, ppi_plus_plus(sampled.correct, score[sampled.row], mean, rows, level))
+            add("ppi++", three, f"{_RANDOM}, {ENOUGH}", "angelopoulos2023", "asymptotic")
         label_only = made["clopper-pearson"]
         chosen = made.get("hypergeometric", label_only)
         if labels > _MOST_ROUNDS:

@@ -13,13 +13,13 @@ import numpy as np
 
 from ..arrays import Array
 from ..estimators.votes import CorrectedVotes
-from ..inference.betting import SampledRows, betting_interval, sampled_mean
+from ..inference.betting import SampledRows
 from ..inference.clusters import Clusters, student_quantile
 from ..intervals import clopper_pearson, holm, normal_quantile, quantiles
 from ..predictions import Predictions
 from ..results import Estimate, Interval, Kind
 from ..results.values import Record
-from .judge import exact_interval, ppi_plus_plus
+from .judge import ENOUGH, exact_interval, of_labels, ppi_plus_plus
 
 _LEVELS = 10  # verdicts of one judge that are told apart; finer scores are cut into tenths
 _LABELS_A_CELL, _LEAST_LABELS = 25, 5  # labels for each cell of several judges or grades, and in the smallest one
@@ -70,7 +70,7 @@ class Judged:
         z = (here - float(mean.mean())) / math.sqrt(float(mean.var(ddof=1)) * (1 / many - 1 / self.rows))
         p = math.erfc(abs(z) / math.sqrt(2))
         there = (float(mean.sum()) - here * many) / others
-        what = f"the judge{'' if len(self.names) == 1 else 's'} pass{'es' if len(self.names) == 1 else ''}"
+        what = "the judge passes" if len(self.names) == 1 else "the judges pass"
         text = f"{what} {100 * here:.0f} % of them and {100 * there:.0f} % of the other rows (p = {p:.1g})"
         return text if p < _SELECTED else None
 
@@ -117,8 +117,7 @@ class Judged:
             at = int(np.argmin(cost))
             groups[at : at + 2] = [groups[at] + groups[at + 1]]
         cell = np.empty(len(first), dtype=np.int64)
-        for number, group in enumerate(groups):
-            cell[group] = number
+        cell[np.concatenate(groups)] = np.repeat(np.arange(len(groups)), list(map(len, groups)))
         return np.asarray(cell[pattern])
 
     def _weights(self, row: Array, truth: Array) -> Array:
@@ -216,9 +215,7 @@ def corrections(
     left: list[str] = []
 
     def add(name: str, three: tuple[float, float, float], kind: Kind, assumes: str, key: str) -> None:
-        value, lower, upper = (min(max(end, 0.0), 1.0) for end in three)
-        value = min(max(value, lower), upper)
-        made.append(Estimate(name, value, lower, upper, level, kind, assumes, key, rows=labels))
+        made.append(of_labels(name, three, level, kind, assumes, key, labels))
 
     hits, drawn, selected = float(truth.sum()), "the labelled rows were drawn at random", judged.selected
     if labels == rows:
@@ -239,16 +236,12 @@ def corrections(
         return made, ["ppi and error rates: they take rows as independent"]
     mean_score = judged.scores.mean(axis=0)
     if labels <= _MOST_ROUNDS:
-        sampled = SampledRows.evenly(row, truth, seed)
-        known = hits / rows, (rows - labels + hits) / rows
-        low, high = betting_interval(sampled.game(mean_score, _SLOPE), level, *known)
-        mean = float(sampled_mean(sampled.row, sampled.correct, sampled.share, mean_score, _SLOPE))
-        add("ppi-betting", (mean, float(low), float(high)), "exact", drawn, "waudbysmith2024")
-    many = f"{drawn}, and there are enough of them for the normal law"
+        bet = SampledRows.evenly(row, truth, seed).bet(mean_score, _SLOPE, level)
+        add("ppi-betting", bet, "exact", drawn, "waudbysmith2024")
     if labels >= LEAST_TESTED:
         best = mean_score if len(judged.names) == 1 else judged.crossfitted(seed)
-        add("ppi++", ppi_plus_plus(truth, best[row], float(best.mean()), rows, level), "asymptotic", many,
-            "angelopoulos2023")  # fmt: skip
+        three = ppi_plus_plus(truth, best[row], float(best.mean()), rows, level)
+        add("ppi++", three, "asymptotic", f"{drawn}, {ENOUGH}", "angelopoulos2023")
     carried = "the judges err on all rows as often as on labelled ones, on good and on bad rows apart"
     if not judged.binary or not 0 < hits < labels:
         left.append("error rates: they need judges and people that say yes or no, and labels of both kinds")

@@ -69,11 +69,8 @@ class JudgeAudit(Audit):
         ]
         tables: dict[str, list[dict[str, Any]]] = {"intervals": spans, "judges": rates}
         tables |= {name: plain(getattr(self, name)) for name in ("bias", "groups", "labels_for_width", "changed")}
-        made: dict[str, Maker] = {}
-        for name, rows in tables.items():
-            if rows:
-                made[name] = partial(Table, tuple(dict.fromkeys(n for row in rows for n in row)), rows)
-        return made
+        columns = {name: tuple(dict.fromkeys(n for row in rows for n in row)) for name, rows in tables.items()}
+        return {name: partial(Table, columns[name], rows) for name, rows in tables.items() if rows}
 
 
 @shows(JudgeAudit)

@@ -32,18 +32,6 @@ class Game:
     spread: Array
     prior: float = 20.0
 
-    @classmethod
-    def plain(cls, value: Array, low: float = 0.0, high: float = 1.0, population: int | None = None) -> Game:
-        """Observations drawn with replacement, or without from a ``population`` of so many."""
-        value = np.asarray(value, dtype=np.float64)
-        rounds = value.shape[-1]
-        before = np.cumsum(value, axis=-1) - value
-        left = np.ones(rounds) if population is None else population - np.arange(rounds, dtype=np.float64)
-        scale = np.ones(rounds) if population is None else population / left
-        offset = np.zeros_like(value) if population is None else before / left
-        ones = np.ones_like(value)
-        return cls(value, low * ones, high * ones, scale * ones, offset, np.ones(value.shape[:-1]))
-
 
 @cache
 def _hedge() -> tuple[Array, Array]:
@@ -204,6 +192,14 @@ class SampledRows:
     def game(self, score: Array, slope: float) -> Game:
         """The rows as a betting game for the accuracy of the target rows without the gaps."""
         return sampled_game(self.row, self.correct, self.share, score, slope, self.gaps)
+
+    def bet(self, score: Array, slope: float, level: float) -> tuple[float, float, float]:
+        """Mean and betting interval of all rows, within what is certain: unlabelled ones lie between 0 and 1."""
+        inside, hits = len(score) - len(self.gaps), float(self.correct.sum())
+        most = (hits + inside - len(self)) / inside
+        low, high = betting_interval(self.game(score, slope), level, hits / inside, most)
+        mean = sampled_mean(self.row, self.correct, self.share, score, slope, self.gaps)
+        return self.of_all(score, (float(mean), float(low), float(high)))
 
 
 def sampled_game(

@@ -45,6 +45,12 @@ def table_of_record(record: Predictions, text: bool, lists: bool) -> tuple[Any, 
     return schema, batches()
 
 
+def as_table(record: Predictions) -> pa.Table:
+    """A record with the columns that its file would have."""
+    schema, batches = table_of_record(record, text=False, lists=True)
+    return pa.Table.from_batches(batches, schema)
+
+
 def _columns(record: Predictions, name: str, value: Any, text: bool, lists: bool) -> list[Column]:
     """The columns that one field becomes."""
     field, classes = FIELDS[name], record.classes or ()

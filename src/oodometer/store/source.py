@@ -501,11 +501,11 @@ def pick_rows(source: Source, rows: Array) -> PickedRows:
         pieces = source.ranges(BATCH_ROWS)
     else:
         from .arrow import MemoryReader
-        from .record_table import table_of_record
+        from .record_table import as_table
 
-        schema, batches = table_of_record(source.read(), text=False, lists=True)
-        layout, kinds = Layout.parse(schema.names, file=source.path), dict.fromkeys(schema.names, "any")
-        pieces = [Piece(MemoryReader(pa.Table.from_batches(batches, schema)))]
+        table = as_table(source.read())
+        layout, kinds = Layout.parse(table.column_names, file=source.path), dict.fromkeys(table.column_names, "any")
+        pieces = [Piece(MemoryReader(table))]
     for piece in pieces:
         before = before if piece.before is None else piece.before
         if piece.rows is not None and not ((wanted >= before) & (wanted < before + piece.rows)).any():

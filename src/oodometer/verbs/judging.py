@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from ..arrays import Array
 from ..audits.joining import matched_rows
@@ -28,7 +27,7 @@ from ..results.values import INTERVAL, counted
 from ..store import Source, as_source
 from ..store.cells import coded_cells, flat_list, plain
 from ..store.columns import unknown_column
-from ..store.record_table import table_of_record
+from ..store.record_table import as_table
 from ..store.source import ReaderSource
 from .clusters import cluster_column, keys_of
 
@@ -68,8 +67,7 @@ def opened(data: Any, options: Any) -> Source:
         source = as_source(data, mapping=options.mapping, where=options.where, timezone=options.timezone)
         if isinstance(source, ReaderSource):
             return source
-        schema, batches = table_of_record(source.read(), text=False, lists=True)  # a record has no columns
-        return opened(pa.Table.from_batches(batches, schema), replace(options, where=None))
+        return opened(as_table(source.read()), replace(options, where=None))  # a record has no columns
     except MissingColumnsError as error:
         if error.source is None:
             raise

@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
 
 from ..audits.joining import looking_like_keys
 from ..classes import TRUTH
@@ -20,7 +23,6 @@ from ..errors import InputError, NotApplicable, UsageError
 from ..fields import FIELDS
 from ..inference.clusters import Clusters, cluster_keys, clustered_share
 from ..inference.means import mean_of_means
-from ..intervals import clopper_pearson
 from ..metrics.base import CLUSTER
 from ..options import verb
 from ..predictions import Predictions
@@ -33,6 +35,7 @@ from ..store.cells import plain
 from ..store.columns import Layout, as_options, bare_name
 from ..store.files import translated
 from ..store.harness import LogOptions, json_rows, log_files, log_kind, read_command, read_logs
+from ..store.record_table import as_table
 from ..version import __version__
 from .guessing import guess, opened_raw
 from .judging import verdict_number
@@ -108,21 +111,19 @@ def read_log(options: ReadOptions) -> Reading:
 
 def _table(path: str, mapping: Mapping[str, str], error: InputError) -> _Content:
     """A table of results, or what it is instead."""
-    import pyarrow as pa
-
     if os.path.isdir(path) and any(map(log_kind, Path(path).rglob("*"))):  # logs that do not go together
         raise error
     given = _json_table(path) if path.endswith(".json") and os.path.isfile(path) else path
     source: Any = opened_raw(given, mapping)
     if not hasattr(source, "layout"):
         if path.lower().endswith((".eval.xz", ".eval.gz", ".eval.zst", ".eval.bz2")):
-            got, remedy = "a packed one", "unpack it first"
-            raise InputError("a log of inspect as it was written", got=got, remedy=remedy, file=path)
+            expected = "a log of inspect as it was written"
+            raise InputError(expected, got="a packed one", remedy="unpack it first", file=path)
         if os.path.isfile(path) and os.path.getsize(path):
             as_source(path)  # which says what is wrong
         raise error
     is_npz, names = source.first.form == "npz", [*source.layout.columns]
-    table = _table_of(source.read(source.fields)) if is_npz else pa.Table.from_batches(list(source.raw(names)))
+    table = as_table(source.read(source.fields)) if is_npz else pa.Table.from_batches(list(source.raw(names)))
     columns = {name: _Cells(table.column(name), source.raw_text) for name in table.column_names}
     guessed, renamed, warnings = guess(source, taken=mapping), dict(mapping), list[str]()
     fields = {*source.layout.feeds, *renamed.values()}
@@ -175,12 +176,9 @@ def _table(path: str, mapping: Mapping[str, str], error: InputError) -> _Content
     if model and record is not None and not models:
         models, taken = _split(record, record.columns[model]), taken | {model: "model"}
     format = source.first.form if isinstance(given, str) else "json"
-    about: dict[str, Any] = {
-        "data": os.path.basename(os.path.normpath(path)),
-        "format": f"a table ({format})",
-        "log": path,
-    }
-    about |= {"warnings": tuple(warnings), "judges": tuple(judges), "human": next(iter(humans), None)}
+    name = os.path.basename(os.path.normpath(path))
+    about: dict[str, Any] = {"data": name, "format": f"a table ({format})", "log": path, "warnings": tuple(warnings)}
+    about |= {"judges": tuple(judges), "human": next(iter(humans), None)}
     content = _Content(record, columns, taken, about, parts=models, of_models=bool(models))
     if isinstance(given, str):
         content.file, content.renamed = path, {theirs: ours for theirs, ours in renamed.items() if theirs in columns}
@@ -193,8 +191,6 @@ def _table(path: str, mapping: Mapping[str, str], error: InputError) -> _Content
 
 def _json_table(path: str) -> Any:
     """The rows of a JSON array as a table, any other file by its path; totals alone are refused."""
-    import pyarrow as pa
-
     whole: Any = None
     with suppress(OSError, ValueError, RecursionError):
         whole = json.loads(Path(path).read_bytes())
@@ -210,7 +206,7 @@ def _json_table(path: str) -> Any:
 def _logs(kinds: set[str], options: ReadOptions) -> _Content:
     """Logs as one record."""
     read = read_logs(options.logs, LogOptions(options.metric, options.filter, options.keep_input))
-    table = _table_of(read.record)
+    table = as_table(read.record)
     columns = {name: _Cells(table.column(name), False) for name in table.column_names}
     taken = {c: name for name, field in FIELDS.items() for c in columns if c.startswith(field.prefix or name)}
     taken |= {name: name for name in (*FIELDS, "id", "epoch", "metric") if name in columns}
@@ -220,16 +216,6 @@ def _logs(kinds: set[str], options: ReadOptions) -> _Content:
     about |= {"format": listed(sorted(_NAMES.get(kind, kind) for kind in kinds)), "notes": read.notes}
     about |= {"skipped": len(read.skipped), "examples": read.skipped[:EXAMPLES], "left_out": tuple(read.left_out)}
     return _Content(read.record, columns, taken, about | {"warnings": read.warnings}, parts=read.parts)
-
-
-def _table_of(record: Predictions) -> Any:
-    """A record with the columns that its file would have."""
-    import pyarrow as pa
-
-    from ..store.record_table import table_of_record
-
-    schema, batches = table_of_record(record, text=False, lists=True)
-    return pa.Table.from_batches(list(batches), schema)
 
 
 def _split(record: Predictions, values: Any) -> dict[str, Predictions]:
@@ -256,10 +242,6 @@ class _Cells:
     """
 
     def __init__(self, cells: Any, text: bool) -> None:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-        import pyarrow.types as pt
-
         cells = plain(cells, coded=False)
         self.known, self.distinct, self.most, self.verdicts = len(cells) - cells.null_count, 0, 1, ""
         if pt.is_nested(cells.type):
@@ -386,7 +368,13 @@ class _Content:
             self.questions.clear()
             ask("A file for each model", "read", self.about["log"], "--out", folder)
             files, options = _files(folder, self.parts), []
-        file, others = (files[0], list(files[1:])) if self.of_models else (file, self._siblings())
+        others = list(files[1:])
+        if self.of_models:
+            file = files[0]
+        else:  # files beside this one with the same columns may be other runs
+            path = Path(file)
+            beside = sorted(path.parent.glob(f"*{path.suffix}"))[:_BESIDE] if path.is_file() else ()
+            others = [str(other) for other in beside if other.name != path.name and _head(other) == _head(path)]
         if truth:
             ask("How good is it?", "evaluate", *([file] if self.of_models or not files else files), *options)
             if self.groups() and not self.of_models and len(files) < 2:
@@ -408,14 +396,6 @@ class _Content:
         if {"input", "output"} <= fields and truth == "accuracy":
             ask("Can errors be spotted?", "discriminate", "train", file, *everything, "--out", "judges")
 
-    def _siblings(self) -> list[str]:
-        """Files beside this one with the same columns, which may be other runs."""
-        path, out = Path(str(self.file)), []
-        for other in sorted(path.parent.glob(f"*{path.suffix}"))[:_BESIDE] if path.is_file() else ():
-            if other.name != path.name and _head(other) == _head(path):
-                out.append(str(other))
-        return out
-
 
 def _head(path: Path) -> Any:
     """The columns of a table, as far as its first line tells them."""
@@ -432,21 +412,19 @@ def known_number(record: Predictions) -> tuple[Interval | None, tuple[str, ...]]
     interval one of clusters.
     """
     known = record.known()
-    rows, ids, said = len(known), known.columns.get("id"), tuple[str, ...]()
+    rows, ids, number = len(known), known.columns.get("id"), None
     if not rows:
-        return None, said
+        return None, ()
     keys = np.arange(rows, dtype=np.uint64) if ids is None else cluster_keys(ids)
-    samples = Clusters.of(keys, known.outcomes)
-    if samples.repeated:
-        said = (f"ids repeat: the interval is that of {samples.count} ids, not of {rows} independent rows",)
-    if not known.can_be_judged:
-        columns = {**known.columns, **({CLUSTER: keys} if said else {})}
-        with suppress(NotApplicable):
-            return create("metric", "mean_score").compute(replace(known, columns=columns)), said
-        return None, said
-    right = int(known.verdicts.sum())
-    limits = clustered_share(samples, rows, right / rows, 0.95) if said else clopper_pearson(right, rows, 0.95)
-    return Interval(right / rows, *limits, 0.95, "asymptotic" if said else "exact"), said
+    sums, name = Clusters.of(keys, known.outcomes), "accuracy" if known.can_be_judged else "mean_score"
+    columns = {**known.columns, CLUSTER: keys} if sums.repeated else known.columns
+    with suppress(NotApplicable):
+        number = create("metric", name).compute(replace(known, columns=columns))
+        if sums.repeated and known.can_be_judged:
+            ends = clustered_share(sums, rows, number.value, number.level)
+            number = Interval(number.value, *ends, number.level, "asymptotic")
+    text = f"ids repeat: the interval is that of {sums.count} ids, not of {rows} independent rows"
+    return number, (text,) if sums.repeated else ()
 
 
 def is_folder(out: Any) -> bool:
