@@ -38,7 +38,7 @@ DOCUMENTS = sorted(
 MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the package
     "accuracy_proxies": 542,
     "attributions": 2_008,
-    "audits": 2_461,
+    "audits": 2_443,
     "backtests": 456,
     "calibrators": 649,
     "cli": 1_616,
@@ -50,7 +50,7 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "ground": 3_518,
     "headline": 1_407,
     "histories": 836,
-    "inference": 1_736,
+    "inference": 1_732,
     "integrations": 284,
     "kernels": 769,
     "metrics": 4_985,
@@ -68,7 +68,7 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "simulations": 538,
     "store": 8_942,
     "testing": 828,
-    "verbs": 10_950,
+    "verbs": 10_892,
 }
 MOST_PARAMETERS = 8
 
