@@ -84,6 +84,20 @@ class Answers:
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
+    def graded(self, rows: Sequence[Any], names: Sequence[str], options: LogOptions) -> tuple[list[Any], Metric, bool]:
+        """Grade rows (``row``, ``scores`` by metric): those that have a score, the metric, and whether it was named."""
+
+        def metrics_of(some: Sequence[Any]) -> dict[str, Metric]:
+            return {name: Metric(name, [row.scores.get(name) for row in some]) for name in names}
+
+        wanted, _ = options.choice(self.task, names)
+        metric = choose_metric(metrics_of(rows), wanted, self.file)
+        scored = [row for row in rows if row.scores.get(metric.name) is not None]
+        metrics = metrics_of(scored)
+        metric = choose_metric(metrics, wanted or metric.name, self.file)
+        self.take(metrics, metric, [row.row for row in scored], wanted is not None)
+        return scored, metric, wanted is not None
+
     def take(self, columns: Mapping[str, Metric], metric: Metric, rows: Sequence[int], named: bool) -> None:
         """Give each row its verdict or score by ``metric``, and its numbers by the others; ``rows`` are their numbers
         in the file. A list is judged by the mean of its entries, which the note says.
@@ -113,10 +127,9 @@ class Answers:
         elif off and named:
             self.warnings.append(f"{self.task}: {differ}")
         elif off:
-            remedy = f"find out which one was changed; `--metric {shlex.quote(f'{self.task}={self.metric}')}` takes "
-            raise InputError(
-                f"{source} to say what the log says", got=differ, remedy=remedy + "the log", file=self.file
-            )
+            option, expected = shlex.quote(f"{self.task}={self.metric}"), f"{source} to say what the log says"
+            remedy = f"find out which one was changed; `--metric {option}` takes the log"
+            raise InputError(expected, got=differ, remedy=remedy, file=self.file)
 
 
 class NoMetric(InputError):

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import InputError
 from ..files import check_unpacked, opened, translated
-from .base import Answers, JsonStream, LogOptions, Metric, choose_metric, mapping
+from .base import Answers, JsonStream, LogOptions, Metric, mapping
 
 _ATTACHED = "attachment://"
 _ZSTANDARD = 93  # the number of the method in the zip format; the standard library reads it from Python 3.14 on
@@ -59,21 +59,11 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
         raise InputError("a sample with a score", got=got, file=file, remedy="score the log first (inspect score)")
     headline = mapping(results.get("headline"))  # of later releases: the score that comes first
     main = (headline.get("score"), f"{headline.get('scorer')}/{headline.get('score')}")
-    names = sorted(
-        dict.fromkeys(name for sample in scored for name in sample.scores), key=lambda name: name not in main
-    )
-    wanted, _ = options.choice(out.task, names)
-
-    def metrics_of(rows: Sequence[_Sample]) -> dict[str, Metric]:
-        return {name: Metric(name, [sample.scores.get(name) for sample in rows]) for name in names}
-
-    metric = choose_metric(metrics_of(scored), wanted, file)
+    names = dict.fromkeys(name for sample in scored for name in sample.scores)
+    own, metric, named = out.graded(scored, sorted(names, key=lambda name: name not in main), options)
     why = f"no score by {metric.name}"
     out.skipped += [(sample.name(epochs > 1), why) for sample in scored if metric.name not in sample.scores]
-    scored = [sample for sample in scored if metric.name in sample.scores]
-    metrics = metrics_of(scored)
-    metric = choose_metric(metrics, wanted or metric.name, file)
-    out.take(metrics, metric, [sample.row for sample in scored], wanted is not None)
+    scored = own
     out.warnings, out.notes = out.warnings + out.notes, []  # which scorer is meant is less clear than which metric
     out.ids += [sample.id for sample in scored]
     out.columns["output"] = [sample.output for sample in scored]
@@ -95,11 +85,9 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
         if len(whole) < len(scored):
             out.columns["confidence"] = [sample.probability for sample in scored]
     elif len(without) < len(scored):
-        out.warnings.append(
-            f"{out.task}: {len(without)} samples have no log-probabilities (the first: {without[0].id}); "
-            "those of the others are left out"
-        )
-    _hold(out, header, metric, scored, len(logged), wanted is not None)
+        lack = f"{len(without)} samples have no log-probabilities (the first: {without[0].id})"
+        out.warnings.append(f"{out.task}: {lack}; those of the others are left out")
+    _hold(out, header, metric, scored, len(logged), named)
     for what, count in (
         ("have no answer (N, or an empty text): they count as the scorer has it", sum(one.is_empty for one in scored)),
         ("ran into a limit", sum(one.is_limited for one in scored)),
@@ -144,12 +132,8 @@ def _hold(
     out.check("its header", mean, reported.get("value") if plain else None, rows, asked, named)
     error, stated = math.sqrt(math.fsum((own - mean) ** 2 for own in means)), spread.get("value")
     error /= math.sqrt(max(len(means) - 1, 1) * len(means))
-    if (
-        plain
-        and isinstance(stated, float)
-        and not spread.get("params")
-        and abs(error - stated) > 1e-3 * max(error, stated)
-    ):
+    is_off = isinstance(stated, float) and abs(error - stated) > 1e-3 * max(error, stated)
+    if is_off and plain and not spread.get("params"):
         out.warnings.append(f"{out.task}: the standard error of the log is {error:.4g}, its header says {stated:.4g}")
 
 
@@ -321,9 +305,7 @@ def _letter_scores(
         for other in token.get("top_logprobs") or []:
             position, value = _letter_place(other.get("token"), len(choices)), other.get("logprob")
             if position is not None and isinstance(value, (int, float)) and value - value == 0:
-                by_letter[position] = (
-                    float(np.logaddexp(by_letter[position], value)) if position in by_letter else float(value)
-                )
+                by_letter[position] = float(np.logaddexp(by_letter.get(position, -math.inf), value))
         if len(by_letter) < len(choices):
             return None
         targets = target if isinstance(target, list) else [target]

@@ -206,16 +206,13 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
     several, record = len(read) > 1, _record(read, several=len(read) > 1)
     parts = {answers.task: _record([answers], several=False) if several else record for answers in read}
     lacks = {task: {*part.fields, *part.columns} - {*record.fields, *record.columns} for task, part in parts.items()}
-    left_out = {
-        name: tuple(task for task in parts if name in lacks[task]) for name in sorted(set().union(*lacks.values()))
-    }
+    lacking = sorted(set().union(*lacks.values()))
+    left_out = {name: tuple(task for task in parts if name in lacks[task]) for name in lacking}
     notes += [note for answers in read for note in answers.notes]
     warnings += [warning for answers in read for warning in answers.warnings]
     if record.confidence is None and record.probabilities is None and not {"epoch", "samples"} & {*record.columns}:
-        notes.append(
-            "nothing in the logs tells how sure the model was, so there is no confidence: `evaluate` gives accuracy, "
-            "`discriminate` learns from `input` and `output`"
-        )
+        text = "nothing in the logs tells how sure the model was, so there is no confidence"
+        notes.append(f"{text}: `evaluate` gives accuracy, `discriminate` learns from `input` and `output`")
     model = next((answers.model for answers in read if answers.model), None)
     metrics = tuple(dict.fromkeys(answers.metric for answers in read if answers.metric))
     skipped = ((f"{each.task}/{name}" if several else name, why) for each in read for name, why in each.skipped)

@@ -12,6 +12,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
@@ -91,9 +92,8 @@ class Totals:
         if stem not in names:
             return None
         task = names[stem].strip(" -")
-        config, counts, better = (
-            mapping(mapping(whole.get(part)).get(task)) for part in ("configs", "n-samples", "higher_is_better")
-        )
+        parts = ("configs", "n-samples", "higher_is_better")
+        config, counts, better = (mapping(mapping(whole.get(part)).get(task)) for part in parts)
         lists = [config.get(part) for part in ("metric_list", "filter_list")]
         metrics, filters = ([mapping(entry) for entry in own] if isinstance(own, list) else [] for own in lists)
         up = {str(entry.get("metric")): entry.get("higher_is_better") for entry in metrics} | dict(better)
@@ -218,12 +218,10 @@ def _filter(by_filter: Mapping[str, _Rows], wanted: str | None, order: Iterable[
         return str(wanted)
     if wanted is None or (len(by_filter) == 1 and wanted == "none"):
         return next((name for name in order if name in by_filter), next(iter(by_filter)))
-    several = "; ".join(
-        f"{name}: {described({key: Metric(key, values) for key, values in rows.metrics.items()})}"
-        for name, rows in by_filter.items()
-    )
+    metrics = {filter: {n: Metric(n, v) for n, v in rows.metrics.items()} for filter, rows in by_filter.items()}
+    got = f"{wanted!r}; there are {'; '.join(f'{filter}: {described(own)}' for filter, own in metrics.items())}"
     remedy = f"name one, {' or '.join(f'`--filter {shlex.quote(name)}`' for name in by_filter)}"
-    raise InputError("a filter of this log", got=f"{wanted!r}; there are {several}", file=file, remedy=remedy)
+    raise InputError("a filter of this log", got=got, file=file, remedy=remedy)
 
 
 def _options(out: Answers, rows: _Rows, metric: Metric | None) -> None:
@@ -238,10 +236,8 @@ def _options(out: Answers, rows: _Rows, metric: Metric | None) -> None:
     if picked is not None and metric is not None:
         out.columns["prediction"] = picked
         right = sum(_best(row) in gold for row, gold in zip(scores, golds or (), strict=True)) / len(scores)
-        out.warnings.append(
-            f"{out.task}: this release of the harness took options with and without the prompt for one another; "
-            f"{metric} is its own verdict, by the log-likelihoods it would be {right:.4g}"
-        )
+        text = f"{out.task}: this release of the harness took options with and without the prompt for one another; "
+        out.warnings.append(f"{text}{metric} is its own verdict, by the log-likelihoods it would be {right:.4g}")
     if golds is None and verdicts is not None and all(len(one) == 2 for one in scores):
         golds = [(_best(s) if right else 1 - _best(s),) for s, right in zip(scores, verdicts, strict=True)]
     if golds is None and metric is None:
@@ -487,10 +483,8 @@ def _best(scores: Sequence[float]) -> int:
 def _targets(target: Any) -> list[Any]:
     """One target or several: a list may come as its text, "[0, 2]"."""
     if isinstance(target, str) and target.startswith("[") and target.endswith("]"):
-        try:
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
             target = ast.literal_eval(target)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return [target]
     return list(target) if isinstance(target, list) else [target]
 
 

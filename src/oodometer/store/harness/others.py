@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from ...errors import InputError, OodometerError
 from ...fields import FIELDS
 from ..files import translated
-from .base import Answers, LogOptions, Metric, choose_metric, json_rows, mapping, read_json
+from .base import Answers, LogOptions, json_rows, mapping, read_json
 
 STATS = "per_instance_stats.json"  # of the folder of a HELM run
 # The number of a scenario in HELM's own tables, where it is not whether the answer is exactly the reference.
@@ -79,18 +79,11 @@ def graded(out: Answers, rows: Sequence[_Row], options: LogOptions, usual: Seque
         if (first := seen.setdefault((row.id, row.epoch), row.row)) != row.row:
             got, remedy = f"{row.id} as in row {first}", "keep the rows of one run"
             raise InputError("each question once", got=got, file=out.file, row=row.row, remedy=remedy)
-    names = dict.fromkeys([*usual, *(name for row in rows for name in row.scores)])
-    metrics = {name: Metric(name, [row.scores.get(name) for row in rows]) for name in names}
-    metrics = {name: metric for name, metric in metrics.items() if {*map(type, metric.raw)} != {type(None)}}
-    scored, (wanted, _) = list(rows), options.choice(out.task, metrics)
-    repeated = len({row.epoch for row in rows}) > 1
-    if metrics or wanted is not None:
-        metric = choose_metric(metrics, wanted, out.file)
-        scored = [row for row in rows if row.scores.get(metric.name) is not None]
-        own = {name: Metric(name, [row.scores.get(name) for row in scored]) for name in metrics}
-        out.take(
-            own, choose_metric(own, wanted or metric.name, out.file), [row.row for row in scored], wanted is not None
-        )
+    names = [*dict.fromkeys([*usual, *(name for row in rows for name in row.scores)])]
+    names = [name for name in names if any(row.scores.get(name) is not None for row in rows)]
+    scored, repeated = rows, len({row.epoch for row in rows}) > 1
+    if names or options.choice(out.task, names)[0] is not None:
+        scored, metric, _ = out.graded(rows, names, options)
         left_out = [row for row in rows if row.scores.get(metric.name) is None]
         out.skipped += [(f"{row.id}_epoch_{row.epoch}" if repeated else row.id, row.why) for row in left_out]
     out.ids += [row.id for row in scored]
@@ -240,10 +233,8 @@ def read_lighteval(file: str, options: LogOptions) -> Answers:
 def _literal(cell: Any) -> Any:
     """A list or a mapping that was written as its text."""
     if isinstance(cell, str) and cell[:1] in "[{(":
-        try:
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
             return ast.literal_eval(cell)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return cell
     return cell
 
 
