@@ -39,7 +39,7 @@ class RayEngine(ClusterEngine):
     '10.0.0.1:6379'
     """
 
-    name = "ray"
+    name, cluster, how = "ray", "Ray cluster", " with `ray start --head`"
     requires = "Ray"
 
     @contextmanager
@@ -61,11 +61,11 @@ class RayEngine(ClusterEngine):
                 finally:
                     logger.setLevel(before)
                 return ray.shutdown
-            _check_answers(self.address)
+            self._check_answers(self.address)
             try:
                 ray.init(address=self.address, **quiet)
             except (ConnectionError, TimeoutError, ValueError, RuntimeError) as error:
-                raise _no_answer(self.address, error) from error
+                raise self.no_answer(error) from error
             return ray.shutdown
 
         self._session = join("ray", self.address, ray.is_initialized, start)
@@ -90,27 +90,18 @@ class RayEngine(ClusterEngine):
             for reference in list(under_way):
                 ray.cancel(reference, force=True)
 
-
-def _check_answers(address: str) -> None:
-    """Look whether anything listens there; Ray itself would ask for a minute."""
-    url = urlsplit(address if "://" in address else f"//{address}")
-    try:
-        host, port = url.hostname, url.port
-    except ValueError:
-        host, port = None, None
-    if address in ("auto", "local"):
-        return
-    if not host or not port:
-        raise UsageError(f"expected an address of Ray as HOST:PORT, ray://HOST:PORT or auto, got {address!r}")
-    try:
-        check_listens(host, port)
-    except OSError as error:
-        raise _no_answer(address, error) from error
-
-
-def _no_answer(address: str, error: BaseException) -> UsageError:
-    reason = " ".join(str(error).split())[:200]
-    return UsageError(
-        f"no Ray cluster answers at {address} ({type(error).__name__}: {reason}); start one with `ray start --head`, "
-        "or leave the address out to start one here"
-    )
+    def _check_answers(self, address: str) -> None:
+        """Look whether anything listens there; Ray itself would ask for a minute."""
+        url = urlsplit(address if "://" in address else f"//{address}")
+        try:
+            host, port = url.hostname, url.port
+        except ValueError:
+            host, port = None, None
+        if address in ("auto", "local"):
+            return
+        if not host or not port:
+            raise UsageError(f"expected an address of Ray as HOST:PORT, ray://HOST:PORT or auto, got {address!r}")
+        try:
+            check_listens(host, port)
+        except OSError as error:
+            raise self.no_answer(error) from error

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager, nullcontext
 from hashlib import blake2b
 from types import FrameType
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from ..errors import OodometerError, UsageError, WorkError
 from ..version import __version__
@@ -57,6 +57,8 @@ class ClusterEngine(Engine):
     """An engine whose workers are a cluster: at an address, in the session there is, or started here."""
 
     elsewhere = True
+    cluster: ClassVar[str]  # as messages call it
+    how: ClassVar[str] = ""  # one is started
 
     def __init__(self, workers: int | None = None, address: str | None = None) -> None:
         self.workers, self.address = check_workers(workers), address
@@ -66,6 +68,12 @@ class ClusterEngine(Engine):
     def from_argument(cls, argument: str, *, workers: int | None = None) -> Self:
         """The engine at an address: ``ray:HOST:PORT``; for Spark that of a master or a Connect server."""
         return cls(workers, argument)
+
+    def no_answer(self, error: BaseException) -> UsageError:
+        """The error for an address at which no cluster answers."""
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        remedy = f"start one{self.how}, or leave the address out to start one here"
+        return UsageError(f"no {self.cluster} answers at {self.address} ({reason}); {remedy}")
 
 
 @contextmanager
@@ -128,7 +136,11 @@ def run_part(order: Order, part: bytes) -> bytes:
             state: Any = work_of(order)(pickle.loads(part))
         return pickle.dumps((True, state), pickle.HIGHEST_PROTOCOL)
     except Exception as error:
-        return pickle.dumps((False, _portable(error)), pickle.HIGHEST_PROTOCOL)
+        try:
+            return pickle.dumps((False, pickle.loads(pickle.dumps(error))), pickle.HIGHEST_PROTOCOL)
+        except Exception:  # it cannot travel itself
+            said = f"a worker on {socket.gethostname()} failed: {type(error).__name__}: {error}"
+            return pickle.dumps((False, WorkError(said)), pickle.HIGHEST_PROTOCOL)
 
 
 def received(answer: bytes) -> Any:
@@ -160,12 +172,3 @@ def work_of(order: Order) -> Callable[[Any], Any]:
             _works.pop(next(iter(_works)), None)
         _works[order.checksum] = work
     return work
-
-
-def _portable(error: Exception) -> Exception:
-    """The error itself, where it can travel; else what it said."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return WorkError(f"a worker on {socket.gethostname()} failed: {type(error).__name__}: {error}")
-    return error

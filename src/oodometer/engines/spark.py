@@ -53,7 +53,7 @@ class SparkEngine(ClusterEngine):
     'spark://head:7077'
     """
 
-    name = "spark"
+    name, cluster = "spark", "Spark"
     requires = "Spark, Java"
 
     def fold(
@@ -93,15 +93,12 @@ class SparkEngine(ClusterEngine):
             self._session = join("spark", self.address, lambda: active() is not None, self._start)
             session = active()
             order = _Sent(session, order_of(work, cloudpickle.dumps))
-        tasks = self.workers or _parallelism(session)
+        tasks = self.workers or cores()
+        with suppress(Exception):  # a Connect session has no context, and does not tell its cores
+            tasks = self.workers or max(1, int(session.sparkContext.defaultParallelism))
         with ThreadPoolExecutor(most or tasks) as threads:
             try:
-                yield (
-                    lambda parts: threads.submit(
-                        _answers, _frame_of(session, order, list(map(pickle.dumps, parts)), tasks)
-                    ),
-                    tasks,
-                )
+                yield (lambda parts: threads.submit(_answers, _frame_of(session, order, parts, tasks))), tasks
             finally:
                 threads.shutdown(wait=False, cancel_futures=True)
                 order.forget()
@@ -110,7 +107,7 @@ class SparkEngine(ClusterEngine):
         from pyspark.sql import SparkSession
 
         if self.address is not None:
-            _check_answers(self.address)
+            self._check_answers(self.address)
         builder = SparkSession.builder.appName("oodometer")
         if self.address is not None and self.address.startswith("sc://"):
             if any(find_spec(name) is None for name in ("grpc", "grpc_status", "google.rpc")):
@@ -136,13 +133,28 @@ class SparkEngine(ClusterEngine):
                 session.sparkContext.pythonExec = sys.executable  # or its workers are the first python3 on the path
             return session.stop
         except Exception as error:  # Java's errors have no common root on this side
-            reason = " ".join(str(error).split())[:200]
-            if self.address is None:
-                raise UsageError(
-                    f"Spark did not start here ({type(error).__name__}: {reason}); see that Java is 17 or "
-                    "later and works, or name the address of a Spark"
-                ) from error
-            raise _no_answer(self.address, f"{type(error).__name__}: {reason}") from error
+            if self.address is not None:
+                raise self.no_answer(error) from error
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            remedy = "see that Java is 17 or later and works, or name the address of a Spark"
+            raise UsageError(f"Spark did not start here ({reason}); {remedy}") from error
+
+    def _check_answers(self, address: str) -> None:
+        """`UsageError` where nothing listens at the address of a Connect server or of a master."""
+        kind, _, rest = address.partition("://")
+        if kind not in ("sc", "spark"):
+            return
+        error: Exception = ValueError(f"{address} names no host")
+        for host in rest.split(","):
+            url = urlsplit(f"//{host}")
+            try:
+                if not url.hostname:
+                    raise ValueError(f"{address} names no host")
+                check_listens(url.hostname, url.port or _PORTS[kind])
+                return
+            except (OSError, ValueError) as problem:  # a port that is no number is a ValueError
+                error = problem
+        raise self.no_answer(error) from error
 
 
 class _Sent:
@@ -165,18 +177,17 @@ class _Sent:
                 self._broadcast.unpersist()
 
 
-def _frame_of(session: Any, order: _Sent, parts: Sequence[bytes], tasks: int) -> Any:
+def _frame_of(session: Any, order: _Sent, parts: Sequence[Any], tasks: int) -> Any:
     """A frame of what the workers will answer; so many tasks, each with consecutive parts."""
+    pickled = list(map(pickle.dumps, parts))
 
     def answer(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         for batch in batches:
             indices = batch.column("id").to_pylist()
-            answers = [run_part(order(), parts[index]) for index in indices]
-            yield pa.RecordBatch.from_arrays(
-                [pa.array(indices, pa.int64()), pa.array(answers, pa.binary())], ["id", "answer"]
-            )
+            answers = pa.array([run_part(order(), pickled[index]) for index in indices], pa.binary())
+            yield pa.RecordBatch.from_arrays([pa.array(indices, pa.int64()), answers], ["id", "answer"])
 
     with _quiet():
         return session.range(0, len(parts), 1, min(tasks, len(parts))).mapInArrow(answer, "id long, answer binary")
@@ -215,35 +226,3 @@ def _launch(options: Mapping[str, str]) -> None:
             lines = log.read().decode(errors="replace").strip().splitlines()
             raise WorkError(f"Java ended: {lines[-1] if lines else error}") from error
     SparkContext._ensure_initialized(gateway=gateway)
-
-
-def _parallelism(session: Any) -> int:
-    """Cores of the session, or those of this machine where it does not tell."""
-    try:
-        return max(1, int(session.sparkContext.defaultParallelism))
-    except Exception:  # a Connect session has no context
-        return cores()
-
-
-def _check_answers(address: str) -> None:
-    """`UsageError` where nothing listens at the address of a Connect server or of a master."""
-    kind, _, rest = address.partition("://")
-    if kind not in ("sc", "spark"):
-        return
-    error: Exception | None = None
-    for host in rest.split(","):
-        url = urlsplit(f"//{host}")
-        try:
-            if not url.hostname:
-                raise ValueError(f"{address} names no host")
-            check_listens(url.hostname, url.port or _PORTS[kind])
-            return
-        except (OSError, ValueError) as problem:  # a port that is no number is a ValueError
-            error = problem
-    raise _no_answer(address, f"{type(error).__name__}: {error}") from error
-
-
-def _no_answer(address: str, reason: str) -> UsageError:
-    return UsageError(
-        f"no Spark answers at {address} ({reason}); start one, or leave the address out to start one here"
-    )

@@ -87,8 +87,7 @@ def spelled(weighed: Weighed) -> str:
     shown["others"] = max(1 - sum(shown.values()), 0.0)
     # rounded down, then what is missing from 100 goes to the largest remainders
     floors = {m: int(100 * share) for m, share in shown.items()}
-    by_remainder = sorted(shown, key=lambda m: floors[m] - 100 * shown[m])
-    for m in by_remainder[: 100 - sum(floors.values())]:
+    for m in sorted(shown, key=lambda m: floors[m] - 100 * shown[m])[: 100 - sum(floors.values())]:
         floors[m] += 1
     return ", ".join(f"{m} {percent(n / 100, 0)}" for m, n in floors.items() if n)
 
@@ -160,11 +159,10 @@ class TrialWeighting:
         covered = bool(distance.min() <= 4 * max(nearest, _LEAST_WIDTH))
         if not covered:
             half *= 1 + float(np.sqrt(distance.min() / max(nearest, _LEAST_WIDTH))) / 4
-        order = np.argsort(-shares)
         alike: dict[str, float] = defaultdict(float)
         for trial, weight in zip(self.trials, weights, strict=True):
             alike[trial.family] += float(weight)
-        own = {self.methods[i]: float(shares[i]) for i in order if shares[i] > 0.01}
+        own = {self.methods[i]: float(shares[i]) for i in np.argsort(-shares) if shares[i] > 0.01}
         families = dict(sorted(alike.items(), key=lambda item: -item[1]))
         return Weighed(value, half, own, 0.0 if np.isnan(trimmed) else self._trimmed, families, covered)
 
@@ -172,8 +170,7 @@ class TrialWeighting:
         near = np.partition(distance, _NEIGHBOURS)[_NEIGHBOURS]
         width = max(float(near) if np.isfinite(near) else _LEAST_WIDTH, _LEAST_WIDTH)
         weights = prior * np.exp(-(distance - distance.min()) / (2 * width))
-        out: Array = weights / weights.sum()
-        return out
+        return np.asarray(weights / weights.sum())
 
     def _shares(self, weights: Array, answered: Array) -> Array | None:
         """Weight of each method, from its error on the trials; 0 where it did not answer."""
@@ -187,8 +184,7 @@ class TrialWeighting:
         if not usable.any():
             return None
         shares = np.where(usable, self._favour * error**-2.0, 0.0)
-        out: Array = shares / shares.sum()
-        return out
+        return np.asarray(shares / shares.sum())
 
     def _mix(self, weighed: float, trimmed: float) -> float:
         mixed = weighed if np.isnan(trimmed) else (1 - self._trimmed) * weighed + self._trimmed * trimmed
@@ -198,9 +194,8 @@ class TrialWeighting:
         self, weights: Array, between: Array, prior: Array, answered: Array, value: float, rows: int, level: float
     ) -> float:
         """Half-width: weighted quantile of the rule's errors on the trials, with the target's own sampling error."""
-        heavy = np.flatnonzero(weights > 1e-4 * weights.max())
         errors, mass, noise = [], [], []
-        for i in heavy:
+        for i in np.flatnonzero(weights > 1e-4 * weights.max()):
             shares = self._shares(self._weights(between[i], prior), answered & ~np.isnan(self._said[i]))
             if shares is not None:
                 weighed = float(np.nansum(shares * np.nan_to_num(self._said[i])))
@@ -219,8 +214,7 @@ class TrialWeighting:
         # the weights of so many methods were chosen on so few trials: widened for these degrees of freedom
         chosen = self._shares(weights, answered)
         methods = 1.0 if chosen is None else 1 / float(np.square(chosen).sum())
-        widened = 1 + methods / effective
-        return max(quantile * float(np.sqrt(widened * (own + there) / max(square, 1e-12))), least)
+        return max(quantile * float(np.sqrt((1 + methods / effective) * (own + there) / max(square, 1e-12))), least)
 
 
 def _with_label_shift(estimates: Mapping[str, float], shift: Mapping[str, float]) -> dict[str, float]:
@@ -284,8 +278,7 @@ def make_headline(estimates: Sequence[Estimate], evidence: Evidence) -> Headline
     by_name = {e.method: e for e in estimates}
     if not by_name:
         return None
-    made = _from_estimates(by_name, evidence)
-    return _with_judges(made, by_name, evidence.level)
+    return _with_judges(_from_estimates(by_name, evidence), by_name, evidence.level)
 
 
 def _from_estimates(by_name: Mapping[str, Estimate], evidence: Evidence) -> Headline:
@@ -401,8 +394,7 @@ def _of_judges(by_name: Mapping[str, Estimate], level: float) -> Headline | None
     assert votes is not None
     at = corrected.interval
     span = Interval(at.value, min(at.lower, votes.lower), max(at.upper, votes.upper), level, "empirical")
-    assumes = f"{corrected.assumes}, or {votes.assumes}"
-    return replace(made, interval=span, assumes=assumes)
+    return replace(made, interval=span, assumes=f"{corrected.assumes}, or {votes.assumes}")
 
 
 def _with_judges(made: Headline, by_name: Mapping[str, Estimate], level: float) -> Headline:

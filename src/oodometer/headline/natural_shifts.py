@@ -119,8 +119,7 @@ class NaturalShifts:
 
     def quantile(self, signs: ShiftSigns, p: Array) -> Array:
         """Quantiles ``p`` of the truth, shape of ``p``; 0 and 1 at p = 0 and 1, linear between the fitted ones."""
-        out: Array = np.interp(p, [0.0, *self.levels, 1.0], [0.0, *self._known(signs), 1.0])
-        return out
+        return np.asarray(np.interp(p, [0.0, *self.levels, 1.0], [0.0, *self._known(signs), 1.0]))
 
     def share_below(self, signs: ShiftSigns, accuracy: float) -> float:
         """How likely the truth lies below this accuracy: the inverse of `quantile`, 0 and 1 outside of [0, 1]."""
@@ -193,8 +192,7 @@ class NaturalShifts:
             raise InputError(expected, got="numbers that are missing or out of order", remedy=remedy, file=file)
         names = ("made_by", "date", "cases", "sources", "domains", "unseen_falls")
         about = {name: plain[name] for name in names if name in plain}
-        sizes = (levels, chance, size, apart)
-        return cls(rise, fall, gate, cost, *sizes, unknown, reach, about, verdicts, metrics)
+        return cls(rise, fall, gate, cost, levels, chance, size, apart, unknown, reach, about, verdicts, metrics)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -417,8 +415,7 @@ def natural_headline(
     trust, why = trust_of(
         prior, signs, doubt_of(signs, evidence), (value, *nine), error=evidence.error_of_clusters(value, signs.rows)
     )
-    assumes = f"{ASSUMPTIONS['natural']} ({provenance(prior)})"
-    return Headline(interval, still.method, assumes, trust, why, bands)
+    return Headline(interval, still.method, assumed_of(prior), trust, why, bands)
 
 
 def judges_alone(headline: Headline) -> bool:
@@ -512,10 +509,10 @@ def doubt_of(signs: ShiftSigns, evidence: Evidence) -> str:
     return "confidence misses what other signs show" if any(f.strength == "strong" for f in alarms) else ""
 
 
-def provenance(prior: NaturalShifts) -> str:
-    """What the prior was made from, in a few words."""
+def assumed_of(prior: NaturalShifts) -> str:
+    """What a headline by the prior assumes, and what the prior was made from."""
     about = prior.about or {}
-    return f"{about.get('cases', 'some')} cases of {len(about.get('sources', ()))} sources"
+    return f"{ASSUMPTIONS['natural']} ({about.get('cases', 'some')} cases of {len(about.get('sources', ()))} sources)"
 
 
 _LEAST_ERROR = 0.002  # no metric is known better
@@ -596,8 +593,7 @@ def _natural(
     trust, why = trust_of(own, signs, against or (doubt if apart else ""), nine, scale, error)
     if nine[2] - nine[1] > WIDEST and apart:
         why += f"; {doubt}"
-    assumes = f"{ASSUMPTIONS['natural']} ({provenance(own)})"
-    return Headline(interval(whole, level), method, assumes, trust, why, bands)
+    return Headline(interval(whole, level), method, assumed_of(own), trust, why, bands)
 
 
 def spanned(

@@ -302,9 +302,8 @@ def _job(session: Session, name: str, last: int | None) -> Job:
         return [dict(zip((column.removeprefix("p.") for column in names), row, strict=True)) for row in out]
 
     limit = 2**31 if last is None else last
-    newest = rows(_RUNS, "oodometer_runs p WHERE p.job = %s ORDER BY p.id DESC LIMIT %s", name, limit)
     runs = {}
-    for row in reversed(newest):
+    for row in reversed(rows(_RUNS, "oodometer_runs p WHERE p.job = %s ORDER BY p.id DESC LIMIT %s", name, limit)):
         row |= {"at": str(moment(row["at"])), "options": json.loads(row["options"]), "number": row.pop("id")}
         runs[row["number"]] = PastRun(new=row.pop("new_alarms"), **row)
     first, latest = min(runs), max(runs)

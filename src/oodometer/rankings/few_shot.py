@@ -206,7 +206,8 @@ def draws_test(first: Array, second: Array, *, resamples: int = 10_000, seed: in
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 2 or not a.size:
         raise UsageError(f"expected outcomes of the same pairs and draws, got shapes {a.shape} and {b.shape}")
-    _check_finite(a, b)
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise UsageError("expected outcomes that are finite numbers, got nan or inf among them; leave such suites out")
     gap = (a - b).mean(axis=0)
     # how often each distinct difference is drawn says all: a resample is a draw of counts
     values, counts = np.unique(gap, return_counts=True)
@@ -214,13 +215,8 @@ def draws_test(first: Array, second: Array, *, resamples: int = 10_000, seed: in
     means = rng.multinomial(len(gap), counts / len(gap), size=resamples) @ values / len(gap)
     below = (1 + int((means <= ROUNDING).sum())) / (1 + len(means))
     above = (1 + int((means >= -ROUNDING).sum())) / (1 + len(means))
-    both = min(1.0, 2 * min(below, above))
-    return PairedTest(float(gap.mean()), below, both, "draws", "paired bootstrap", len(gap))
-
-
-def _check_finite(a: Array, b: Array) -> None:
-    if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise UsageError("expected outcomes that are finite numbers, got nan or inf among them; leave such suites out")
+    two_sided = min(1.0, 2 * min(below, above))
+    return PairedTest(float(gap.mean()), below, two_sided, "draws", "paired bootstrap", len(gap))
 
 
 _DRAWS, _SIZE = 500, 10  # the paper's

@@ -121,8 +121,7 @@ def pool_evidence(
                 except NotApplicable as error:
                     raise NotApplicable(f"{model}: {error}") from None
             settled = {model: answer(proxy, partial(made[model].settled, states))[0] for model in pools}
-            values = [answer(proxy, partial(settled[model].finish, states[model])) for model in pools]
-            scores[name] = np.array(values)
+            scores[name] = np.array([answer(proxy, partial(settled[model].finish, states[model])) for model in pools])
         except NotApplicable as error:
             why_not[name] = str(error)
     beside, labelled = _with_members(pools), None if references is None else _with_members(references)

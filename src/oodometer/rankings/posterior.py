@@ -88,8 +88,7 @@ class Posterior:
     def not_excluded(self, level: float = 0.95) -> tuple[int, ...]:
         """The fewest models that hold the best one with this probability, the likeliest first."""
         likeliest = sorted(range(len(self.models)), key=lambda i: -self.p_best[i])
-        held = np.cumsum(self.p_best[likeliest])
-        return tuple(likeliest[: int(np.searchsorted(held, level - 1e-9)) + 1])
+        return tuple(likeliest[: int(np.searchsorted(np.cumsum(self.p_best[likeliest]), level - 1e-9)) + 1])
 
 
 def posterior(

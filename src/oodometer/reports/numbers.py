@@ -188,5 +188,4 @@ def fall_text(fell: Result) -> str:
     likely = finite(fell.get("p"))
     if not fell or likely is None:
         return ""
-    word = "alarm" if fell.get("alarm") else fell.get("verdict")
-    return f"{word} ({percent(likely, 0)})"
+    return f"{'alarm' if fell.get('alarm') else fell.get('verdict')} ({percent(likely, 0)})"

@@ -122,8 +122,7 @@ def after_compare(result: Result) -> Step:
     if not rows or abs(gap.value) < EQUAL:
         return {"text": NEXT["either"]}
     many = float(f"{rows * ((finite(of.get('smallest_visible')) or half) / abs(gap.value)) ** 2:.2g}")
-    size = amount(of, gap.value)
-    return {"text": NEXT["undecided"].format(gap=size, many=f"{many:,.0f}", rows=f"{rows:,.0f}")}
+    return {"text": NEXT["undecided"].format(gap=amount(of, gap.value), many=f"{many:,.0f}", rows=f"{rows:,.0f}")}
 
 
 def after_rank(result: Result) -> Step:
@@ -181,8 +180,7 @@ def demo(result: Result) -> tuple[Drawn, dict[str, Any]]:
 def backtest(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """The map of errors, a small chart for each family, and the tables."""
     small = by_category.error_by_severity(result)
-    drawn: Drawn = [by_category.error_map(result), *small]
-    return drawn, {
+    return [by_category.error_map(result), *small], {
         "small": small,
         "styles": by_category.styles(result),
         "glyphs": by_category.GLYPHS,
@@ -376,8 +374,7 @@ def notes(result: Result) -> list[dict[str, Any]]:
             out.append({"name": name.replace("_", " "), "key": name, "text": text})
     for item in out:
         try:
-            key = OURS.get(item["key"]) or str(find("metric", item["key"]).citation)
-            item["reference"] = reference(key)
+            item["reference"] = reference(OURS.get(item["key"]) or str(find("metric", item["key"]).citation))
         except UsageError:  # this installation does not know it
             item["reference"] = None
     return out
@@ -464,8 +461,7 @@ def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
 
 def stress(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """Curves for each kind of shift."""
-    tested = result.get("models") or [{}]
-    kinds = [dict(curve) for curve in tested[0].get("curves") or []]
+    kinds = [dict(curve) for curve in (result.get("models") or [{}])[0].get("curves") or []]
     drawn = [curves.stress_curves(result, at) for at in range(len(kinds))]
     pages = [{**kind, "figures": [item.name for item in some]} for kind, some in zip(kinds, drawn, strict=True)]
     return [item for some in drawn for item in some], {"stress_kinds": pages}

@@ -258,9 +258,8 @@ def _read(
             remedy = "means of scores are compared by `oodometer compare`" if "score" in source.fields else remedy
             raise InputError(expected, got=f"{shown(source.fields, 12) or 'none of them'}", remedy=remedy, file=name)
         if options.cluster is not None and not source.holds(options.cluster):
-            there = [f"the columns {shown(source.columns, 12)}"]
             remedy = "name a column of the files with --cluster, or leave it out"
-            raise no_clusters(options.cluster, there, remedy, name)
+            raise no_clusters(options.cluster, [f"the columns {shown(source.columns, 12)}"], remedy, name)
         also = (column for column in (CHOSEN, EPOCH, options.cluster) if column and source.holds(column))
         extra = tuple(dict.fromkeys((key, *also)))
         sources.append(opener.open(model, options.classes, extra_columns=extra))
@@ -548,8 +547,8 @@ def ask_models(
 
     pool, known_ground = like(options.unlabelled, False), like(options.reference, True)
     labelled = _labels(given, classes, columns.label)
-    rest = [row for row in range(len(given.ids)) if row not in labelled]
-    picked, twice = [(given, list(labelled)), (given, rest)], 0
+    picked = [(given, list(labelled)), (given, [row for row in range(len(given.ids)) if row not in labelled])]
+    twice = 0
     if pool is not None:  # its rows that are not among the examples: by id, else by the text itself
         mine: Sequence[Any] = pool.ids if pool.named and given.named else pool.texts if given.texts else ()
         there = set(given.ids if pool.named and given.named else given.texts)

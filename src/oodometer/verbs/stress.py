@@ -591,9 +591,8 @@ def stress(options: StressOptions) -> StressTest:
                 counts = getattr(shift, "counts", "images")
                 curves.append(StressCurve(shift.name, shift.about, counts, len(common), tuple(points)))
             accuracy = _quality(known[0], options)["accuracy"].to_dict()
-            sources = tuple(run.source for run in own)
             about_reference = {"rows": len(reference_rows), "accuracy": accuracy}
-            models.append(StressedModel(name, sources, about_reference, tuple(curves)))
+            models.append(StressedModel(name, tuple(run.source for run in own), about_reference, tuple(curves)))
         result = StressTest(
             version=__version__,
             data=str(options.data),

@@ -282,8 +282,7 @@ def slices(result: Result) -> Figure | None:
     by = next((str(item["by"]) for item in having if item.get("by")), "slice")
     which = "some" if len(some) < len(every) else "all" if len(every) > 1 else "one"
     text = caption("slices", which, "read", some=len(some), many=len(every), by=by, measured=measured(result))
-    reference = (result.get("reference") or {}).get("accuracy")
-    lines = [("reference", reference, REFERENCE), ("all rows", of, ACCENT)]
+    lines = [("reference", (result.get("reference") or {}).get("accuracy"), REFERENCE), ("all rows", of, ACCENT)]
     rows = _weakest(some, unique(item.get("value") for item in some), "headline", of)
     return categories("slices", title, text, rows, axis_title=measured(result), lines=lines)
 

@@ -77,9 +77,8 @@ def risk_coverage(result: Result) -> Figure | None:
     title = capital(f"{estimated} goes from {first} on the most confident rows to {last} on all")
     if reached:
         coverage, wish = finite(reached[0].get("coverage")) or 0, percent(reached[0].get("accuracy"), 0)
-        part = percent(coverage, 0 if coverage >= 0.1 else 1)
         title = f"Above confidence {threshold(reached[0]['threshold'])}, {estimated} is at least {wish}; that keeps "
-        title += f"{part} of the rows"
+        title += f"{percent(coverage, 0 if coverage >= 0.1 else 1)} of the rows"
         title = capital(f"{estimated} is at least {wish} with all rows kept") if coverage >= 1 else title
     elif wishes:
         title = f"No threshold reaches {estimated} of {percent(wishes[0].get('accuracy'), 0)}"
@@ -242,8 +241,7 @@ def stress_curves(result: Result, kind: int) -> list[Figure]:
             points_ = curve.get("points") or []
             runs = next((item["spread"]["accuracy"]["runs"] for item in points_ if item.get("spread")), None)
             truth = any(best((item.get("metrics") or {}).get("accuracy")) for item in points_)
-            band = "estimated" if not truth else "runs" if runs else "chance"
-            text = caption("stress", band, "rows", runs=runs)
+            text = caption("stress", "estimated" if not truth else "runs" if runs else "chance", "rows", runs=runs)
             out.append(_stress_figure(f"stress-{kind}-{at}", title, text, pair, curve, up))
     for metric, title in (("brier", "Brier score"), ("ece", "ECE")):
         tones = [*(ACCENT, REFERENCE, TRUTH)[: len(shown)], *[QUIET] * (len(shown) - 3)]
@@ -316,10 +314,8 @@ def stress_title(name: str, curve: Result, measure: str, *, alone: bool) -> str:
     if len(values) < 2:
         return f"{head} as estimated without labels"
     text = f"{head} {percent(values[0][1])} {values[0][0]}, {percent(values[-1][1])} at {values[-1][0]}"
-    errors, fall = (
-        [error for _, _, error in values if error is not None],
-        fall_of(every[-1], every[0], 0.95, len(values) - 1),
-    )
+    errors = [error for _, _, error in values if error is not None]
+    fall = fall_of(every[-1], every[0], 0.95, len(values) - 1)
     text += ", no more than chance" if fall and values[-1][1] < values[0][1] and not fall[3] else ""
     return f"{text}; the estimate is off by up to {points(max(errors))}" if errors else text
 
@@ -475,8 +471,8 @@ def vote_subsets(result: Result) -> Figure | None:
     title = "Truth and bounds by the number of rows"
     if reliable:
         worst, rows_of = min(reliable)
-        title = f"The truth lay within the bounds in {percent(worst, 0)} of the draws of {number(rows_of)} rows, the "
-        title += "fewest"
+        share = percent(worst, 0)
+        title = f"The truth lay within the bounds in {share} of the draws of {number(rows_of)} rows, the fewest"
         if worst >= 1:
             title = f"In every draw of {number(reliable[0][1])} rows and more the truth lay within the bounds"
     level = finite(result.get("level"))

@@ -128,12 +128,9 @@ def differences(result: Result) -> list[Figure]:
             continue
         ends = [0.0, *(row[end] for row in rows for end in ("lower", "upper"))]
         room = 0.06 * (max(ends) - min(ends) or 1)
-        unit = "score" if scores else "points of accuracy"
-        how: Spec = {
-            "tickCount": 6,
-            "labelExpr": "format(datum.value, '+~g')" if scores else "format(datum.value * 100, '+~g')",
-        }
-        across = axis([min(ends) - room, max(ends) + room], title=unit, **how)
+        unit, factor = ("score", "") if scores else ("points of accuracy", " * 100")
+        label = f"format(datum.value{factor}, '+~g')"
+        across = axis([min(ends) - room, max(ends) + room], title=unit, tickCount=6, labelExpr=label)
         best = called.get(str(to_best[0]["best"]), "") if to_best else ""
         title = f"Behind {best}, the best one" if name == "to-best" else f"{b} \N{MINUS SIGN} {a}, by task"
         title = title if len(rows) > 1 else f"{b} \N{MINUS SIGN} {a}"
@@ -183,20 +180,6 @@ def _curve_of(model: Result, domain: str) -> dict[str, Any]:
     return dict(part(model, domain).get("curve" if domain == "target" else "accuracy_coverage") or {})
 
 
-def _curve_tip(title: str) -> Spec:
-    """Transforms that give a point of a curve what the pointer shows; ``title`` is an expression."""
-    space, dash = "\N{NO-BREAK SPACE}", "\N{EN DASH}"
-    share = "format(datum.{} * 100, '.1f')"
-    fine = "datum.t > 0.999 && datum.t < 1 ? format(datum.t, '.6f') : format(datum.t, '.3f')"
-    return _tip({
-        "": title,
-        "answered": f"{share.format('x')} + '{space}%'",
-        "accuracy": f"{share.format('y')} + '{space}%'",
-        "interval": f"{share.format('lower')} + '{dash}' + {share.format('upper')} + '{space}%'",
-        "confidence down to": f"isValid(datum.t) ? ({fine}) : '{dash}'",
-    })  # fmt: skip
-
-
 def _tip(tip: Spec) -> Spec:
     """A transform that gives rows a ``tip``, an object of what the pointer shows, from names and expressions."""
     words = ", ".join(f"{json.dumps(name)}: {expression}" for name, expression in tip.items())
@@ -241,7 +224,13 @@ def accuracy_coverage(result: Result, domain: str) -> Figure | None:
     on_target = domain == "target"
     up = shares(seen, title="estimated accuracy" if on_target else "accuracy of the answers")
     plot, height = Plot(coverage_axis("rows answered, the most confident first"), up), max(380, 16 * len(rows))
-    _lines(plot, rows, _curve_tip("datum.label"), height)
+    percents = "format(datum.{} * 100, '.1f') + '\N{NO-BREAK SPACE}%'".format
+    low = percents("lower").partition(" + ")[0]
+    fine = "datum.t > 0.999 && datum.t < 1 ? format(datum.t, '.6f') : format(datum.t, '.3f')"
+    tip = {"": "datum.label", "answered": percents("x"), "accuracy": percents("y")}
+    tip |= {"interval": f"{low} + '\N{EN DASH}' + {percents('upper')}"}
+    tip |= {"confidence down to": f"isValid(datum.t) ? ({fine}) : '\N{EN DASH}'"}
+    _lines(plot, rows, _tip(tip), height)
     means: dict[str, tuple[float, float]] = {}
     for model in result.get("models") or []:
         curve = _curve_of(model, domain)
@@ -409,16 +398,10 @@ def fluctuations(result: Result, domain: str) -> Figure | None:
 # ------------------------------------------------------------------------------------------ places by metric
 
 METRICS = {
-    "accuracy": "accuracy",
-    "auc_coverage": "AUC",
-    "e_aurc": "E-AURC",
-    "augrc": "AUGRC",
-    "risk_at_coverage": "risk at coverage",
-    "coverage_at_risk": "coverage at risk",
-    "disca": "DiSCA",
-    "didma": "DiDMA",
-    "nidma": "NiDMA",
-}
+    "accuracy": "accuracy", "auc_coverage": "AUC", "e_aurc": "E-AURC", "augrc": "AUGRC",
+    "risk_at_coverage": "risk at coverage", "coverage_at_risk": "coverage at risk",
+    "disca": "DiSCA", "didma": "DiDMA", "nidma": "NiDMA",
+}  # fmt: skip
 """Metrics of the chart in their order; aurc is auc_coverage upside down, brier and ece stand in the table."""
 _FIRM = 0.9  # share of replicates in which a place must hold
 

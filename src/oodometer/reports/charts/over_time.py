@@ -128,13 +128,8 @@ def chunks(result: Result) -> Figure | None:
     of_rows = all(isinstance(chunk.get("start"), int) for chunk in result["chunks"])
     truths = any(best(item.get("truth")) for item in every)
     raised = any((item.get("fell") or {}).get("alarm") for item in every)
-    text = caption(
-        "chunks",
-        "read",
-        truths and "truths",
-        raised and "alarms",
-        of="next rows of the file" if of_rows else "rows of one stretch of time",
-    )
+    of = "next rows of the file" if of_rows else "rows of one stretch of time"
+    text = caption("chunks", "read", truths and "truths", raised and "alarms", of=of)
     return _along(rows, dated, [("reference", accuracy, REFERENCE)]).figure("chunks", title, text, height=_HEIGHT)
 
 
@@ -158,8 +153,7 @@ def metric_chunks(result: Result) -> list[Figure]:
         room = 0.08 * (high - low) or 0.01
         lowest = min(rows, key=lambda row: float(row["value"]))
         text = f"lowest {number(lowest['value'])}, {lowest['tip']['']}"
-        up = axis([low - room, high + room], tickCount=4, format="~g")
-        plot = _along(rows, dated, [("", level, REFERENCE)], up)
+        plot = _along(rows, dated, [("", level, REFERENCE)], axis([low - room, high + room], tickCount=4, format="~g"))
         made.append(plot.figure(f"metric-chunks-{index}", str(name), text, height=_SMALL, words=f"{name}: {text}"))
     return made
 
@@ -187,8 +181,7 @@ def levels(job: Result) -> list[Line]:
     last = (job.get("runs") or [{}])[-1]
     below = (last.get("options") or {}).get("fail_below")
     bound = finite(below.get("accuracy") if isinstance(below, dict) else below)
-    reference = finite(last.get("reference_accuracy"))
-    return [("reference", reference, REFERENCE), ("bound", bound, "var(--poor)")]
+    return [("reference", finite(last.get("reference_accuracy")), REFERENCE), ("bound", bound, "var(--poor)")]
 
 
 def newest(job: Result, index: int) -> Figure | None:

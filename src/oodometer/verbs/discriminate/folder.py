@@ -102,8 +102,7 @@ def open_judges(folder: str | os.PathLike[str]) -> tuple[Panel, dict[str, Any]]:
     if len(metrics) > 1:
         expected, remedy = "judges that all judge right and wrong, or all a metric", "put them into two folders"
         raise InputError(expected, got="both", file=str(path), remedy=remedy)
-    usual = "metric" if metrics == {True} else "exact"
-    return panel, {"metric": usual, **_about(path)}
+    return panel, {"metric": "metric" if metrics == {True} else "exact", **_about(path)}
 
 
 def _about(path: Path) -> dict[str, Any]:

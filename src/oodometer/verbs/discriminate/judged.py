@@ -50,8 +50,7 @@ class PseudoLabels(Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        about = {"command": "pseudo_labels", "version": __version__, "kept": len(self.record)}
-        return {**about, **super().to_dict()}
+        return {"command": "pseudo_labels", "version": __version__, "kept": len(self.record), **super().to_dict()}
 
 
 def pseudo_labels(
@@ -200,8 +199,7 @@ def vote_numbers(record: Predictions, agree: int | None, level: float) -> dict[s
     assert votes is not None
     judges, rows = votes.shape
     agree = check_agree(agree, judges)
-    counts = np.bincount(count_votes(votes), minlength=judges + 1)
-    at_least = counts[::-1].cumsum()[::-1]
+    at_least = np.bincount(count_votes(votes), minlength=judges + 1)[::-1].cumsum()[::-1]
     bare = record.without_labels()
     estimate = VotingBounds(agree=agree, level=level).fit(bare).estimate(bare)
     each = [share(int(count), rows, level) for count in np.count_nonzero(votes > 0, axis=1)]

@@ -373,5 +373,4 @@ def _own_confidence(several: Sequence[TextRows]) -> Array:
             expected = "a confidence of the model (confidence, token_logprobs), which is to vote"
             remedy = "leave out --with-confidence or give the column"
             raise InputError(expected, got="none", remedy=remedy, file=rows.name) from error
-    out: Array = np.concatenate(parts).astype(np.float64)
-    return out
+    return np.asarray(np.concatenate(parts), dtype=np.float64)

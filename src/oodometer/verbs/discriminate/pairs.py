@@ -143,8 +143,7 @@ def _gold(data: Any, source: Source, renamed: Mapping[str, str]) -> list[str | N
         away[own["output"]] = "output of the model"
     texts = as_source(data, mapping=away).read(("output",)).output
     assert texts is not None
-    gold_texts: list[str | None] = texts.tolist()
-    return gold_texts
+    return list(texts.tolist())
 
 
 _Metric = Callable[[Sequence[str], Sequence[str]], Array]
@@ -252,8 +251,7 @@ def pairs_of(
         remedy = "give the gold outputs as a column gold, or right outputs"
         raise InputError("outputs that are right", got=got, remedy=remedy, **where)
     if balance:
-        most = max(1, int(balance * once.correct.sum()))
-        drawn = np.random.default_rng([seed, 2]).permutation(wrong)[:most]
+        drawn = np.random.default_rng([seed, 2]).permutation(wrong)[: max(1, int(balance * once.correct.sum()))]
         counts["beyond_balance"] = len(wrong) - len(drawn)
         once = once.take(np.sort(np.concatenate([np.flatnonzero(once.correct), drawn])))
     return replace(once, counts=counts)

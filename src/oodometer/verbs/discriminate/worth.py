@@ -86,8 +86,7 @@ def labelled(rows: TextRows) -> Array:
 
 def shortest(p: Array) -> Array:
     """The float32 numbers as float64 that are written in the fewest digits: what a file gives back is the same."""
-    out: Array = p.astype(np.float32).astype(str).astype(np.float64)
-    return out
+    return np.asarray(p.astype(np.float32).astype(str).astype(np.float64))
 
 
 def with_probabilities(record: Predictions, p: Array, names: Sequence[str]) -> Predictions:
