@@ -218,10 +218,8 @@ def run_tasks(
             pickle.dumps(what)
         except Exception as error:  # pickling runs code of the objects
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-            raise UsageError(
-                f"the work cannot be sent to workers ({reason}); name models and data by their paths, use functions of "
-                "a module, or take the engine local"
-            ) from error
+            remedy = "name models and data by their paths, use functions of a module, or take the engine local"
+            raise UsageError(f"the work cannot be sent to workers ({reason}); {remedy}") from error
     work = _Work(function, bool(getattr(function, GPU, False)), here)
     results: dict[int, R] = {}
     warned: dict[tuple[str, type[Warning], str, int], None] = {}

@@ -116,10 +116,8 @@ class SparkEngine(ClusterEngine):
         else:
             java = os.environ.get("JAVA_HOME")
             if not shutil.which("java") and not (java and os.path.exists(os.path.join(java, "bin", "java"))):
-                raise UsageError(
-                    "the engine spark needs Java 17 or later, which was not found; run: sudo apt-get install "
-                    "default-jre-headless, or set JAVA_HOME"
-                )
+                remedy = "run: sudo apt-get install default-jre-headless, or set JAVA_HOME"
+                raise UsageError(f"the engine spark needs Java 17 or later, which was not found; {remedy}")
             builder = builder.master(self.address or f"local[{self.workers or cores()},{_TRIES}]")
             builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
         if self.address is None:  # a Spark of our own writes errors alone

@@ -290,10 +290,8 @@ def explain_suite(
     chosen = tuple(options.factors) or tuple(fitting)
     other = next((name for name in chosen if "pair" in find("factor", name).needs and not pairs), None)
     if other is not None:
-        raise UsageError(
-            f"the factor {other} compares the two texts of a pair, and these are single texts; leave it out, or name "
-            "both columns of a pair with --input"
-        )
+        remedy = "leave it out, or name both columns of a pair with --input"
+        raise UsageError(f"the factor {other} compares the two texts of a pair, and these are single texts; {remedy}")
     rows = tuple(range(suite.labelled))
     if suite.labelled > options.explain:
         rng = np.random.default_rng([options.seed, suite.labelled])

@@ -131,9 +131,8 @@ def write_report(result: Mapping[str, Any] | Found, path: str | os.PathLike[str]
     file = Path(path)
     ending = file.suffix.lower()
     if ending not in (".html", ".htm", ".pdf") and (file.is_file() or file.is_dir() or not file.exists()):
-        raise UsageError(
-            f"cannot write {path}: expected a page that ends in .html or .pdf; a result's own save() has more"
-        )
+        remedy = "a result's own save() has more"
+        raise UsageError(f"cannot write {path}: expected a page that ends in .html or .pdf; {remedy}")
     refuse_clashes({"the page": path}, inputs_of(mapping))
     page = render(mapping, record)
     write_result(path, pdf_of(page) if ending == ".pdf" else page)
@@ -154,9 +153,8 @@ def render(result: Mapping[str, Any], record: Found | None = None) -> str:
     """
     command = result.get("command")
     if command not in SECTIONS:
-        raise UsageError(
-            f"expected a result of {', '.join(SECTIONS)}, got command {command!r}; pass the mapping that --json writes"
-        )
+        remedy = "pass the mapping that --json writes"
+        raise UsageError(f"expected a result of {', '.join(SECTIONS)}, got command {command!r}; {remedy}")
     check_report_libraries()
     drawn, words = SECTIONS[command](result)
     view = None if command not in VIEWS else VIEWS[command](result) if record is None else record.view()

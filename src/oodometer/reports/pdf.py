@@ -47,10 +47,8 @@ def browser() -> list[str]:
     for path in (*map(shutil.which, _NAMES), *(str(file) for file in programs if file.name in _PROGRAMS)):
         if path and shutil.which(path):
             return [path]
-    raise UsageError(
-        "a PDF is printed by a browser (Chromium, Chrome or Edge), and none was found; install one, name it in "
-        f"{VARIABLE}, or write .html and print that"
-    )
+    remedy = f"install one, name it in {VARIABLE}, or write .html and print that"
+    raise UsageError(f"a PDF is printed by a browser (Chromium, Chrome or Edge), and none was found; {remedy}")
 
 
 def pdf_of(page: str) -> bytes:

@@ -45,10 +45,8 @@ class SavedResult(Shown, Named[Any]):
 
     def frames(self) -> dict[str, Maker]:
         """Refused: raises `UsageError`."""
-        raise UsageError(
-            f"a result read from JSON has no tables of numbers; let {self.told['command']} write them "
-            "(FILE.csv, to_frame()), or choose .html, .pdf, .md or .json"
-        )
+        remedy = f"let {self.told['command']} write them (FILE.csv, to_frame()), or choose .html, .pdf, .md or .json"
+        raise UsageError(f"a result read from JSON has no tables of numbers; {remedy}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the mapping that was read."""

@@ -108,10 +108,8 @@ def are_files(models: Sequence[tuple[str, Any]]) -> bool:
             files.append(isinstance(model, (Predictions, Source, Mapping)) or frame)
     if any(files) and not all(files):
         live, file = models[files.index(False)][0], models[files.index(True)][0]
-        raise UsageError(
-            f"{file} is a predictions file and {live} a live model: give all models in one form; `oodometer predict` "
-            "writes the file of a live model"
-        )
+        remedy = "`oodometer predict` writes the file of a live model"
+        raise UsageError(f"{file} is a predictions file and {live} a live model: give all models in one form; {remedy}")
     return bool(files) and files[0]
 
 
@@ -497,9 +495,8 @@ def ask_models(
     Rows of `examples` without a label join the pool; rows of the pool that are among the examples are left out.
     """
     if positive_column(options.positive) is not None:
-        raise UsageError(
-            "--positive COLUMN is of predictions files; =CLASS alone says for which class live models decide"
-        )
+        remedy = "=CLASS alone says for which class live models decide"
+        raise UsageError(f"--positive COLUMN is of predictions files; {remedy}")
     if options.mapping:
         raise UsageError("--map renames columns of predictions files; name those of data with --input, --label, --id")
     if options.examples is None:
@@ -510,9 +507,8 @@ def ask_models(
     sources = [said_model(model) for _, model in models]
     for source, model in zip(sources, opened, strict=True):
         if "dialogue" in model.reads and not {"text", "pair"} & set(model.reads):
-            raise UsageError(
-                f"{source} ranks replies and has no classes; `compare` judges rankers by their predictions files"
-            )
+            remedy = "`compare` judges rankers by their predictions files"
+            raise UsageError(f"{source} ranks replies and has no classes; {remedy}")
     outside = [isinstance(model, OutsideClassifier) for model in opened]
     if options.gives is not None and not any(
         out and model.kind != "estimator" for out, model in zip(outside, opened, strict=True)
