@@ -45,7 +45,7 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "datasets": 2_594,
     "diagnoses": 659,
     "discriminators": 1_735,
-    "engines": 974,
+    "engines": 970,
     "estimators": 4_797,
     "ground": 3_518,
     "headline": 1_395,
@@ -58,9 +58,9 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "outputs": 691,
     "passes": 2_121,
     "persistence": 452,
-    "rankings": 2_232,
+    "rankings": 2_230,
     "recipes": 6_833,
-    "reports": 3_388,
+    "reports": 3_382,
     "results": 3_932,
     "runs": 337,
     "scores": 780,
@@ -68,7 +68,7 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "simulations": 538,
     "store": 8_923,
     "testing": 828,
-    "verbs": 10_883,
+    "verbs": 10_879,
 }
 MOST_PARAMETERS = 8
 
