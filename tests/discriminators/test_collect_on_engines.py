@@ -90,9 +90,7 @@ class Elsewhere(Engine):
 def test_what_is_refused(folders: list[Path], tmp_path: Path) -> None:
     model = EncoderDecoder.load(folders[0])
     for on in ({"engine": "processes"}, {"workers": 2}, {"engine": LocalEngine(1)}):
-        with pytest.raises(
-            UsageError, match="workers open models by their paths, and a EncoderDecoder is in memory; s"
-        ):
+        with pytest.raises(UsageError, match="workers open models by their paths, and EncoderDecoder is in memory; s"):
             collect([folders[0], model], INPUTS, GOLDS, **OPTIONS, **on)
     with pytest.raises(InputError, match="expected a saved encoder-decoder model, got no such file"):
         collect([folders[0], "no-such-folder"], INPUTS, GOLDS, engine="local", **OPTIONS)

@@ -14,6 +14,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError, UsageError
 from ..models.base import Classifier, Progress, Text, check_texts
+from ..options import is_whole
 from ..shifts.text.words import words_of
 
 
@@ -37,11 +38,8 @@ class Words:
     feature: int | None = None
 
     def __post_init__(self) -> None:
-        position: object = self.feature
-        if position is None:
-            return
-        whole = isinstance(position, int | np.integer) and not isinstance(position, bool)
-        if not whole or not 0 <= int(position) < len(self.words):  # type: ignore[call-overload]
+        position = self.feature
+        if position is not None and not (is_whole(position, 0) and position < len(self.words)):
             raise UsageError(f"expected the position of one of {len(self.words)} words, got {position!r}")
 
     @property
@@ -294,11 +292,6 @@ def checked_targets(targets: Sequence[int] | None, rows: int) -> list[int] | Non
             got, remedy = repr(target), "count the classes in the order of the model"
             raise InputError("the position of a class from 0 on", got=got, remedy=remedy, row=row, column="target")
     return [int(target) for target in targets]
-
-
-def is_whole(value: object, least: int) -> bool:
-    """Whether something is a whole number, no truth value, from ``least`` on."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least
 
 
 def class_at(wanted: list[int] | None, row: int, probabilities: Array) -> int:

@@ -15,8 +15,9 @@ import numpy as np
 from ..arrays import Array
 from ..errors import UsageError
 from ..models.base import Progress, Text
+from ..options import is_whole
 from ..store.artifact_cache import checksum
-from .base import Asker, Attribution, Model, WordAttributions, Words, as_words, checked_targets, class_at, is_whole
+from .base import Asker, Attribution, Model, WordAttributions, Words, as_words, checked_targets, class_at
 
 REMOVE = "remove"
 _MASK = "mask"

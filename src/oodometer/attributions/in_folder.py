@@ -17,7 +17,8 @@ import numpy as np
 from ..engines import Engine, task_engine
 from ..errors import InputError, UsageError
 from ..models.base import Classifier, Progress, Text
-from ..models.opening import SentModel, forgetting, open_classifier, pieces_of_work, stamp_of
+from ..models.opening import Piece, SentModel, forgetting, open_classifier, path_of, pieces_of_work, stamp_of
+from ..options import is_whole
 from ..runs import Kept
 from ..store import write_result
 from ..store.artifact_cache import checksum
@@ -165,13 +166,13 @@ def read_row(row: Mapping[str, Any], file: str, at: int) -> WordAttributions:
     try:
         # the first field of a row that holds something else than it should, and what; None where none does
         classes, target = row["classes"], row["target"]
-        named = isinstance(classes, list) and all(isinstance(name, str) or _is_whole(name) for name in classes)
-        sure = _is_whole(target) and target >= 0
+        named = isinstance(classes, list) and all(isinstance(name, str) or is_whole(name) for name in classes)
+        sure = is_whole(target) and target >= 0
         fine = {
-            "id": isinstance(row["id"], str) or _is_whole(row["id"]),
+            "id": isinstance(row["id"], str) or is_whole(row["id"]),
             "text": isinstance(row["text"], str),
             "pair": row["pair"] is None or isinstance(row["pair"], str),
-            "feature": row["feature"] is None or _is_whole(row["feature"]),
+            "feature": row["feature"] is None or is_whole(row["feature"]),
             "values": isinstance(row["values"], list) and all(map(_is_finite, row["values"])),
             "classes": named,
             "target": sure and named and (not classes or target < len(classes)),
@@ -196,10 +197,6 @@ def read_row(row: Mapping[str, Any], file: str, at: int) -> WordAttributions:
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise _wrong_row(f"{type(error).__name__} {error}"[:80], file, at) from error
     raise _wrong_row(wrong, file, at)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_finite(value: object) -> bool:
@@ -258,33 +255,13 @@ class ExplainOptions:
 
 @final
 @dataclass(frozen=True)
-class _Part:
-    """Consecutive examples of a job, from ``start`` on, and where their attributions are kept."""
+class _Part(Piece):
+    """Consecutive examples of a job, from ``start`` on."""
 
-    kept: Kept
     start: int
     examples: tuple[Words, ...]
     ids: tuple[str, ...]
     targets: tuple[int, ...] | None
-
-    @property
-    def key(self) -> str:
-        """The name of its file."""
-        return f"part-{self.start // AT_ONCE:05d}"
-
-    @property
-    def size(self) -> int:
-        """Number of examples."""
-        return len(self.examples)
-
-    @property
-    def lost(self) -> tuple[str, str]:
-        """What is said where its file is not there."""
-        return f"a part was explained, and {self.kept.path / self.key}.json is not there", "folder"
-
-    def known(self) -> dict[str, Any] | None:
-        """What was kept of it; None for nothing."""
-        return self.kept.get(self.key)  # type: ignore[no-any-return]
 
 
 @final
@@ -309,6 +286,7 @@ class _Work:
         many = zip(part.ids, new, strict=True)
         rows = [row_of(one_id, example, about, part.start + at) for at, (one_id, example) in enumerate(many, 1)]
         whole = {"truncated": int(self.method.truncated), "rows": rows}
+        assert part.kept is not None
         part.kept.keep(part.key, whole)
         return whole
 
@@ -360,26 +338,24 @@ def explain_in(
     path = model if isinstance(model, str | os.PathLike) else None
     if path is None and how.device is not None:
         raise UsageError(f"device={how.device!r} is for a model that is given by its path; set it on the model itself")
-    sent = None if path is None else SentModel(os.fspath(path), stamp_of(path), {"device": how.device})
-    engine = None
+    stamp = None if path is None else stamp_of(path)
+    engine = sent = None
     if how.engine is not None or how.workers is not None:
-        if sent is None:
-            called = getattr(model, "__name__", type(model).__name__)
-            raise UsageError(
-                f"workers open models by their paths, and {called} is in memory; save it and give its folder, or leave "
-                "engine and workers out"
-            )
+        sent = SentModel(path_of(model), stamp, {"device": how.device})
         engine = task_engine(how.engine, how.workers, gpu=sent.on_gpu_here)
     asked_texts = [[list(example.texts), example.feature] for example in examples]
     job = checksum(json.dumps([method.name, method.options(), name, asked_texts, named, wanted, AT_ONCE], default=said))
-    files = "" if path is None else json.dumps(stamp_of(path)[1:], default=said)
+    files = "" if stamp is None else json.dumps(stamp[1:], default=said)
     kept = Kept(Path(folder), question=f"{job} {files}".strip())
     kept.claim("attributions by this method with these options of this model and these texts")
     parts: list[_Part] = []
     for start in range(0, len(examples), AT_ONCE):
         some = slice(start, start + AT_ONCE)
-        classes_of = tuple(wanted[some]) if wanted else None
-        parts.append(_Part(kept.sent, start, tuple(examples[some]), named[some], classes_of))
+        texts_of, classes_of = tuple(examples[some]), tuple(wanted[some]) if wanted else None
+        key = f"part-{start // AT_ONCE:05d}"
+        lost = f"a part was explained, and {kept.path / key}.json is not there", "folder"
+        at: dict[str, Any] = {"size": len(texts_of), "lost": lost, "kept": kept.sent, "key": key}
+        parts.append(_Part(start, texts_of, named[some], classes_of, **at))
     live: Any = None
     if engine is None:
         live = model if path is None else open_classifier(path, device=how.device)

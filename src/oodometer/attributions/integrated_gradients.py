@@ -150,16 +150,13 @@ class IntegratedGradients(Attribution):
         examples = as_words(texts)
         wanted = checked_targets(targets, len(examples))
         pieces = pieces_of(model, examples)
-        results: list[WordAttributions | None] = [None] * len(examples)
-        done = 0
+        results: dict[int, WordAttributions] = {}
         for batch in _batches(model, pieces, self.steps):
-            for row, array in zip(batch, path.explain(batch, examples, pieces, wanted), strict=True):
-                results[row] = array
-            done += len(batch)
+            results |= dict(zip(batch, path.explain(batch, examples, pieces, wanted), strict=True))
             if progress is not None:
-                progress(done, len(examples))
-        self._truncated = sum(array.cut for array in pieces)
-        return [array for array in results if array is not None]
+                progress(len(results), len(examples))
+        self._truncated = sum(own.cut for own in pieces)
+        return [results[row] for row in range(len(examples))]
 
     def groups_for(self, model: Model, texts: Sequence[Text | Words]) -> list[list[int]]:
         """The batches that the texts are explained in: alone, each is the same batch again."""
@@ -182,7 +179,6 @@ class _Path:
     """An encoder that is asked along lines between embeddings."""
 
     def __init__(self, model: Encoder, steps: int, start: int | None) -> None:
-        # The module captum.attr; `MissingExtraError` names the ``pip install`` line where it is absent
         try:
             import captum.attr as found
         except ImportError as error:
@@ -243,9 +239,8 @@ class _Path:
 def _encoder(model: Model) -> Encoder:
     if isinstance(model, Encoder):
         return model
-    kind = getattr(model, "__name__", None) if not isinstance(model, type) else None
-    kind_of = "function" if kind is not None else type(model).__name__
-    raise UsageError(f"token-ig reads the gradients of an Encoder, got {kind_of}; use lime or kernel-shap")
+    got = "function" if hasattr(model, "__name__") and not isinstance(model, type) else type(model).__name__
+    raise UsageError(f"token-ig reads the gradients of an Encoder, got {got}; use lime or kernel-shap")
 
 
 def _tokens(model: Encoder) -> int:
@@ -254,12 +249,10 @@ def _tokens(model: Encoder) -> int:
 
 def _batches(model: Encoder, pieces: Sequence[Pieces], steps: int) -> list[list[int]]:
     """Examples of about one length, the longest first, as many as can be held with all their steps."""
-    lengths = [len(row_number.ids) for row_number in pieces]
-    most = _tokens(model)
+    lengths, most = np.array([len(own.ids) for own in pieces]), _tokens(model) // steps
     batches: list[list[int]] = []
-    for row in sorted(range(len(lengths)), key=lambda row_number: -lengths[row_number]):
-        room = 0 if not batches else most // (lengths[batches[-1][0]] * steps)
-        if batches and len(batches[-1]) < room:
+    for row in np.argsort(-lengths, kind="stable").tolist():
+        if batches and len(batches[-1]) < most // lengths[batches[-1][0]]:
             batches[-1].append(row)
         else:
             batches.append([row])

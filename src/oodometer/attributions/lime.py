@@ -54,10 +54,11 @@ class Lime(BlackBox):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not _is_above_0(self.kernel_width):
-            raise UsageError(f"expected kernel_width above 0, got {self.kernel_width!r}")
-        if not _is_above_0(self.alpha):
-            raise UsageError(f"expected alpha above 0, got {self.alpha!r}; with fewer samples than words it is needed")
+        for name, why in (("kernel_width", ""), ("alpha", "; with fewer samples than words it is needed")):
+            value = getattr(self, name)
+            number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+            if not number or not 0 < value < math.inf:
+                raise UsageError(f"expected {name} above 0, got {value!r}{why}")
 
     def _number(self, features: int) -> int:
         return self.samples
@@ -76,9 +77,3 @@ class Lime(BlackBox):
         weighted = away * weights[:, None]
         values = np.linalg.solve(weighted.T @ away + self.alpha * np.eye(x.shape[1]), weighted.T @ (answers - mean))
         return values, math.nan, weighted_r2(answers, mean + away @ values, weights)
-
-
-def _is_above_0(value: object) -> bool:
-    """Whether something is a finite number above 0, no truth value."""
-    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    return number and 0 < value < math.inf  # type: ignore[operator]

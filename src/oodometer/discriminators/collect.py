@@ -16,7 +16,7 @@ from ..engines import Engine, task_engine
 from ..errors import InputError, UsageError
 from ..models.artifacts import fingerprint
 from ..models.base import Progress
-from ..models.opening import pieces_of_work
+from ..models.opening import Piece, path_of, pieces_of_work
 from ..models.seq2seq import Beams, EncoderDecoder
 from ..models.torch.library import on_gpu, one_torch_thread
 from ..predictions import Predictions
@@ -144,28 +144,12 @@ Outputs = list[list[str]]
 
 @final
 @dataclass(frozen=True)
-class _Question:
+class _Question(Piece):
     """What a model, or that of a folder, is asked, and where the beams are kept, if so."""
 
     inputs: tuple[str, ...]
     beams: int
     model: Any
-    kept: Kept | None = None
-    key: str = ""
-
-    @property
-    def size(self) -> int:
-        """Number of inputs."""
-        return len(self.inputs)
-
-    @property
-    def lost(self) -> tuple[str, str]:
-        """What is said where no beams are found."""
-        return f"{self.model} was asked, and {self.key}.json does not hold its beams", "checkpoint folder"
-
-    def known(self) -> Outputs | None:
-        """The beams that were kept, or None."""
-        return self.kept.get(self.key) if self.kept is not None else None
 
     def asked(self, progress: Progress | None = None) -> Outputs:
         """The beams, which are kept where there is a place."""
@@ -281,12 +265,8 @@ def collect(
             raise UsageError(f"expected a model for each fold, folds 0 to {len(chosen) - 1}, got the folds {numbers}")
     engine = None
     if how.engine is not None or how.workers is not None:
-        in_memory = next((model for model in chosen if not isinstance(model, str | os.PathLike)), None)
-        if in_memory is not None:
-            raise UsageError(
-                f"workers open models by their paths, and a {type(in_memory).__name__} is in memory; save it and give "
-                "its folder, or leave engine and workers out"
-            )
+        for model in chosen:
+            path_of(model)
         engine = task_engine(how.engine, how.workers, gpu=on_gpu(None))
     rows: list[Array] = []
     questions: list[_Question] = []
@@ -296,15 +276,14 @@ def collect(
             rng = np.random.default_rng([how.seed, index, 0])
             some = some[np.sort(rng.choice(len(some), how.per_checkpoint, replace=False))]
         rows.append(some)
-        question = _Question(tuple(inputs[row] for row in some), how.beams, model)
+        own, kept_in, key = tuple(inputs[row] for row in some), None, ""
         if isinstance(model, str | os.PathLike):
-            path = Path(os.path.abspath(model))
-            question = replace(question, model=path)
+            model = path = Path(os.path.abspath(model))
             if checkpoint is not None:  # named before the model is asked, by all files of it as they are now
-                about = {"model": [str(path.resolve()), content_of(path)], "beams": how.beams}
-                key = f"beams-{fingerprint({**about, 'inputs': list(question.inputs)})}"
-                question = replace(question, kept=Kept(Path(os.path.abspath(checkpoint))), key=key)
-        questions.append(question)
+                about = {"model": [str(path.resolve()), content_of(path)], "beams": how.beams, "inputs": list(own)}
+                kept_in, key = Kept(Path(os.path.abspath(checkpoint))), f"beams-{fingerprint(about)}"
+        lost = f"{model} was asked, and {key}.json does not hold its beams", "checkpoint folder"
+        questions.append(_Question(own, how.beams, model, size=len(own), lost=lost, kept=kept_in, key=key))
     beams = pieces_of_work(questions, engine, lambda question, tell: question.asked(tell), _Task(), progress)
     positives = [(row, golds[row], -1) for row in range(len(inputs))]  # row, output, place of the checkpoint
 

@@ -17,6 +17,7 @@ from typing import Any, final
 
 from ..engines import Engine, run_tasks
 from ..errors import InputError, UsageError, WorkError
+from ..runs import Kept
 from ..store.artifact_cache import content_of
 from .artifacts import described
 from .base import Classifier, Progress, load_model
@@ -196,6 +197,16 @@ def _check_order(name: str, own: Sequence[Any], classes: Sequence[int | str] | N
         )
 
 
+def path_of(model: Any) -> str:
+    """The path by which a worker opens a model; `UsageError` for one that has none."""
+    if not isinstance(model, (str, os.PathLike)):
+        raise UsageError(
+            f"workers open models by their paths, and {getattr(model, '__name__', type(model).__name__)} is in memory; "
+            "save it and give its folder, or leave engine and workers out"
+        )
+    return os.fspath(model)
+
+
 _kept: dict[str, Classifier] = {}  # one at most
 
 
@@ -238,6 +249,22 @@ def kept_model(key: str, make: Callable[[], Classifier]) -> Iterator[Classifier]
         yield _kept[key]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """A piece of work: how many rows it has, and where its result is kept, if so; ``lost``: what is said where it is
+    not, and which folder to name.
+    """
+
+    size: int
+    lost: tuple[str, str]
+    kept: Kept | None
+    key: str
+
+    def known(self) -> Any:
+        """What was kept of it; None for nothing."""
+        return None if self.kept is None else self.kept.get(self.key)
+
+
 @contextmanager
 def forgetting() -> Iterator[None]:
     """Around tasks: a model that was opened in this process does not stay in its memory."""
@@ -248,26 +275,22 @@ def forgetting() -> Iterator[None]:
 
 
 def pieces_of_work(
-    pieces: Sequence[Any],
+    pieces: Sequence[Piece],
     engine: Engine | None,
     here: Callable[[Any, Progress], Any],
     task: Any,
     progress: Progress | None,
 ) -> list[Any]:
-    """What each piece gives, in order: kept before, made by ``here(piece, progress)``, or by tasks.
-
-    A piece has its ``size``; ``known()``, None where nothing is kept; and ``lost``, what is said where a task's is not,
-    and which folder to name.
-    """
+    """What each piece gives, in order: kept before, made by ``here(piece, progress)``, or by tasks."""
     results = {at: known for at, piece in enumerate(pieces) if (known := piece.known()) is not None}
     rest = [at for at in range(len(pieces)) if at not in results]
     done, total = 0, sum(piece.size for piece in pieces)
 
-    def tell(piece: Any, some: int = 1, whole: int = 1) -> None:
+    def tell(piece: Piece, some: int = 1, whole: int = 1) -> None:
         if progress is not None:
             progress(done + piece.size * some // max(whole, 1), total)
 
-    def finished(piece: Any) -> None:
+    def finished(piece: Piece) -> None:
         nonlocal done
         tell(piece)
         done += piece.size

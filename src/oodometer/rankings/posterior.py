@@ -10,11 +10,10 @@ from typing import Any, final
 import numpy as np
 
 from ..arrays import Array
-from ..attributions.base import is_whole
 from ..errors import InputError, UsageError
 from ..inference.clusters import Clusters
 from ..intervals import check_level
-from ..options import check_seed
+from ..options import check_seed, is_whole
 from ..results.ranking import Settling
 
 

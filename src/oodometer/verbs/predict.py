@@ -19,7 +19,7 @@ from ..errors import InputError, UsageError
 from ..models.artifacts import fingerprint
 from ..models.base import Classifier, Request, matched, only_shift
 from ..models.ensemble import Ensemble
-from ..models.opening import SentModel, forgetting, kept_model, open_classifier, stamp_of
+from ..models.opening import SentModel, forgetting, kept_model, open_classifier, path_of, stamp_of
 from ..models.torch.library import on_gpu
 from ..options import declared, verb
 from ..predictions import Predictions
@@ -85,13 +85,7 @@ def twice_named(models: Sequence[Any]) -> Any:
 
 def sent_models(models: Sequence[Any], options: Mapping[str, Any]) -> list[SentModel]:
     """The models as they travel to workers; `UsageError` for one that has no path."""
-    other = next((model for model in models if not isinstance(model, (str, os.PathLike))), None)
-    if other is not None:
-        raise UsageError(
-            f"workers open models by their paths, and {said_model(other)} is in memory; save it and give its folder, "
-            "or leave engine and workers out"
-        )
-    return [SentModel(os.fspath(model), stamp_of(model), options) for model in models]
+    return [SentModel(path, stamp_of(path), options) for path in map(path_of, models)]
 
 
 def is_log(model: Any, data: Any, log: LogOptions) -> bool:

@@ -106,12 +106,9 @@ class FactorTable:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {
-            "examples": self.values.shape[1],
-            "factors": [
-                {"factor": name, "mean": plain(self.means[name]), "absent": self.absent[name]} for name in self.names
-            ],
-        }
+        means, absent = self.means, self.absent
+        factors = [{"factor": name, "mean": plain(means[name]), "absent": absent[name]} for name in self.names]
+        return {"examples": self.values.shape[1], "factors": factors}
 
 
 def factor_table(
@@ -133,18 +130,16 @@ def factor_table(
     chosen = names("factor") if factors is None else list(factors)
     if not chosen:
         raise UsageError("expected at least one factor, got none; `oodometer methods` lists them")
-    made = [_made(example) for example in chosen]
-    values = np.full((len(made), len(examples)), np.nan)
+    some = [create("factor", factor) if isinstance(factor, str) else factor for factor in chosen]
+    made: list[Factor] = [factor() if isinstance(factor, type) else factor for factor in some]
+    values = np.empty((len(made), len(examples)))
     for i, factor in enumerate(made):
         for j, example in enumerate(examples):
             value = factor.value(example)
-            if value is None:
-                continue
-            if not np.isfinite(value):
-                raise UsageError(
-                    f"the factor {factor.name} gave {value!r} for example {j + 1}, expected a finite number"
-                )
-            values[i, j] = value
+            if value is not None and not np.isfinite(value):
+                got = f"the factor {factor.name} gave {value!r} for example {j + 1}"
+                raise UsageError(f"{got}, expected a finite number")
+            values[i, j] = np.nan if value is None else value
     return FactorTable(tuple(factor.name for factor in made), values)
 
 
@@ -159,10 +154,3 @@ def factor_values(
     [[-0.5, -0.5]]
     """
     return factor_table(examples, factors).values
-
-
-def _made(factor: str | Factor | type[Factor]) -> Factor:
-    if isinstance(factor, str):
-        made: Factor = create("factor", factor)
-        return made
-    return factor() if isinstance(factor, type) else factor

@@ -173,17 +173,14 @@ class FirstTok(Factor):
         return None if math.isnan(separator) else separator
 
 
-_SUBORDINATORS = "after although because before if since though unless until when whereas whether while"
-_CONNECTIVES = "and but nor or"
-_ADVERBS = (
-    "allegedly apparently certainly clearly definitely hopefully maybe obviously perhaps possibly presumably probably "
-    "reportedly suddenly supposedly surely"
+_LISTED = (  # subordinators, connectives, adverbs, verbs of opinion and report
+    "after although because before if since though unless until when whereas whether while and but nor or allegedly "
+    "apparently certainly clearly definitely hopefully maybe obviously perhaps possibly presumably probably "
+    "reportedly suddenly supposedly surely assume assumed believe believed claim claimed doubt doubted expect "
+    "expected forget forgot hope hoped know knew learn learned remember remembered said say suspect suspected think "
+    "thought"
 )
-_VERBS = (
-    "assume assumed believe believed claim claimed doubt doubted expect expected forget forgot hope hoped know knew "
-    "learn learned remember remembered said say suspect suspected think thought"
-)
-_WORDS = frozenset(" ".join((_SUBORDINATORS, _CONNECTIVES, _ADVERBS, _VERBS)).split())
+_WORDS = frozenset(_LISTED.split())
 _PHRASES = (("in", "case"), ("of", "course"), ("without", "a", "doubt"), ("without", "doubt"), ("no", "doubt"))
 
 

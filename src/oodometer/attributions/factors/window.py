@@ -40,12 +40,12 @@ class WindowFactor(Factor):
 # Past forms that differ from the base form. "Read" and "put" do not, so that a text does not show them.
 _LISTED = (
     "arose ate awoke became began bent bet bit bled blew bought bound bred broke brought built burnt came caught "
-    "chose clung crept dealt did dove drank drew drove dug dwelt fed fell felt fled flew flung forbade forgave "
-    "forgot fought found froze gave got grew had hid heard held hung kept knelt knew laid leapt led left lent lay "
-    "lit lost made meant met mistook overcame paid ran rang rode rose said sang sank sat saw sent shone shook "
-    "shot shrank slept slid slung sold sought sped spent spoke spun sprang stole stood stuck stung stank "
-    "strode struck swam swept swore swung taught thought threw told took tore understood went wept withdrew woke "
-    "won wore wound wove wrote wrung"
+    "chose clung crept dealt did dove drank drew drove dug dwelt fed fell felt fled flew flung forbade forgave forgot "
+    "fought found froze gave got grew had hid heard held hung kept knelt knew laid leapt led left lent lay lit lost "
+    "made meant met mistook overcame paid ran rang rode rose said sang sank sat saw sent shone shook shot shrank "
+    "slept slid slung sold sought sped spent spoke spun sprang stole stood stuck stung stank strode struck swam swept "
+    "swore swung taught thought threw told took tore understood went wept withdrew woke won wore wound wove wrote "
+    "wrung"
 )
 PAST = frozenset(_LISTED.split())
 _HELPERS = frozenset(("had", "did"))  # of other verbs as a rule: "had seen", "did not see"
