@@ -80,8 +80,8 @@ def judges_view(result: Mapping[str, Any]) -> View:
     low, high = result.get("scale") or (0.0, 1.0)
     models = result.get("compared") or ()
     gap, unit = bool(models) and high == 1, (high - low) / (2 if models else 1)
-    share: Callable[[float], str] = percent if not result.get("scale") else (lambda x: f"{x:{'+' * bool(models)}.3g}")
-    share = signed_points if gap else share
+    graded: Callable[[float], str] = lambda x: f"{x:{'+' * bool(models)}.3g}"  # noqa: E731
+    share = signed_points if gap else graded if result.get("scale") else percent
     chosen, alone, worth = interval_of(result.get("rate")), interval_of(result.get("label_only")), 0.0
     drawn, every = result.get("suggested") or (), labels == rows
     notes = (f"{counted(len(drawn), 'row')} to label next, spread over what the judges say",) if drawn else ()
@@ -128,19 +128,14 @@ def judges_view(result: Mapping[str, Any]) -> View:
     grids += [Grid("labels for a width", columns, lines, noun="width", detail=True)]
     called = f"mean of {whose}" if result.get("scale") else f"rate of {whose}"
     called = f"difference of {whose}, {models[1]} minus {models[0]}" if models else called
-    return View(
-        f"{called[0].upper()}{called[1:]}" if every else f"Corrected {called}",
-        share(chosen.value),
-        chosen,
-        str(result.get("method") or ""),
-        share=share is percent,
-        gap=gap,
-        sentences=(*sentences, *([] if every else [f"Assumes: {result['assumes']}"])),
-        details=tuple(f"Not given: {why}" for why in result.get("not_given") or ()),
-        grids=tuple(grids),
-        seed=result.get("seed"),
-        **about,
-    )
+    title = f"{called[0].upper()}{called[1:]}" if every else f"Corrected {called}"
+    sentences += [] if every else [f"Assumes: {result['assumes']}"]
+    about |= {"sentences": tuple(sentences), "grids": tuple(grids), "share": share is percent, "gap": gap}
+    about |= {
+        "details": tuple(f"Not given: {why}" for why in result.get("not_given") or ()),
+        "seed": result.get("seed"),
+    }
+    return View(title, share(chosen.value), chosen, str(result.get("method") or ""), **about)
 
 
 def _standing(judge: Mapping[str, Any], rows: int, labels: int, low: float, high: float) -> list[str]:
@@ -156,11 +151,9 @@ def _standing(judge: Mapping[str, Any], rows: int, labels: int, low: float, high
     agrees = f"{percent(judge['agreement']['value'])} (kappa {near.format(**judge['kappa'])})"
     good, bad = judge["sensitivity"], judge["specificity"]
     wrong = bad and {"value": 1 - bad["value"], "lower": 1 - bad["upper"], "upper": 1 - bad["lower"]}
-    both = [f"It passes {with_ends(good, 0)} of what people pass, {with_ends(wrong, 0)} of what they fail"]
-    return [
-        f"{text}; of {counted(labels, 'labelled row')} it agrees with people on {agrees}",
-        *both[: bool(good and bad)],
-    ]
+    both = f"It passes {with_ends(good, 0)} of what people pass, {with_ends(wrong, 0)} of what they fail"
+    text += f"; of {counted(labels, 'labelled row')} it agrees with people on {agrees}"
+    return [text, both] if good and bad else [text]
 
 
 def _biases(looks: Sequence[Mapping[str, Any]], since: str = "") -> list[str]:

@@ -191,10 +191,15 @@ class Audit(Shown):
 def audit_view(result: Mapping[str, Any]) -> View:
     """What an audit says, from the mapping that JSON holds: what to believe first, then what the labels refute."""
     head, chosen = result.get("headline") or {}, interval_of(result.get("estimate"))
-    free, warnings = interval_of(head), tuple(result.get("warnings") or ())
+    free = interval_of(head)
     rows = (result.get("target") or {}).get("rows") or 0
     drawn = result.get("suggested") or ()
     notes = (f"{counted(len(drawn), 'row')} to label next, drawn from {rows:,}",) if drawn else ()
+    about: dict[str, Any] = {
+        "notes": notes,
+        "warnings": tuple(result.get("warnings") or ()),
+        "seed": result.get("seed"),
+    }
     claim = "" if free is None else f"Label-free estimate: {with_ends(free)}"
     method = (f"Label-free estimate by {head['method']}",) if head.get("method") else ()
     if chosen is None or not result.get("labels"):
@@ -202,8 +207,8 @@ def audit_view(result: Mapping[str, Any]) -> View:
         says = (f"{text}were drawn, and run the audit again.",)
         title = "Estimated accuracy, not audited: no labels"
         number = "not audited" if free is None else percent(free.value)
-        about: dict[str, Any] = {"trust": head.get("trust"), "notes": notes, "seed": result.get("seed")}
-        return View(title, number, free, sentences=says, details=method, warnings=warnings, **about)
+        about |= {"trust": head.get("trust")}
+        return View(title, number, free, sentences=says, details=method, **about)
     verdict = ""
     if result.get("p_value") is not None:
         words = "REFUTED: the labels" if result.get("refuted") else "Not refuted: the labels do not"
@@ -214,27 +219,17 @@ def audit_view(result: Mapping[str, Any]) -> View:
         verdict += ", though the interval from labels, which uses more than this test, lies wholly outside it"
     assumed = f"Assumes: {result['assumes']}" if result.get("assumes") and result["labels"] < rows else ""
     sentences = [*_labels(result, rows), verdict, claim, *_believed(result)[result["labels"] == rows :], assumed]
-    cells = [
-        [end["method"], *cells_of(end), end["kind"], f"{end.get('effective_labels') or 0:.0f}", end["assumes"]]
-        for end in result.get("intervals") or ()
-    ]
+    cells = [[e["method"], *cells_of(e), e["kind"], f"{e.get('effective_labels') or 0:.0f}", e["assumes"]]
+             for e in result.get("intervals") or ()]  # fmt: skip
     believed = result.get("believed") or {}
     columns = ["interval", "accuracy", "lower", "upper", "kind", "random labels", "assumes"]
     beside = "the judges' votes" if result.get("proxy") == "votes" else "the model's confidence"
     uses = [f"Intervals named ppi use the labels and {beside} on every row"]
     uses = uses if any("ppi" in row[0] for row in cells) else []
-    return View(
-        "Audited accuracy",
-        percent(chosen.value),
-        chosen,
-        str(result.get("method") or ""),
-        sentences=tuple(filter(None, sentences)),
-        details=(*method, *uses, *([f"Public shifts: {believed['assumes']}"] if believed.get("assumes") else [])),
-        grids=(Grid("intervals", columns, cells, noun="interval", detail=True),),
-        notes=notes,
-        warnings=warnings,
-        seed=result.get("seed"),
-    )
+    uses += [f"Public shifts: {believed['assumes']}"] if believed.get("assumes") else []
+    grids = (Grid("intervals", columns, cells, noun="interval", detail=True),)
+    about |= {"sentences": tuple(filter(None, sentences)), "grids": grids, "details": (*method, *uses)}
+    return View("Audited accuracy", percent(chosen.value), chosen, str(result.get("method") or ""), **about)
 
 
 def _labels(result: Mapping[str, Any], rows: int) -> list[str]:
@@ -256,12 +251,9 @@ def _believed(result: Mapping[str, Any]) -> list[str]:
     if interval is None or believed.get("effective_labels") is None:
         return [f"If this shift resembles public ones: no interval, {believed['why']}"] if believed.get("why") else []
     many = counted(round(believed["effective_labels"]), "random label")
-    fell = believed.get("fell")
-    return [
-        f"If this shift resembles public ones: {with_ends(interval)}, {percent(interval.level, None)} {interval.kind} "
-        f"interval, as informative as {many}",
-        Fall(**fell).sentence() if fell else "",
-    ]
+    span = f"{with_ends(interval)}, {percent(interval.level, None)} {interval.kind} interval"
+    fell = Fall(**believed["fell"]).sentence() if believed.get("fell") else ""
+    return [f"If this shift resembles public ones: {span}, as informative as {many}", fell]
 
 
 def _intervals_table(audit: Audit) -> Table:

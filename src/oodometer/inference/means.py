@@ -94,15 +94,8 @@ class ScoreSums:
             (lower, upper), kind = t, "asymptotic"  # no bet on means of so many rows is bold enough
         else:
             lower, upper = betting_mean(groups.sums[1], level, low=low, high=high, sizes=groups.sums[0], seed=seed)
-        return Mean(
-            value,
-            min(lower, value),
-            max(upper, value),
-            kind,
-            t,
-            effect,
-            self.count if self.alone or self.count <= MOST_ROUNDS else None,
-        )
+        apart = self.count if self.alone or self.count <= MOST_ROUNDS else None
+        return Mean(value, min(lower, value), max(upper, value), kind, t, effect, apart)
 
 
 def _grouped(keys: Array) -> Array:
@@ -116,12 +109,11 @@ def bounded_mean(
     """The mean of ``values`` (sample,) in [low, high] with an interval that holds at every number of rows.
 
     Of scores at the two ends of the scale alone it is Clopper and Pearson's; of clusters where those of equal size are
-    so as a whole. Of others it holds the means m that no bet
-    refutes: prod_t (1 + b_t (x_t - m)) is the capital of a gambler whose game is fair where m is the mean, so that it
-    comes to 2 / (1 - level) in at most (1 - level) / 2 of samples, for more and for less (`betting_mean`). Of rows
-    with equal ``keys`` (sample,), which depend on each other, the sums S_g over clusters of N_g rows take the place of
-    rows, with x_t - m = S_g - m N_g: as few clusters as there are. Clusters are drawn at random, and their size tells
-    nothing of their mean.
+    so as a whole. Of others it holds the means m that no bet refutes: prod_t (1 + b_t (x_t - m)) is the capital of a
+    gambler whose game is fair where m is the mean, so that it comes to 2 / (1 - level) in at most (1 - level) / 2 of
+    samples, for more and for less (`betting_mean`). Of rows with equal ``keys`` (sample,), which depend on each other,
+    the sums S_g over clusters of N_g rows take the place of rows, with x_t - m = S_g - m N_g. Clusters are drawn at
+    random, and their size tells nothing of their mean.
 
     ``t`` is value ± t se with Student's quantile and se^2 = (G - 1) / G sum_g (mean without g - mean)^2, with
     (sum N)^2 / sum N^2 - 1 degrees of freedom; it undercovers where nearly all scores are at one end. ``effect``, the

@@ -129,18 +129,10 @@ class Paired:
             shares = clopper_pearson(ahead, ahead + behind, level) if exact else (0.5, 0.5)
             ends_of_test = [(2 * share - 1) * self.span * (ahead + behind) / self.rows for share in shares]
             low, high = min(low, ends_of_test[0] if low > 0 else low), max(high, ends_of_test[1] if high < 0 else high)
-        return Difference(
-            value=value,
-            lower=max(low, -self.span),
-            upper=min(high, self.span),
-            error=plain,
-            p_value=p_value,
-            ahead=ahead,
-            behind=behind,
-            ties=self.rows - ahead - behind,
-            share=float(stdtr(max(self.degrees, 1.0), middle / error)),
-            smallest_visible=(quantile + normal_quantile(2 * POWER - 1)) * error,
-        )
+        share = float(stdtr(max(self.degrees, 1.0), middle / error))
+        visible = (quantile + normal_quantile(2 * POWER - 1)) * error
+        ends, counts = (max(low, -self.span), min(high, self.span)), (ahead, behind, self.rows - ahead - behind)
+        return Difference(value, *ends, plain, p_value, *counts, share=share, smallest_visible=visible)
 
     def _p_value(self, i: int, j: int, ahead: int, behind: int) -> float:
         if self.binary and self.clusters is None:

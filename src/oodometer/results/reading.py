@@ -83,10 +83,8 @@ def reading_view(result: Mapping[str, Any]) -> View:
         each = f"each up to {ids['most']} times" if ids["most"] > 1 else "each once"
         facts.append(f"{ids['distinct']:,} ids ({ids['column']}), {each}")
     facts += [f"may be clusters: {listed(result['clusters'][:_SHOWN])}"] * bool(result["clusters"])
-    lines = [
-        f"{counted(rows, 'row')} of {result['data'] or result['log']}{model}: {result['format']}",
-        "; ".join(facts),
-    ]
+    source = f"{counted(rows, 'row')} of {result['data'] or result['log']}{model}: {result['format']}"
+    lines = [source, "; ".join(facts)]
     if result["judges"]:
         known = {column["name"]: f"{column['name']} ({column['known']:,} rows)" for column in result["columns"]}
         human = f"; people's labels: {known[result['human']]}" if result["human"] else ""
@@ -111,18 +109,13 @@ def reading_view(result: Mapping[str, Any]) -> View:
     few = sorted(sorted(range(len(columns)), key=lambda i: not columns[i]["taken"])[:room])
     shown: dict[str, Any] = {"noun": "column", "few": None if by_task else few, "detail": bool(by_task)}
     written = [f"Written: {listed(result['files'][:_SHOWN])}" + (", ..." if len(result["files"]) > _SHOWN else "")]
-    return View(
-        "Read" if number is None else "Accuracy" if share else "Mean score",
-        counted(rows, "row") if number is None else percent(number.value) if share else f"{number.value:.4f}",
-        number,
-        f"by {', '.join(result['metrics'])}" if result["metrics"] else "",
-        share=share,
-        sentences=tuple(lines),
-        grids=(
-            Grid(f"By {by}", [by, "rows", what, "lower", "upper"], by_task, noun=("row", "task")[len(by_task) > 13]),
-            Grid("Columns", ["column", "kind", "rows", "distinct", "taken for"], cells, **shown),
-        ),
-        notes=(*(written if result["files"] else ()), *(asked if questions else ())),
-        details=tuple(result["notes"]),
-        warnings=tuple(result["warnings"]),
-    )
+    grids = [Grid(f"By {by}", [by, "rows", what, "lower", "upper"], by_task, noun=("row", "task")[len(by_task) > 13])]
+    grids.append(Grid("Columns", ["column", "kind", "rows", "distinct", "taken for"], cells, **shown))
+    notes = (*(written if result["files"] else ()), *(asked if questions else ()))
+    about: dict[str, Any] = {"share": share, "sentences": tuple(lines), "grids": tuple(grids), "notes": notes}
+    about |= {"details": tuple(result["notes"]), "warnings": tuple(result["warnings"])}
+    method = f"by {', '.join(result['metrics'])}" if result["metrics"] else ""
+    if number is None:
+        return View("Read", counted(rows, "row"), number, method, **about)
+    shown_number = percent(number.value) if share else f"{number.value:.4f}"
+    return View("Accuracy" if share else "Mean score", shown_number, number, method, **about)

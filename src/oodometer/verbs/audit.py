@@ -206,25 +206,13 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
     second = float(np.mean(score * np.square(1 - slope * score) + (1 - score) * np.square(slope * score)))
     whole = mean * (1 - mean)
     explained = 1 - (second - (mean * (1 - slope)) ** 2) / whole if whole > 0 else 0.0
-    return Audit(
-        **about,
-        rows=len(score),
-        headline=headline,
-        level=level,
-        seed=seed,
-        warnings=tuple(warnings),
-        suggestion=suggestion,
-        suggest_by=options.suggest_by,
-        reference={k: estimation.reference[k] for k in _REFERENCE if k in estimation.reference},
-        target={"name": target.name},
-        slope=slope,
-        proxy=proxy.name,
-        explained=explained,
-        strata=strata(score, row, right, None if suggestion is None else suggestion.row),
-        expected_widths=expected,
-        not_random=biased,
-        believed=believed,
-    )
+    about |= {"rows": len(score), "headline": headline, "level": level, "seed": seed, "warnings": tuple(warnings)}
+    about |= {"suggestion": suggestion, "suggest_by": options.suggest_by, "expected_widths": expected}
+    about |= {"target": {"name": target.name}, "believed": believed, "not_random": biased}
+    about |= {"slope": slope, "proxy": proxy.name, "explained": explained}
+    about["reference"] = {k: estimation.reference[k] for k in _REFERENCE if k in estimation.reference}
+    about["strata"] = strata(score, row, right, None if suggestion is None else suggestion.row)
+    return Audit(**about)
 
 
 def _biased(sampled: SampledRows, parts: Sequence[LabelledRows], score: Array, predicted: Array | None) -> str | None:

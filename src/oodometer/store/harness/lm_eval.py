@@ -102,17 +102,12 @@ class Totals:
         if isinstance(arguments, str):
             arguments = dict(part.partition("=")[::2] for part in arguments.split(","))
         given = [mapping(arguments).get(key) for key in ("peft", "delta", "pretrained", "model", "path", "engine")]
-        return cls(
-            file=path,
-            task=task,
-            model=next((str(name) for name in (whole.get("model_name"), *given, run.get("model")) if name), None),
-            order=tuple(str(entry.get("metric")) for entry in metrics),
-            lower=frozenset(name for name, more in up.items() if more is False),
-            filters=tuple(str(entry.get("name")) for entry in filters),
-            asked=counts.get("effective"),
-            existing=counts.get("original"),
-            figures=mapping(mapping(whole["results"])[names[stem]]),
-        )
+        model = next((str(name) for name in (whole.get("model_name"), *given, run.get("model")) if name), None)
+        order, own = (tuple(str(e.get(n)) for e in some) for n, some in (("metric", metrics), ("name", filters)))
+        lower = frozenset(name for name, more in up.items() if more is False)
+        asked, existing = counts.get("effective"), counts.get("original")
+        figures = mapping(mapping(whole["results"])[names[stem]])
+        return cls(path, task, model, order, lower, own, asked, existing, figures)
 
     def figure(self, metric: Metric, filter: str) -> Any:
         """What the results say of a metric; None where it is no mean."""
