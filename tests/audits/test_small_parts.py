@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 
 from oodometer.audits.joining import (
@@ -13,7 +14,8 @@ from oodometer.audits.joining import (
     matched_rows,
     wrong_where_unseen,
 )
-from oodometer.audits.worksheet import _renamed
+from oodometer.audits.suggestion import Suggestion
+from oodometer.audits.worksheet import Worksheet
 from oodometer.store import as_source
 
 
@@ -51,4 +53,7 @@ def test_labels_of_classes_that_the_model_does_not_know_are_its_errors() -> None
 
 
 def test_columns_called_like_the_draw_are_renamed() -> None:
-    assert _renamed(["id", "row", "target_row"]) == ["id", "target_target_row", "target_row"]
+    target = as_source(pa.table({"id": [1], "row": [2], "target_row": [3], "prediction": [1]}))
+    drawn = Suggestion(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.ones(1), np.ones(1), 1.0)
+    table = Worksheet.of(drawn, target, predicted=None).table()
+    assert table.column_names[:3] == ["id", "target_target_row", "target_row"]

@@ -86,11 +86,8 @@ def check_places(labels: Source, target: Source) -> bool:
     if labels.holds(INDEX) and not target.holds(INDEX):
         index, _ = _texts(labels, INDEX)
         cells = [] if index is None else index.to_pylist()
-        if (
-            cells != (order := sorted(cells, key=str))
-            and set(order) == set(map(str, range(len(cells))))
-            and not _counts(index)
-        ):
+        is_whole = {*cells} == {*map(str, range(len(cells)))}
+        if is_whole and cells != sorted(cells, key=str) and not _counts(index):
             row = next(i for i, cell in enumerate(cells) if cell != str(i))
             remedy = f"join them by it with --map {INDEX}=row, or drop it if these rows are in the target's order"
             expected = f"{row}, since the index counts rows and the target has none (rows are taken in their order)"
@@ -103,11 +100,8 @@ def _shared(labels: Source, target: Source) -> list[tuple[str, str]]:
     predictions = {theirs for theirs in labels.columns if usual_field(theirs) not in (None, *_TELLING)}
     here = {name.strip().casefold(): name for name in target.own_columns}
     out = [(name, name) for name in _TELLING if labels.holds(name) and target.holds(name)]
-    return out + [
-        (name_of, here[low])
-        for name_of in labels.own_columns
-        if name_of not in predictions and (low := name_of.strip().casefold()) in here
-    ]
+    own = {name: name.strip().casefold() for name in labels.own_columns if name not in predictions}
+    return out + [(name, here[low]) for name, low in own.items() if low in here]
 
 
 def _compared(labels: Source, theirs: str, target: Source, ours: str) -> bool | InputError | None:
@@ -203,10 +197,8 @@ def matched_rows(
     """
     joined = key_of(key, labels, target)
     if target.where and joined is None:
-        raise UsageError(
-            f"{labels.name}: beside --where labels are joined by a column, since places count rows that were left out; "
-            "name it with --key"
-        )
+        why = "beside --where labels are joined by a column, since places count rows that were left out"
+        raise UsageError(f"{labels.name}: {why}; name it with --key")
     if joined is not None:
         number = None if target.where else number  # which counts all rows
         if number is not None and (sure := _confirmed(labels, target, joined, number)) is not None:
@@ -248,7 +240,8 @@ def labelled(data: Any, source: Source, key: str | None = None, open_source: Ope
         source = source if len(both) == len(source.classes) else source.aligned(Axes(tuple(names)))
     labels = open_truth(data, replace(source.axes, others=True), open_source)
     truth, warnings = joined_truth(labels, source, key)
-    check_length(truth, _count(source))
+    column = "label" if truth.correct is None else "correct"
+    check_length(len(truth), _count(source), "rows of predictions", truth.source, column)
     if truth.label is not None and truth.correct is None and (truth.label < -1).any():
         batches = source_beside(source, truth).batches(["label", *_predicting(source)])
         return Joined(_judged(source, np.concatenate([batch.verdicts for batch in batches])), warnings)
@@ -306,13 +299,12 @@ def open_truth(data: Any, axes: Axes | None, open_source: Opening = as_source) -
     return source
 
 
-def check_length(truth: Predictions, rows: int) -> None:
-    """`InputError` where there is not one row of truth for each row of the target."""
-    if len(truth) != rows:
+def check_length(labels: int, rows: int, what: str, file: str | None, column: str) -> None:
+    """`InputError` where there is not one label for each of the ``rows``, which are called ``what``."""
+    if labels != rows:
         remedy = "join them by a column with --key, or give one row each, null where unknown"
-        expected = f"as many labels as rows of predictions ({rows}), or a column `id` or `row`"
-        column = "label" if truth.correct is None else "correct"
-        raise InputError(expected, got=str(len(truth)), remedy=remedy, file=truth.source, column=column)
+        expected = f"as many labels as {what} ({rows}), or a column `id` or `row`"
+        raise InputError(expected, got=str(labels), remedy=remedy, file=file, column=column)
 
 
 def joined_truth(labels: Source, target: Source, key: str | None = None) -> tuple[Predictions, tuple[str, ...]]:
@@ -389,9 +381,7 @@ def _fault(expected: str, got: str, at: int, column: str, source: Source, remedy
 
 
 def _count(target: Source) -> int:
-    if target.rows is not None:
-        return target.rows
-    return sum(map(len, target.batches(target.fields[:1])))
+    return sum(map(len, target.batches(target.fields[:1]))) if target.rows is None else target.rows
 
 
 def _confirmed(labels: Source, target: Source, key: Key, number: Array) -> Array | None:
@@ -438,9 +428,8 @@ def _joined(labels: Source, target: Source, key: Key, *, every: bool) -> Array:
     if found.null_count and (every or matched < max(1, _LEAST_FOUND * min(len(given), len(ids_of_target)))):
         at = int(np.argmax(found.is_null().to_numpy(zero_copy_only=False)))
         share = "" if every else f", and {matched or 'none'} of {len(given):,} labels are of rows of the target"
-        remedy = "drop what the target does not hold, or write ids alike"
-        if not every:
-            remedy = "write ids alike in both files, or join by another column with --key"
+        remedy = "write ids alike in both files, or join by another column with --key"
+        remedy = "drop what the target does not hold, or write ids alike" if every else remedy
         raise _fault(f"{_a(key.target)} of the target", f"{given[at].as_py()!r}{share}", at, key.labels, labels, remedy)
     return np.asarray(found.fill_null(-1).to_numpy().astype(np.int64))
 

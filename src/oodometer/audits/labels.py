@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..inference.betting import SampledRows
 from ..results import percent
 from ..store import Source, as_source
-from .joining import matched_labels
+from .joining import check_length, matched_labels
 
 LEVEL = 0.001  # below which p-value labelled rows are said to be no random sample
 _LEAST = 5.0  # labelled rows of a class to expect; rarer ones are taken together
@@ -105,10 +105,7 @@ def read_labels(data: Any, target: Source, predicted: Array | None, rows: int, k
         raise InputError(expected, got=", ".join(source.columns), file=source.path, remedy=remedy)
     record, number, row, warnings = matched_labels(source, target, key, columns=_EXTRA, rows=rows)
     if row is None:
-        if len(record) != rows:
-            remedy = "join them by a column with --key, or give null where unknown"
-            expected = f"as many labels as target rows ({rows}), or a column `id` or `row`"
-            raise InputError(expected, got=str(len(record)), remedy=remedy, file=source.path, column="label")
+        check_length(len(record), rows, "target rows", source.path, "label")
         row = np.arange(rows)
     elif (row < 0).any():
         matched = np.flatnonzero(row >= 0)

@@ -75,12 +75,10 @@ def suggest(
     row = np.argpartition(-keys, count - 1)[:count]
     row = row[np.argsort(-keys[row], kind="stable")]
     drawn = size[row]
-    total = size.sum() - size[done].sum() - (np.cumsum(drawn) - drawn)
+    probability = drawn / (size.sum() - size[done].sum() - (np.cumsum(drawn) - drawn))
     rank = np.argsort(np.argsort(score, kind="stable"), kind="stable")
-    probability = drawn / total
-    return Suggestion(
-        row, rank[row] * _STRATA // len(score), probability, 1 / (probability * (left - np.arange(count))), share
-    )
+    weight = 1 / (probability * (left - np.arange(count)))
+    return Suggestion(row, rank[row] * _STRATA // len(score), probability, weight, share)
 
 
 COUNTS = (10, 20, 30, 50, 100, 200, 300, 500, 1000)
@@ -156,9 +154,7 @@ def expected_widths(
     out = []
     for count in sorted({n for n in labels if 0 < n < rows}):
         alone = labels_alone_width(accuracy, count, rows, level)
-        random = alone
-        if confidence_pays(score, slope, count, level, seed):
-            random = played(count, 1.0)
+        random = played(count, 1.0) if confidence_pays(score, slope, count, level, seed) else alone
         share = choose_share(score, slope, count, level) if slope > 0 else 1.0
         suggested = random if share == 1 else played(count, share)
         far, middle = (labels_alone_width(end, count, rows, level) for end in (ends[1], near))

@@ -82,21 +82,15 @@ class Worksheet:
         """All of it as an Arrow table: the target's columns, the draw, the empty answer last."""
         import pyarrow as pa
 
-        own = self.picked.table.select(self.columns)
+        own, draws = self.picked.table.select(self.columns), self.draws
         whole = isinstance((self.classes or ("",))[0], int)
         kind = pa.bool_() if self.classes is None else pa.int64() if whole else pa.string()
-        draws = self.draws
-        taken, out = set(own.column_names), []
-        for name in own.column_names:
-            free = name
-            while free in DRAWN or (free != name and free in taken):
-                free = f"target_{free}"
-            taken.add(free)
-            out.append(free)
-        return pa.table(
-            [*own.columns, *map(pa.array, draws.values()), pa.nulls(len(self.drawn.row), kind)],
-            names=[*out, *draws, self.answer],
-        )
+        names = list(own.column_names)
+        for i, name in enumerate(names):
+            while names[i] in DRAWN or (names[i] != name and names.count(names[i]) > 1):
+                names[i] = f"target_{names[i]}"
+        columns = [*own.columns, *map(pa.array, draws.values()), pa.nulls(len(self.drawn.row), kind)]
+        return pa.table(columns, names=[*names, *draws, self.answer])
 
 
 def check_worksheet(out: str | os.PathLike[str], key: str | None) -> None:

@@ -53,9 +53,8 @@ class Guess:
     def line(self) -> str:
         """What was read, as a sentence."""
         wide = {c: ours[5:] for c, ours in self.renamings.items() if ours.startswith("prob_")}
-        read = [
-            f"{c} as {ours}" for ours, c in sorted((ours, c) for c, ours in self.renamings.items() if c not in wide)
-        ]
+        lone = sorted((ours, c) for c, ours in self.renamings.items() if c not in wide)
+        read = [f"{c} as {ours}" for ours, c in lone]
         if len(wide) == 1:
             read += [f"{c} as the probability of class {name}" for c, name in wide.items()]
         elif wide:
@@ -77,9 +76,8 @@ class _Column:
             known = sorted({str(value) for value in coded.values if value is not None})
             most = _MOST_NUMBERS if isinstance(class_names(known)[0] if known else "", int) else _MOST_CLASSES
             self.differs = len(known) == len(cells) > 1
-            self.texts = np.array([*(None if v is None else str(v) for v in coded.values), None], dtype=object)[
-                coded.codes
-            ]
+            texts = [*(None if value is None else str(value) for value in coded.values), None]
+            self.texts = np.array(texts, dtype=object)[coded.codes]
             if 1 < len(known) <= most and (not self.differs or len(cells) < _LEAST_ROWS):
                 self.classes = [str(class_) for class_ in name_order(class_names(known))]
         some = [text for text in self.texts[:_ROWS_OF_TIMES] if text is not None]
@@ -180,9 +178,8 @@ class _Reader:
         fields = {*self.source.fields}
         free = [name for name in self.own if self.column[name].classes]
         bare = {bare_name(name): name for name in free}
-        pairs = [
-            (f, t) for t in free for form in _DECISION_OF if (f := bare.get(form.format(bare_name(t)))) is not None
-        ]
+        formed = [(bare.get(form.format(bare_name(t))), t) for t in free for form in _DECISION_OF]
+        pairs = [(f, t) for f, t in formed if f is not None]
         if "prediction" not in fields:
             self.choose("prediction", [f for f, _ in pairs] or [c for c in free if self.usual[c] == "prediction"])
         if truth and not _TRUTH & fields:
@@ -299,9 +296,8 @@ class _Reader:
                     at = column.lower().rfind(name.lower())
                     head, own, tail = column[: max(at, 0)], column[at : at + len(name)], column[at + len(name) :]
                     edges = (head[-1:], own[:1]), (own[-1:], tail[:1])  # no signs of one word or number
-                    if at >= 0 and not any(
-                        a.isalnum() and b.isalnum() and a.isdigit() == b.isdigit() for a, b in edges
-                    ):
+                    inside = any(a.isalnum() and b.isalnum() and a.isdigit() == b.isdigit() for a, b in edges)
+                    if at >= 0 and not inside:
                         groups.setdefault((head, tail), {})[column] = own
             for (head, tail), columns in groups.items():
                 around = [c for c in shares if c.startswith(head) and c.endswith(tail) and len(c) > len(head + tail)]
@@ -375,7 +371,7 @@ class _Reader:
             p, names = np.column_stack([self.column[c].numbers for c in wide]), [*wide.values()]
             if len(wide) == 1:
                 names += [name for name in label.classes if name != names[0]][:1]
-                p = np.column_stack([p, 1 - p])
+                p = np.hstack([p, 1 - p])
             beyond, what = _beyond_chance(p, names, label.texts), "the probabilities"
         named = truth not in self.renamings or self.usual[truth] == "label" or beyond >= _BEYOND
         if beyond < (-_BEYOND if named else _BEYOND if len(label.texts) >= 100 else 0):

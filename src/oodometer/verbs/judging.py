@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..audits.joining import matched_rows
+from ..audits.joining import check_length, matched_rows
 from ..audits.judges import LEAST_TESTED, Counts, Judged, biases, changes, corrections, rates_of, rows_to_label
 from ..audits.judges_result import JudgeAudit
 from ..audits.suggestion import Suggestion
@@ -144,18 +144,15 @@ def labels_file(data: Any, target: Source, options: Any, rows: int) -> tuple[Ver
     source = opened(data, options)
     own = [name for name in source.own_columns if name not in (options.key, "id", "row")]
     named = [name for name in ("correct", "label", "score") if source.holds(name)]
-    fault = partial(InputError, file=source.path)
     if not named and len(own) != 1:
+        got = ", ".join(source.columns[:12])
         remedy = "call the column of people's verdicts `correct`, or rename it with --map theirs=correct"
-        raise fault("a column `correct`", got=", ".join(source.columns[:12]), remedy=remedy)
+        raise InputError("a column `correct`", got=got, file=source.path, remedy=remedy)
     (labels,) = verdicts(source, (named or own)[0], "labels", options.scale)
     number = np.array(_cells(source, "row"), dtype=float) if source.holds("row") else None
     row = matched_rows(source, target, rows, number, options.key)
     if row is None:
-        if len(labels.values) != rows:
-            remedy = "join them by a column with --key, or give null where unknown"
-            expected = f"as many labels as rows of {target.name} ({rows}), or a column `id` or `row`"
-            raise fault(expected, got=str(len(labels.values)), column=labels.name, remedy=remedy)
+        check_length(len(labels.values), rows, f"rows of {target.name}", source.path, labels.name)
         row = np.arange(rows)
     return labels, row
 
@@ -223,7 +220,7 @@ def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
     matrix, truth = np.stack([unit(one.values, one.scale is not None) for one in judges]), unit(truth, graded)
     row = np.flatnonzero(np.isfinite(truth))
     judged = Judged(matrix, row, truth[row], tuple(one.name for one in judges))
-    fault, labels_called = partial(InputError, file=source.path), label or "the labels"
+    fault = partial(InputError, file=source.path)
     for j, (judge, verdict) in enumerate(zip(judges, matrix, strict=True)):
         filled = verdict[np.isfinite(verdict)]
         if not len(filled) or (label and len(filled) < len(row) == rows):
@@ -236,7 +233,7 @@ def read_judged(data: Any, options: Any, other: Source | None = None) -> Read:
             remedy = remedy if judged.binary else "if its best grade is the lowest, turn the column round"
             agrees = percent(float((judged.scores[j][row] == judged.truth).mean()), 0)
             got = f"agreement in {agrees} of {counted(len(row), 'labelled row')}, less than chance"
-            expected = f"verdicts that agree with {labels_called} more often than chance"
+            expected = f"verdicts that agree with {label or 'the labels'} more often than chance"
             raise fault(expected, got=got, column=judge.name, remedy=remedy)
         if missing := rows - len(filled):
             notes.append(f"{judge.name} holds no verdict in {counted(missing, 'row')}, which are looked at apart")

@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -302,6 +303,7 @@ class _Content:
         files = zip(parts.values(), _files(out, parts), strict=True)
         return [str(write_predictions(part, file)) for part, file in files]
 
+    @cached_property
     def groups(self) -> Mapping[str, Predictions]:
         """The rows of each task, or model; none where there are so many that they are clusters."""
         if self.of_models or self.record is None or self.record.group is None:
@@ -312,7 +314,7 @@ class _Content:
 
     def clusters(self) -> tuple[str, ...]:
         """Columns whose values repeat and which are nothing else; those with a name that says so alone, if any."""
-        own = [name for name, ours in self.taken.items() if ours == "group" and not self.groups()]
+        own = [name for name, ours in self.taken.items() if ours == "group" and not self.groups]
         own += [name for name in self.columns if name not in self.taken]
         cells = {name: self.columns[name] for name in own if name in self.columns}
         repeated = [n for n, c in cells.items() if 1 < c.distinct <= c.known / 1.5 and c.kind not in ("list", "number")]
@@ -325,9 +327,10 @@ class _Content:
         record, number, repeated, labelled = self.record, None, tuple[str, ...](), 0
         if record is not None and (record.can_be_judged or record.score is not None):
             labelled = len(record.known())
-            number, repeated = (None, ()) if self.of_models else known_number(record)
+            if not self.of_models:
+                number, repeated = known_number(record)
         truth = "" if record is None or not labelled else "accuracy" if record.can_be_judged else "score"
-        parts = self.groups() if truth else {}
+        parts = self.groups if truth else {}
         tasks = [TaskRead(name, len(part), known_number(part)[0]) for name, part in parts.items()]
         ends = [(n.value, n.lower, n.upper) for task in tasks if (n := task.number) is not None]
         macro = Interval(*mean_of_means(ends), 0.95, "asymptotic") if ends and not self.of_models else None
@@ -377,7 +380,7 @@ class _Content:
             others = [str(other) for other in beside if other.name != path.name and _head(other) == _head(path)]
         if truth:
             ask("How good is it?", "evaluate", *([file] if self.of_models or not files else files), *options)
-            if self.groups() and not self.of_models and len(files) < 2:
+            if self.groups and not self.of_models and len(files) < 2:
                 ask("By task", "evaluate", file, *options, "--by", "group")
             if clusters and not repeated and (len(files) < 2 or self.of_models):
                 ask("If rows depend", "evaluate", file, *options, "--cluster", clusters[0])
