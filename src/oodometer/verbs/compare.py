@@ -344,16 +344,12 @@ def ranked(
 ) -> list[dict[str, Any]]:
     """Rows of a ranking, best first; models of equal value share a rank."""
     ranks = _ranks(sign * np.array([[interval.value for interval in intervals]]))[0]
-    return [
-        {
-            "model": models[i],
-            "rank": int(ranks[i]),
-            **{name: getattr(intervals[i], name) for name in ("value", "lower", "upper", "level", "kind")},
-            "p_best": None if best is None else float(best[i]),
-            "stable": None if same is None else float(same[i]),
-        }
-        for i in np.argsort(ranks, kind="stable")
-    ]
+    out: list[dict[str, Any]] = []
+    for i in np.argsort(ranks, kind="stable"):
+        number = {name: getattr(intervals[i], name) for name in ("value", "lower", "upper", "level", "kind")}
+        p_best, stable = (None if share is None else float(share[i]) for share in (best, same))
+        out.append({"model": models[i], "rank": int(ranks[i]), **number, "p_best": p_best, "stable": stable})
+    return out
 
 
 def rankings_of(domain: Domain) -> dict[str, list[dict[str, Any]]]:
@@ -661,18 +657,11 @@ class CompareJob(CompareOptions):
     def metrics(self) -> list[Metric[Any, Any]]:
         """The metrics of every model, in the order asked for."""
         required = tuple(self.require)
-        made = [create("metric", name) for name in _PLAIN]
-        made += [
-            create("metric", "disca", **self.disca),
-            create("metric", "coverage_at_risk", risk=_RISK),
-            create("metric", "risk_at_coverage", coverage=_COVERAGE),
-            create("metric", "accuracy_coverage", steps=self.steps),
-            create("metric", "risk_coverage", target_accuracies=required),
-            create("metric", "operating_points", required=required),
-            create("metric", "failure_cases"),
-            create("metric", "mean_score"),
-        ]
-        return ordered_by(made, self.score)
+        how: dict[str, dict[str, Any]] = {name: {} for name in _PLAIN} | {"disca": self.disca}
+        how |= {"coverage_at_risk": {"risk": _RISK}, "risk_at_coverage": {"coverage": _COVERAGE}}
+        how |= {"accuracy_coverage": {"steps": self.steps}, "risk_coverage": {"target_accuracies": required}}
+        how |= {"operating_points": {"required": required}, "failure_cases": {}, "mean_score": {}}
+        return ordered_by([create("metric", name, **options) for name, options in how.items()], self.score)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -815,22 +804,13 @@ def _compared(
         rankings["target"] = {key: ranked(titles, [curve[key] for curve in curves]) for key in named}
     findings = [row for domain in domains for row in findings_of(domain)]
     gap, (best, groups) = difference_of(domains[0], options.level), to_best(domains[0], options.level)
-    return Comparison(
-        models=tuple(records),
-        rankings=rankings,
-        disagreements=tuple(row for domain in domains for row in disagreements(domain)),
-        pairs=(*(row for domain in domains for row in pairs_of(domain, options.level)), *on_target),
-        difference=gap,
-        tasks=tuple(tasks_of(domains[0], gap, options.level)),
-        to_best=tuple(best),
-        groups=tuple(groups),
-        findings=(*findings, *_findings_on_targets(titles, curves, on_target)),
-        paired=paired,
-        settings=options.settings,
-        warnings=tuple(warnings),
-        level=options.level,
-        seed=options.seed,
-    )
+    about: dict[str, Any] = {"paired": paired, "settings": options.settings, "warnings": tuple(warnings)}
+    about |= {"difference": gap, "to_best": tuple(best), "groups": tuple(groups), "rankings": rankings}
+    about["disagreements"] = tuple(row for domain in domains for row in disagreements(domain))
+    about["pairs"] = (*(row for domain in domains for row in pairs_of(domain, options.level)), *on_target)
+    about["tasks"] = tuple(tasks_of(domains[0], gap, options.level))
+    about["findings"] = (*findings, *_findings_on_targets(titles, curves, on_target))
+    return Comparison(models=tuple(records), level=options.level, seed=options.seed, **about)
 
 
 def _read_rows(source: Source, options: CompareJob, execution: Execution) -> tuple[Evaluation, Rows]:

@@ -519,30 +519,19 @@ class _Answers:
             tried |= {"families": trials.families, "methods": trials.methods}
         shown = None if truth is None else truth.to_dict()
         cut = tuple(part for part, _ in parts)
-        return Estimation(
-            reference=about if design is None else design.about(about),
-            target={"name": target.name, "rows": rows, "labelled": labelled, "accuracy": shown},
-            headline=headline,
-            estimates=tuple(estimates if design is None else (design.wide(e, rows) for e in estimates)),
-            skipped=tuple(skipped),
-            warnings=(*warnings, *(() if design is None else design.said())),
-            level=level,
-            seed=options.seed,
-            calibration=chosen,
-            risk_coverage=None if plan.curve is None else plan.curve.finish(whole["risk_coverage"]),
-            reliability=None if drawn is None else drawn["reliability"],
-            confidence=confidence,
-            slices=cut if plan.every is None else (),
-            chunks=cut if plan.every is not None else (),
-            diagnosis=diagnosis,
-            backtest=tried,
-            assumptions=answer.assumptions,
-            assume=options.assume,
-            fell=fell,
-            metrics=answer.metrics,
-            alarms=alarms,
-            fell_without_labels=without,
-        )
+        if design is not None:
+            about, warnings = dict(design.about(about)), [*warnings, *design.said()]
+            estimates = [design.wide(estimate, rows) for estimate in estimates]
+        result: dict[str, Any] = {"reference": about, "estimates": tuple(estimates), "skipped": tuple(skipped)}
+        result |= {"target": {"name": target.name, "rows": rows, "labelled": labelled, "accuracy": shown}}
+        result |= {"headline": headline, "warnings": tuple(warnings), "level": level, "seed": options.seed}
+        result |= {"calibration": chosen, "confidence": confidence, "diagnosis": diagnosis, "backtest": tried}
+        result |= {"assumptions": answer.assumptions, "assume": options.assume, "metrics": answer.metrics}
+        result |= {"fell": fell, "fell_without_labels": without, "alarms": alarms}
+        result["risk_coverage"] = None if plan.curve is None else plan.curve.finish(whole["risk_coverage"])
+        result["reliability"] = None if drawn is None else drawn["reliability"]
+        result["slices" if plan.every is None else "chunks"] = cut
+        return Estimation(**result)
 
     def _of_methods(
         self, whole: Mapping[str, Any]
