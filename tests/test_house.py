@@ -38,7 +38,7 @@ DOCUMENTS = sorted(
 MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the package
     "accuracy_proxies": 542,
     "attributions": 1_951,
-    "audits": 2_443,
+    "audits": 2_404,
     "backtests": 456,
     "calibrators": 649,
     "cli": 1_616,
@@ -50,7 +50,7 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "ground": 3_518,
     "headline": 1_395,
     "histories": 835,
-    "inference": 1_732,
+    "inference": 1_716,
     "integrations": 284,
     "kernels": 769,
     "metrics": 4_985,
@@ -61,14 +61,14 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "rankings": 2_230,
     "recipes": 6_833,
     "reports": 3_382,
-    "results": 3_932,
+    "results": 3_925,
     "runs": 337,
     "scores": 780,
     "shifts": 1_972,
     "simulations": 538,
-    "store": 8_923,
+    "store": 8_918,
     "testing": 828,
-    "verbs": 10_879,
+    "verbs": 10_826,
 }
 MOST_PARAMETERS = 8
 
