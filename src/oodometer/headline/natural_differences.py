@@ -133,13 +133,10 @@ class NaturalDifferences:
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """Read what `benchmarks/natural/pairs.py` wrote."""
-        groups = {
-            name: (
-                np.array(list(group["value"].values())),
-                np.array([list(row.values()) for row in group["quantiles"]]),
-            )
-            for name, group in plain["groups"].items()
-        }
+        groups = {}
+        for name, group in plain["groups"].items():
+            quantiles = np.array([list(row.values()) for row in group["quantiles"]])
+            groups[name] = np.array(list(group["value"].values())), quantiles
         decided = {name: (row["pairs"], row["right"]) for name, row in plain["decided"].items()}
         about = {name: value for name, value in plain.items() if name not in ("sure", "decided", "groups", "levels")}
         return cls(np.array(plain["levels"]), groups, plain["sure"], decided, about)

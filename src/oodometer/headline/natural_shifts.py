@@ -384,9 +384,8 @@ def headline_under(assume: str, natural: Headline, assumptions: Mapping[str, Ass
     if chosen.refuted is not None:
         why = f"the data contradict this assumption; {why}"
     trust = "none" if chosen.refuted is not None else "low"
-    return replace(
-        natural, interval=chosen.interval, method=chosen.method, assumes=ASSUMPTIONS[assume], trust=trust, why=why
-    )
+    answer = replace(natural, interval=chosen.interval, method=chosen.method)
+    return replace(answer, assumes=ASSUMPTIONS[assume], trust=trust, why=why)
 
 
 # Of the public shifts; of the last none was seen.
@@ -485,10 +484,10 @@ def trust_of(
         return "low", f"{promise}; {doubt}"
     if measured is not None and measured[1] >= LEAST_CASES and measured[3] <= MOST_OFF:
         missed, fell = (prior.about or {}).get("unseen_falls", (0, 0))
-        off = (
-            f"of {fell} such public cases that fell by 3 points or more, the estimate was off by more than 3 points in"
-        )
-        seen = "`high` means that outputs show nothing against it" + (f": {off} {missed}" if fell else "")
+        seen = "`high` means that outputs show nothing against it"
+        if fell:
+            seen += f": of {fell} such public cases that fell by 3 points or more, the estimate was off by more than "
+            seen += f"3 points in {missed}"
         return "high", f"{promise}; {seen}; a few labels tell (`oodometer audit`)"
     return "low", f"{promise}; {_LABELS}"
 

@@ -45,13 +45,6 @@ def name_of_answers(model: SentModel, data: Dataset) -> str:
     return checksum("answers", *_model(model), data.modality, *_content(data.inputs))
 
 
-def name_of_attributions(model: SentModel, method: Attribution, texts: Sequence[Words], tasks: bool) -> str:
-    """What tells the attributions of texts by a method and a model, in ``tasks`` of one thread or not, from others."""
-    about = json.dumps([method.name, method.options(), tasks], default=repr)
-    features = [repr(text.feature) for text in texts]
-    return checksum("attributions", *_model(model), about, *features, *_content([text.text for text in texts]))
-
-
 def _model(model: SentModel) -> Iterator[str]:
     """The version of the package, files and options of a model, and where it runs."""
     yield from (_FORM, __version__)
@@ -181,10 +174,11 @@ def attributions_of(
     groups = [(number, group) for number, model in enumerate(models) for group in method.groups_for(model, texts)]
     words = [[texts[at] for at in group] for _, group in groups]
     folder, keys = means.folder, list[str]()
-    if folder is not None and means.sent is not None:
-        tasks = means.engine is not None
-        whose = [means.sent[number] for number, _ in groups]
-        keys = [name_of_attributions(model, method, own, tasks) for model, own in zip(whose, words, strict=True)]
+    if folder is not None and means.sent is not None:  # tasks have one thread, which may move a number
+        about = json.dumps([method.name, method.options(), means.engine is not None], default=repr)
+        for (number, _), own in zip(groups, words, strict=True):
+            content = *(repr(text.feature) for text in own), *_content([text.text for text in own])
+            keys.append(checksum("attributions", *_model(means.sent[number]), about, *content))
     results: dict[int, list[WordAttributions]] = {}
     for index, there in enumerate(folder.expect(keys) if folder is not None else ()):
         stored = folder.get(keys[index]) if folder is not None and there else None
@@ -296,10 +290,8 @@ def explain_suite(
     if suite.labelled > options.explain:
         rng = np.random.default_rng([options.seed, suite.labelled])
         rows = tuple(sorted(rng.choice(suite.labelled, size=options.explain, replace=False).tolist()))
-    texts: list[Words] = [Words(suite.inputs[row]) for row in rows]
-    bare = len(rows) - sum(bool(option.words) for option in texts)
-    rows = tuple(row for row, option in zip(rows, texts, strict=True) if option.words)
-    texts = [option for option in texts if option.words]
+    texts_of = {row: text for row in rows if (text := Words(suite.inputs[row])).words}
+    bare, rows, texts = len(rows) - len(texts_of), tuple(texts_of), list(texts_of.values())
     if not rows:
         return None, "none of the examples has a word to explain"
     takes = inspect.signature(find("attribution", options.method)).parameters

@@ -189,13 +189,9 @@ def outcome_of(
     same = all(of_model.shape == each[0].shape and of_model.ndim == answers.ndim - 1 for of_model in each)
     if theirs and same and all(np.array_equal(labels, theirs[0]) for labels in theirs):
         known = np.stack(each), theirs[0]  # references of several files need not be of the same rows
-    of_labels: dict[str, Any] = {
-        "chosen": suite.chosen,
-        "clusters": suite.clusters,
-        "known": known,
-        "reference": reference,
-    }
-    beliefs, witnesses, why_not = beliefs_of(answers, suite.labels, **of_labels, level=options.level, seed=options.seed)
+    about: dict[str, Any] = {"chosen": suite.chosen, "clusters": suite.clusters, "known": known}
+    about |= {"reference": reference, "level": options.level, "seed": options.seed}
+    beliefs, witnesses, why_not = beliefs_of(answers, suite.labels, **about)
     beliefs = replace(beliefs, models=suite.names)
     with_pool = intervals_of(*witnesses[-1], options.level) if witnesses else why_not
     evidence, skipped = gather(suite, explained, with_pool, options)
@@ -228,31 +224,21 @@ def outcome_of(
     right = suite.correct[:, suite.random].sum(axis=1)
     accuracy = accuracies(suite, options.level)
     bare = 0 if explained is None else explained.method["without_words"]
+    chances = [(index, float(beliefs.p_best[at]), int(right[at])) for index, at in enumerate(order, 1)]
+    ranked = [(called[at], suite.sources[at], *row) for at, row in zip(order, chances, strict=True)]
+    of_suite = ("labelled", "pool", "modality", "classes", "columns", "id_column", "numbered", "left_out")
     return FewShotRanking(
         version=__version__,
-        ranking=tuple(
-            RankedModel(
-                called[at],
-                suite.sources[at],
-                index,
-                float(beliefs.p_best[at]),
-                int(right[at]),
-                accuracy.get(called[at]),
-                suite.truncated.get(called[at], 0),
-            )
-            for index, at in enumerate(order, 1)
-        ),
+        ranking=tuple(RankedModel(*row, accuracy.get(row[0]), suite.truncated.get(row[0], 0)) for row in ranked),
         pairs=tuple(
             ModelPair(called[a], called[b], float(better[a, b]), float(apart[a, b]), int(wins[a, b]), int(wins[b, a]))
             for index, a in enumerate(order)
             for b in order[index + 1 :]
         ),
         evidence=tuple(evidence),
-        labelled=suite.labelled,
+        **{name: getattr(suite, name) for name in of_suite},
+        label_column=suite.label_column,
         chosen=suite.labelled - len(suite.random),
-        pool=suite.pool,
-        modality=suite.modality,
-        classes=suite.classes,
         settling=settling,
         cost={"model": called[order[0]], "expected": cost, "at_most": at_most, "level": _COST_LEVEL},
         not_excluded=tuple(called[at] for at in beliefs.not_excluded(options.level)),
@@ -260,14 +246,9 @@ def outcome_of(
         level=options.level,
         seed=options.seed,
         data=data,
-        columns=suite.columns,
-        id_column=suite.id_column,
-        numbered=suite.numbered,
-        label_column=suite.label_column,
         suggested=tuple((suite.ids[at], suite.inputs[at] if suite.inputs else None) for at in suggested),
         examples=() if explained is None else explained.examples(suite),
         attribution=None if explained is None else explained.method,
-        left_out=suite.left_out,
         skipped=tuple(skipped),
         notes=((f"{counted(bare, 'example')} without a word: not explained",) if bare else ()),
         warnings=_warnings(suite, beliefs),
@@ -278,10 +259,8 @@ def outcome_of(
 def _warnings(suite: Answered, result: Posterior) -> tuple[str, ...]:
     out = []
     if suite.labelled < _FEW:
-        text = counted(suite.labelled, "labelled row")
-        out.append(
-            f"{text} {'says' if suite.labelled == 1 else 'say'} next to nothing; label ten or more, drawn at random"
-        )
+        text = f"{counted(suite.labelled, 'labelled row')} {'says' if suite.labelled == 1 else 'say'} next to nothing"
+        out.append(f"{text}; label ten or more, drawn at random")
     if suite.clusters is not None:
         named = suite.cluster_column != (suite.id_column or "id")
         sums = Clusters.of(suite.clusters, np.zeros(suite.labelled))
@@ -299,10 +278,8 @@ def _warnings(suite: Answered, result: Posterior) -> tuple[str, ...]:
             out.append(f"models that say the same on every row cannot be ordered here: {names}")
     absent = sorted(set(suite.labels.tolist()) - set(suite.predicted.ravel().tolist()))
     if absent:
-        names = shown([suite.classes[at] for at in absent])
-        out.append(
-            f"no model ever predicts {names}: on labelled rows of it all are wrong, and no two models differ on them"
-        )
+        text = f"no model ever predicts {shown([suite.classes[at] for at in absent])}"
+        out.append(f"{text}: on labelled rows of it all are wrong, and no two models differ on them")
     out += [
         f"{name} reads less than some inputs hold: {many:,} of {len(suite.ids):,} {'was' if many == 1 else 'were'} cut"
         for name, many in suite.truncated.items()

@@ -288,6 +288,7 @@ def evaluate(result: Result) -> tuple[Drawn, dict[str, Any]]:
         drawn += figures.values()
         classes = by_category.worst_classes(item)[1][:MOST_CLASSES]
         columns = dict.fromkeys(key for each in classes for key in each if key != "class")
+        filled = {key for each in classes for key, value in each.items() if finite(value) is not None or best(value)}
         sheets.append(
             {
                 "result": item,
@@ -297,11 +298,7 @@ def evaluate(result: Result) -> tuple[Drawn, dict[str, Any]]:
                 "accuracy": best(metrics.get("accuracy")),
                 "meanings": [(name, meaning(name, metric)) for name, metric in metrics.items() if best(metric)],
                 "class_rows": classes,
-                "class_columns": [
-                    name
-                    for name in columns
-                    if any(finite(each.get(name)) is not None or best(each.get(name)) for each in classes)
-                ],
+                "class_columns": [name for name in columns if name in filled],
                 "confusion": _confusion(item),
                 "disca": best(metrics.get("disca")),
             }
@@ -405,12 +402,8 @@ def badges(result: Result) -> list[dict[str, str]]:
 def cards(result: Result) -> list[dict[str, Any]]:
     """The best model by each of four metrics: its value, and how often it is the best in replicates."""
     risk = finite((result.get("settings") or {}).get("risk"))
-    titles = {
-        "accuracy": "Most accurate on all rows",
-        "mean_score": "Highest mean score",
-        "auc_coverage": "Best by AUC",
-        "disca": "Best by DiSCA",
-    }
+    titles = {"accuracy": "Most accurate on all rows", "mean_score": "Highest mean score"}
+    titles |= {"auc_coverage": "Best by AUC", "disca": "Best by DiSCA"}
     titles["coverage_at_risk"] = "Answers most" + ("" if risk is None else f" with {given(risk)} wrong")
     by_metric, called, out = rankings(result), names(result), []
     for metric, title in titles.items():
@@ -434,14 +427,10 @@ def compared(result: Result) -> list[dict[str, Any]]:
 
 def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """Curves, terms of DiSCA and ranks of several models, and the tables beside them."""
-    drawn: Drawn = [
-        *models.differences(result),
-        *(models.accuracy_coverage(result, item) for item in (*DOMAINS, "target")),
-        *(models.places(result, item) for item in DOMAINS),
-        *(models.tolerances(result, item) for item in DOMAINS),
-        models.first_mistakes(result),
-        *(models.fluctuations(result, item) for item in DOMAINS),
-    ]
+    drawn: Drawn = [*models.differences(result)]
+    drawn += [models.accuracy_coverage(result, item) for item in (*DOMAINS, "target")]
+    drawn += [chart(result, item) for chart in (models.places, models.tolerances) for item in DOMAINS]
+    drawn += [models.first_mistakes(result), *(models.fluctuations(result, item) for item in DOMAINS)]
     shown = {**result, "models": models.drawn(result)}
     return drawn, {
         "styles": models.STYLES,

@@ -194,14 +194,11 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
             apart = np.flatnonzero((labels >= 0) & (codes >= 0) & (labels != codes))
             if len(apart):
                 classes = record.classes or ()
-                raise InputError(
-                    f"the same labels in all files, {classes[codes[apart[0]]]!r} for id {mine[apart[0]]!r}",
-                    got=f"{classes[labels[apart[0]]]!r}",
-                    remedy="give the labels with --examples FILE; where rows of one id are several questions, name "
-                    "another column with --id",
-                    file=name,
-                    column="label",
-                )
+                first = apart[0]
+                expected = f"the same labels in all files, {classes[codes[first]]!r} for id {mine[first]!r}"
+                remedy = "where rows of one id are several questions, name another column with --id"
+                remedy, got = f"give the labels with --examples FILE; {remedy}", f"{classes[labels[first]]!r}"
+                raise InputError(expected, got=got, remedy=remedy, file=name, column="label")
             codes = np.where(labels >= 0, labels, codes)
     labelled = np.flatnonzero(codes >= 0)
     rows = np.concatenate([labelled, np.flatnonzero(codes < 0)])
@@ -243,13 +240,11 @@ def _read(
     for (_, model), name in zip(models, named, strict=True):
         source = opener.open(model, options.classes)
         if not source.holds(key):
-            raise InputError(
-                f"a column {key} that names the rows: those of several files are matched by it, never by position",
-                got=f"the columns {shown(source.columns, 12)}",
-                remedy=f"name it with --id, or with --map theirs={key} where other files call it {key}; "
-                "`oodometer predict` keeps it",
-                file=name,
-            )
+            expected = f"a column {key} that names the rows"
+            remedy = f"name it with --id, or with --map theirs={key} where other files call it {key}; "
+            remedy, got = f"{remedy}`oodometer predict` keeps it", f"the columns {shown(source.columns, 12)}"
+            why = "those of several files are matched by it, never by position"
+            raise InputError(f"{expected}: {why}", got=got, remedy=remedy, file=name)
         if not {*_ANSWERS, "correct"} & set(source.fields):
             expected = "probabilities, logits, scores of candidates, predicted classes or correctness"
             remedy = "write them with `oodometer predict`, or rename columns with --map theirs=ours"
@@ -305,13 +300,9 @@ def _one_order(sources: list[Source], named: Sequence[str], options: Asked) -> l
     for some, file in zip(classes, named, strict=True):  # none in common, or numbers beside words, are of no one set
         own = {str(name) for name in some}
         if not own & first or len({name.lstrip("-").isdigit() for name in own | first}) > 1:
-            raise InputError(
-                f"classes of the same names, such as those of {named[0]}, {shown(classes[0])}",
-                got=shown(some),
-                remedy="write them in the same words in all files; if they are right as they are, name all classes "
-                "with --classes a,b",
-                file=file,
-            )
+            expected = f"classes of the same names, such as those of {named[0]}, {shown(classes[0])}"
+            remedy = "write them in the same words in all files; if they are right as they are, name all classes with "
+            raise InputError(expected, got=shown(some), remedy=f"{remedy}--classes a,b", file=file)
     every = tuple(dict.fromkeys(name for some in classes for name in some))  # what is seen need not be all there is
     return [source.aligned(Axes.given(every)) for source in sources]
 
@@ -522,12 +513,8 @@ def ask_models(
     given = _read_rows(options.examples, opened, sources, columns, label=True, cluster=options.cluster)
     row = given.parts[0].take([0])
     of_each = [m.classes or m.ask(Dataset(row.name, row.inputs, modality=row.modality)).classes for m in opened]
-    check_classes(
-        of_each,
-        sources,
-        "only models of the same classes can be ranked; if only the names differ, and the outputs of all stand in one "
-        "order, name them in it with --classes a,b",
-    )
+    remedy = "only models of the same classes can be ranked; if only the names differ, and the outputs of all stand in "
+    check_classes(of_each, sources, f"{remedy}one order, name them in it with --classes a,b")
     classes = of_each[0]
 
     def like(data: Any, label: bool) -> Rows | None:
@@ -580,6 +567,7 @@ def ask_models(
     cells = given.clusters if options.cluster else given.ids if given.named else ()
     texts = {id(rows): rows.texts for rows, _ in picked}
     right = np.array([code_of[name] for name in truth.values()], dtype=np.int32)
+    on_known_ground = [each.slice(len(order), len(each)) for each in records if len(right)]
     return Answered(
         names=tuple(names),
         sources=tuple(sources),
@@ -598,9 +586,7 @@ def ask_models(
         classifiers=tuple(opened),
         truncated=truncated,
         left_out={"rows of the pool that are among the examples": twice} if twice else {},
-        references=tuple(
-            replace(each.slice(len(order), len(each)), label=right, first_row=0) for each in records if len(right)
-        ),
+        references=tuple(replace(each, label=right, first_row=0) for each in on_known_ground),
     )
 
 
@@ -647,9 +633,8 @@ def write_suggested(ranking: FewShotRanking, out: str | os.PathLike[str]) -> Non
     heads = list(rows[0])
     rows = rows if ranking.suggested else []
     if Path(out).suffix.lower() == ".jsonl":
-        write_result(
-            out, "".join(json.dumps({**row, ranking.label_column: None}, ensure_ascii=False) + "\n" for row in rows)
-        )
+        lines = (json.dumps({**row, ranking.label_column: None}, ensure_ascii=False) + "\n" for row in rows)
+        write_result(out, "".join(lines))
         return
     file = io.StringIO()
     writer = csv.DictWriter(file, heads, lineterminator="\n")

@@ -30,6 +30,7 @@ from ..predictions import Predictions
 from ..results import Interval
 from ..results.estimation import Estimation
 from ..results.stressing import METRICS, Spread, StressCurve, StressedModel, StressPoint, StressTest
+from ..results.values import counted
 from ..runs import Kept, places_said, running
 from ..shifts import DIALOGUE_SHIFTS, TEXT_SHIFTS, ImageShift, Shift, TextShift, find_image_shift, find_text_shift
 from ..shifts.text import Dropped
@@ -95,12 +96,10 @@ class Examples:
             rows += sizes[group]
         halves = [self.of(row for row in self.rows if (row.group in first) is wanted) for wanted in (True, False)]
         if not all(map(len, halves)):
-            raise InputError(
-                "enough rows for two halves, a labelled reference and what is shifted",
-                got=f"{len(self)} in {len(sizes)} group{'' if len(sizes) == 1 else 's'}",
-                remedy="give more rows, or a labelled reference of its own (--reference)",
-                file=self.file,
-            )
+            expected = "enough rows for two halves, a labelled reference and what is shifted"
+            remedy = "give more rows, or a labelled reference of its own (--reference)"
+            got = f"{len(self)} in {counted(len(sizes), 'group')}"
+            raise InputError(expected, got=got, remedy=remedy, file=self.file)
         return halves[0], halves[1]
 
     def in_classes(self, classes: Sequence[int | str]) -> Self:
@@ -431,11 +430,9 @@ def _quality(record: Predictions, options: StressOptions) -> dict[str, Interval]
     return dict(evaluate(record, metrics=METRICS, level=options.level, seed=options.seed).metrics)
 
 
-def _point(
-    options: StressOptions, judged: Sequence[_Judged], common: Collection[int], severity: str | None, **about: Any
-) -> StressPoint:
+def _point(options: StressOptions, judged: Sequence[_Judged], common: Collection[int], **about: Any) -> StressPoint:
     """A point of a curve from the answers of all runs, at least one unless no row could be shifted."""
-    about = {"severity": severity, "dropped": {}, "words": None, "targets": None} | about
+    about = {"severity": None, "dropped": {}, "words": None, "targets": None} | about
     if not judged:
         return StressPoint(**about, predictions=(), truncated=0, metrics={}, common_rows=0, common={})
     same = []
@@ -581,13 +578,16 @@ def stress(options: StressOptions) -> StressTest:
             warnings.update(dict.fromkeys(f"{name}: {warning}" for warning in plain[0][2].warnings))
             curves = []
             for shift, severities, common in kinds:
-                points = [_point(options, plain, common, None, rows=len(shifted))]
+                points = [_point(options, plain, common, rows=len(shifted))]
                 for condition in severities:
                     judged = [pair for stem in condition.different for pair in judge(stem)]
-                    means = {"dropped": dict(condition.dropped), "words": condition.words, "targets": condition.targets}
-                    points.append(
-                        _point(options, judged, common, condition.severity, rows=len(condition.draws[0]), **means)
-                    )
+                    means: dict[str, Any] = {"severity": condition.severity, "rows": len(condition.draws[0])}
+                    means |= {
+                        "words": condition.words,
+                        "targets": condition.targets,
+                        "dropped": dict(condition.dropped),
+                    }
+                    points.append(_point(options, judged, common, **means))
                 counts = getattr(shift, "counts", "images")
                 curves.append(StressCurve(shift.name, shift.about, counts, len(common), tuple(points)))
             accuracy = _quality(known[0], options)["accuracy"].to_dict()

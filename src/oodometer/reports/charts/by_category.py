@@ -67,9 +67,8 @@ def error_map(result: Result) -> Figure | None:
     look = {"color": ACCENT, "stroke": SURFACE, "strokeWidth": 2}
     plot.draw("rect", cells, look, x="family", y="method", opacity="shade")
     for where, weight in (("!datum.best", {}), ("datum.best", {"fontWeight": "bold"})):
-        plot.draw(
-            "text", cells, {"fontSize": narrow(10, 13), **weight}, where=where, x="family", y="method", text="text"
-        )
+        look = {"fontSize": narrow(10, 13), **weight}
+        plot.draw("text", cells, look, where=where, x="family", y="method", text="text")
     plot.draw("rect", cells, {"opacity": 0}, x="family", y="method", tooltip="tip")
     winners = {method for _, method in least.values()}
     title = f"No method is best everywhere: {len(winners)} of them win on {len(least)} kinds of shift"

@@ -271,20 +271,17 @@ def judged_view(result: Mapping[str, Any]) -> View:
     bounds += [(f"{end} at P >= 0.5", number) for end, number in (result["at_half"] or {}).items()]
     ladder = [[f"at least {row['at_least']} of {many}", *cells_of(row["share"])] for row in result["ladder"]]
     each = [[row["judge"], *cells_of(row)] for row in result["by_judge"]]
-    truth = result["truth"]
+    truth, rows = result["truth"], [[name, *cells_of(number), number["kind"]] for name, number in bounds]
+    title = f"{'Shares of' if exact else 'Means over'} these rows; intervals of sampling alone at the level "
+    title += f"{result['level']:g}"
     grids = [
-        Grid(
-            f"{'Shares of' if exact else 'Means over'} these rows; intervals of sampling alone at the level "
-            f"{result['level']:g}",
-            ["bound", "value", "lower", "upper", "kind"],
-            [[name, *cells_of(number), number["kind"]] for name, number in bounds],
-        ),
+        Grid(title, ["bound", "value", "lower", "upper", "kind"], rows),
         Grid("Accepted by" if exact else "Reached by", ["judges", "value", "lower", "upper"], ladder),
         Grid("Each judge", ["judge", "value", "lower", "upper"], each, noun="judge", detail=True),
     ]
     if truth is not None and exact:
-        rows = [(_RULES[row["rule"]], row) for row in truth["rules"]]
-        grids.append(_rules_grid(rows, f"On the rows whose truth is known, exact intervals at {result['level']:g}"))
+        rules = [(_RULES[row["rule"]], row) for row in truth["rules"]]
+        grids.append(_rules_grid(rules, f"On the rows whose truth is known, exact intervals at {result['level']:g}"))
     elif truth is not None:
         grids.append(_metric_grid(truth, result["metric"], "On the rows with gold"))
     return View(
@@ -334,7 +331,10 @@ def trained_view(result: Mapping[str, Any]) -> View:
             f"On held-out pairs most judges accept {right} of the right outputs and reject {wrong} of the wrong ones"
         )
     rows += [(str(row["judge"]), row) for row in held_out.get("by_judge") or ()]
-    holds = held_out.get("holds") if result["judges"] > 1 else None
+    between, holds = "", held_out.get("holds") if result["judges"] > 1 else None
+    if holds is not None:
+        between = "If they err on new outputs as here, the bounds hold the truth for accuracies from "
+        between += f"{with_ends(holds['lowest'])} to {with_ends(holds['highest'])}"
     return View(
         "Trained",
         counted(result["judges"], "judge"),
@@ -344,10 +344,7 @@ def trained_view(result: Mapping[str, Any]) -> View:
             *result["examples"]["words"].splitlines(),
             f"Learnt from {counted(dev['learnt'], 'pair')}; held out: {counted(held_out['pairs'], 'pair')} of "
             f"{counted(held_out['inputs'], 'input')} ({dev['from']})",
-            ""
-            if holds is None
-            else "If they err on new outputs as here, the bounds hold the truth for accuracies from "
-            f"{with_ends(holds['lowest'])} to {with_ends(holds['highest'])}",
+            between,
             f"Assumes: {held_out['assumes']}",
             thresholds_sentence(result["thresholds"], "`predict` will accept"),
         ),
@@ -384,11 +381,8 @@ def _truth_sentence(known_rows: Mapping[str, Any], agree: int, exact: bool) -> s
     widest = next(row for row in known_rows["bounds"] if row["agree"] == agree) if exact else known_rows
     low, high = (widest[end]["value"] if exact else widest[end] for end in ("lower", "upper"))
     inside = "lies" if widest["inside"] else "does not lie"
-    truth = with_ends(known_rows["gold" if exact else "true"])
-    return (
-        f"Truth of {counted(known_rows['rows'], 'row')}: {truth}; it {inside} between the judges' bounds there, "
-        f"{percent(low)} and {percent(high)}"
-    )
+    truth = f"Truth of {counted(known_rows['rows'], 'row')}: {with_ends(known_rows['gold' if exact else 'true'])}"
+    return f"{truth}; it {inside} between the judges' bounds there, {percent(low)} and {percent(high)}"
 
 
 def _rules_grid(rows: Sequence[tuple[str, Mapping[str, Any]]], title: str) -> Grid:

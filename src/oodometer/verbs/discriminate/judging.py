@@ -152,9 +152,8 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
         p = p[:, : len(rows.inputs)]
         empty = sum(not (rows_given or "").strip() for rows_given in rows.outputs or ())
         if empty:
-            warnings.append(
-                f"{empty} of {len(rows.inputs)} outputs are empty: they are judged Incorrect without asking"
-            )
+            text = f"{empty} of {len(rows.inputs)} outputs are empty"
+            warnings.append(f"{text}: they are judged Incorrect without asking")
         correct = labelled(rows)
         if (correct >= 0).any():  # where gold tells it and the file does not
             record = replace(record, correct=correct, _cache={})
@@ -216,7 +215,7 @@ def _judged(
         study_numbers = study.to_dict()
         numbers["truth"] = {name: study_numbers[name] for name in _STUDY} | {"gold": study.gold}
     warnings = list(numbers.pop("warnings"))
-    if accept.is_usual:
+    if accept.thresholds is None and accept.number == HALF:  # the paper's
         if 1 < len(record.names["judge"]) == len(jury.held.get("ladder", ())):
             warnings += outside(jury.held["ladder"], numbers["mean"].value, numbers["agree"])
         return record, numbers, warnings
@@ -228,7 +227,10 @@ def _judged(
     usual = other((p >= HALF).astype(np.int8))
     own = numbers["estimate"]  # with what so few labelled rows leave open of the thresholds
     estimate = replace(own, lower=min(own.lower, strict.lower), upper=max(own.upper, lenient.upper))
-    numbers |= {"estimate": estimate, "assumes": numbers["assumes"] + accept.assumes}
+    if (cuts := accept.thresholds) is not None:
+        more = f"they accept as often as the model was right on {cuts.rows:,} labelled outputs ({accept.origin})"
+        numbers["assumes"] = f"{numbers['assumes']}; {more}"
+    numbers |= {"estimate": estimate}
     numbers |= {"at_half": {name: usual[name] for name in ("lower", "upper", "mean")}}
     return record, numbers | {"thresholds": accept.to_dict(jury.names)}, warnings
 
@@ -325,7 +327,6 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
     named: Sequence[str | None] = options.judge_labels
     if len(named) < 2:
         named = [*named, None][:1] * len(options.existing)
-    existing = []
     for source, label in zip(options.existing, named, strict=True):
         wanted: str | int = 1 if label is None else int(label) if label.isdecimal() else label
         judge = PretrainedDiscriminator(source, correct=wanted, max_length=options.max_length, device=options.device)
@@ -333,12 +334,10 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
         if label is None and len(class_labels) > MOST:
             remedy = f"name it with --judge-label; the classifier has {', '.join(class_labels)}"
             raise InputError("a label that means Correct", got="none", file=source, remedy=remedy)
-        existing.append(judge)
-    for judge in existing:
         members.append((judge, f"{len(members)} {judge.options()} {content_of(judge.source)}"))
     if options.threshold is not None:
         accept = Acceptance(number=options.threshold)
-    elif existing and options.calibrate is None:
+    elif options.existing and options.calibrate is None:
         accept = Acceptance()  # the folder keeps none for these
     if not members:
         names, p = probability_columns(rows)
@@ -349,12 +348,10 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
             )
     else:
         names, p = judge_names([judge for judge, _ in members]), None
+    sets = options.calibrate is not None or options.threshold is not None
     for asked, words in (
-        (bool(existing), "existing classifiers judge right and wrong, the judges of the folder predict"),
-        (
-            options.calibrate is not None or options.threshold is not None,
-            "thresholds are for judges of right and wrong; these predict",
-        ),
+        (bool(options.existing), "existing classifiers judge right and wrong, the judges of the folder predict"),
+        (sets, "thresholds are for judges of right and wrong; these predict"),
         (options.with_confidence, "confidence votes on right and wrong; the judges of the folder predict"),
         (options.pseudo_labels is not None, "pseudo-labels need judges of right and wrong; these predict"),
     ):

@@ -30,17 +30,10 @@ class Acceptance:
     origin: str | None = None
     number: float = HALF
 
-    @property
-    def is_usual(self) -> bool:
-        """Whether it is the paper's, P(Correct) >= 0.5."""
-        return self.thresholds is None and self.number == HALF
-
     def votes(self, p: Array, end: str = "values") -> Array:
         """Verdicts, int8, axes (judge, sample), of probabilities of these axes; ``end``: values, strict or lenient."""
-        if self.thresholds is None:
-            return (p >= self.number).astype(np.int8)
-        accepted: Array = p >= getattr(self.thresholds, end)[:, None]
-        return accepted.astype(np.int8)
+        least = self.number if self.thresholds is None else getattr(self.thresholds, end)[:, None]
+        return np.asarray(p >= least, dtype=np.int8)
 
     def to_dict(self, names: Sequence[str]) -> dict[str, Any]:
         """A plain mapping, ready for JSON."""
@@ -48,24 +41,14 @@ class Acceptance:
             return {"from": None, "by_judge": [{"judge": name, "value": self.number} for name in names]}
         return {"from": self.origin, **self.thresholds.to_dict(names)}
 
-    @property
-    def assumes(self) -> str:
-        """What the bounds rest on besides what votes always do; empty for a number."""
-        if self.thresholds is None:
-            return ""
-        cuts = self.thresholds
-        return f"; they accept as often as the model was right on {cuts.rows:,} labelled outputs ({self.origin})"
-
 
 def calibrated(p: Array, rows: TextRows, level: float) -> Acceptance:
     """Thresholds from what judges say of labelled outputs, axes (judge, sample)."""
     truth = check_labelled(rows)
-    labelled_rows = np.flatnonzero(truth >= 0)
     try:
-        cuts = fit_thresholds(p[:, labelled_rows], truth[labelled_rows], level)
+        return Acceptance(fit_thresholds(p[:, truth >= 0], truth[truth >= 0], level), rows.short_name)
     except InputError as error:
         raise error.at(file=rows.name) from None
-    return Acceptance(cuts, rows.short_name)
 
 
 def check_labelled(rows: TextRows) -> Array:
@@ -141,17 +124,13 @@ def outside(ladder: Sequence[Mapping[str, Any]], value: float, agree: int) -> li
     if holds is None:
         return []
     low, high = holds["lowest"], holds["highest"]
+    span = f"for accuracies from {with_ends(low)} to {with_ends(high)}"
     if low.value <= value <= high.value:
         return []
     if low.lower <= value <= high.upper:
-        return [
-            "too few pairs were held out to say whether these bounds hold the truth if the judges err as on those: "
-            f"they do for accuracies from {with_ends(low)} to {with_ends(high)}; hold out more (--dev)"
-        ]
-    return [
-        "if the judges err here as on their held-out pairs, these bounds hold the truth for accuracies from "
-        f"{with_ends(low)} to {with_ends(high)} only"
-    ]
+        text = "too few pairs were held out to say whether these bounds hold the truth if the judges err as on those"
+        return [f"{text}: they do {span}; hold out more (--dev)"]
+    return [f"if the judges err here as on their held-out pairs, these bounds hold the truth {span} only"]
 
 
 ASSUMES = "held-out pairs are like new ones, each by itself; they also chose the weights, which flatters them"
@@ -236,8 +215,7 @@ def no_better_than_a_coin(held_out: Mapping[str, Any]) -> list[str]:
     rules = {row["rule"]: row for row in held_out["rules"]}
     right, wrong = rules["majority"]["correct_recall"], rules["majority"]["incorrect_recall"]
     if right is not None and wrong is not None and right.lower <= 1 - wrong.lower:
-        out.append(
-            "on held-out pairs most judges accept right outputs about as often as wrong ones: their votes tell "
-            "nothing; train longer (--epochs), on more mistakes, or from a pretrained model (--source)"
-        )
+        remedy = "train longer (--epochs), on more mistakes, or from a pretrained model (--source)"
+        text = "on held-out pairs most judges accept right outputs about as often as wrong ones"
+        out.append(f"{text}: their votes tell nothing; {remedy}")
     return out
