@@ -48,7 +48,7 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "engines": 970,
     "estimators": 4_797,
     "ground": 3_518,
-    "headline": 1_395,
+    "headline": 1_391,
     "histories": 835,
     "inference": 1_716,
     "integrations": 284,
@@ -58,9 +58,9 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "outputs": 691,
     "passes": 2_121,
     "persistence": 452,
-    "rankings": 2_230,
+    "rankings": 2_198,
     "recipes": 6_833,
-    "reports": 3_382,
+    "reports": 3_370,
     "results": 3_925,
     "runs": 337,
     "scores": 780,
@@ -68,7 +68,7 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "simulations": 538,
     "store": 8_918,
     "testing": 828,
-    "verbs": 10_826,
+    "verbs": 10_780,
 }
 MOST_PARAMETERS = 8
 
