@@ -119,10 +119,8 @@ def task_engine(engine: str | Engine | None, workers: int | None, *, gpu: bool =
     name = engine or ("local" if workers == 1 else "processes")
     if name == LocalEngine.name:
         if workers not in (None, 1):
-            raise UsageError(
-                f"the engine local does one task after another in this process, not {workers} at a time; "
-                "take --engine processes"
-            )
+            text = f"the engine local does one task after another in this process, not {workers} at a time"
+            raise UsageError(f"{text}; take --engine processes")
         return LocalEngine(workers=1)
     if workers is None and gpu and name.partition(":")[0] != "ray":
         workers = 1

@@ -117,18 +117,14 @@ class NaturalDifferences:
     def assumes(self) -> str:
         """What the intervals rest on, in words."""
         pairs, sources = f"{self.about['pairs']:,}", len(self.about["sources"])
-        return (
-            f"the difference of two models moves as it did under public natural shifts ({pairs} pairs of {sources} "
-            "sources), and row by row the targets' files hold the same rows"
-        )
+        text = f"the difference of two models moves as it did under public natural shifts ({pairs} pairs of {sources} "
+        return f"{text}sources), and row by row the targets' files hold the same rows"
 
     def why(self, group: str) -> str:
         """When a pair of the group is decided, and how often that was right."""
         pairs, right = self.decided[group]
-        return (
-            f"Decided from a probability of {percent(self.sure[group], 0)} on; of {pairs:,} such public pairs, their "
-            f"sources left out, {percent(right, 0)} were in this order"
-        )
+        text = f"of {pairs:,} such public pairs, their sources left out, {percent(right, 0)} were in this order"
+        return f"Decided from a probability of {percent(self.sure[group], 0)} on; {text}"
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:

@@ -73,11 +73,8 @@ class Recorder:
             estimation = replace(estimation, alarms=estimation.alarms.compared(raised, self.asked))
         at, alarms, truth = now(), estimation.alarms, estimation.target.get("accuracy")
         rows = estimation.target.get("rows")
-        cut = " ".join(
-            f"{name}={self.options[name]}"
-            for name in ("by", "every", *(("timezone",) if self.options.get("every") else ()))
-            if self.options.get(name)
-        )
+        cuts = ("by", "every", *(("timezone",) if self.options.get("every") else ()))
+        cut = " ".join(f"{name}={self.options[name]}" for name in cuts if self.options.get(name))
         run: dict[str, Cell] = {"at": at, "job": job, "verb": "estimate", "version": __version__, "answer": answer}
         run |= {"reference": _text(estimation.reference.get("name")), "target": _text(estimation.target.get("name"))}
         run |= {"rows": None if rows is None else int(rows), "cut": visible(cut), "repeats": repeats}

@@ -276,9 +276,8 @@ def explain_suite(
     if not suite.classifiers:
         raise UsageError("predictions files hold answers and no models: attributions and factors need live models")
     if not suite.inputs:
-        raise UsageError(
-            f"attributions and factors are of texts, and these rows are of the kind {suite.modality}; leave them out"
-        )
+        words = f"attributions and factors are of texts, and these rows are of the kind {suite.modality}"
+        raise UsageError(f"{words}; leave them out")
     pairs = suite.modality == "pair"
     fitting = (name for name in names("factor") if pairs or "pair" not in find("factor", name).needs)
     chosen = tuple(options.factors) or tuple(fitting)

@@ -146,11 +146,9 @@ def gather(
         means = np.where(there, values, 0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
         means = np.where(there.any(axis=1), means, np.nan)
         absent, cls = int((~there).all(axis=0).sum()), find("factor", name)
-        note = (
-            f"{absent} of {examples} {'lacks' if absent == 1 else 'lack'} the words that it looks at" if absent else ""
-        )
+        note = f"{absent} of {examples} {'lacks' if absent == 1 else 'lack'} the words that it looks at"
         about = f"{cls.about}; a high value: {cls.heuristic}"
-        add(name, "factor", about, means, higher=False, note=note, citation=cls.citation)
+        add(name, "factor", about, means, higher=False, note=note if absent else "", citation=cls.citation)
     return evidence, skipped
 
 

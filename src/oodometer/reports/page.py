@@ -184,11 +184,9 @@ def _filled(template: str, figures: Mapping[str, Figure], **words: Any) -> str:
     """A template with its words, its charts and all that draws them."""
     drawn = figures if may_draw() else {}
     if len(drawn) < len(figures):
-        warnings.warn(
-            "the page has no charts: the library that draws them ends a process whose memory is limited "
-            "(ulimit -v unlimited lifts that); its tables and all other output are there",
-            stacklevel=2,
-        )
+        text = "the page has no charts: the library that draws them ends a process whose memory is limited "
+        text += "(ulimit -v unlimited lifts that); its tables and all other output are there"
+        warnings.warn(text, stacklevel=2)
     if drawn:
         import vl_convert
 

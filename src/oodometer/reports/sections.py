@@ -279,9 +279,8 @@ def evaluate(result: Result) -> tuple[Drawn, dict[str, Any]]:
     for index, item in enumerate(files[:MOST_FILES]):
         metrics = item.get("metrics") or {}
         # the accuracy of all rows, and of each slice, stands where an estimate has its headline
-        slices = [
-            {**each, "headline": (each.get("metrics") or {}).get("accuracy")} for each in item.get("slices") or []
-        ]
+        parts = item.get("slices") or []
+        slices = [{**each, "headline": (each.get("metrics") or {}).get("accuracy")} for each in parts]
         item |= {"command": "evaluate", "headline": metrics.get("accuracy"), "slices": slices}
         mine = {made.name: made for chart in EVALUATE_CHARTS if (made := chart(item)) is not None}
         figures = {name: replace(figure, name=f"{name}-{index}") for name, figure in mine.items()}

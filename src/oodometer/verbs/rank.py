@@ -71,14 +71,10 @@ class Asked(RankOptions):
                 raise UsageError(f"{what}, and none was asked for; name one with --attribution or --factor")
         if self.device is not None and not _DEVICE.fullmatch(self.device):
             raise UsageError(f"expected the device to be cpu, cuda or cuda:N, got {self.device!r}")
-        for what, value, least in (
-            ("samples", self.samples, 2),
-            ("explain", self.explain, 1),
-            ("suggest", self.suggest, 0),
-            ("max_length", self.max_length, 2),
-        ):
+        for name, least in (("samples", 2), ("explain", 1), ("suggest", 0), ("max_length", 2)):
+            value = getattr(self, name)
             if value is not None and value < least:
-                raise UsageError(f"expected {what} to be a number from {least} on, got {value!r}")
+                raise UsageError(f"expected {name} to be a number from {least} on, got {value!r}")
 
     @property
     def columns(self) -> Columns:
@@ -142,27 +138,22 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
     """
     if options.unlabelled is not None:
         raise UsageError("the pool of predictions files is their rows without a label; leave --unlabelled out")
-    for what, value in (
-        ("--input", options.columns.inputs or None),
-        ("--gives", options.gives),
-        ("--max-length", options.max_length),
-        ("--device", options.device),
-    ):
+    of_live: dict[str, Any] = {"--input": options.columns.inputs or None, "--gives": options.gives}
+    of_live |= {"--max-length": options.max_length, "--device": options.device}
+    for what, value in of_live.items():
         if value is not None:
             raise UsageError(f"{what} is of live models, and these are predictions files; leave it out")
     examples, known = options.examples, options.reference
     references = () if known is None else known if isinstance(known, (list, tuple)) else [known]
     if references and len(references) != len(models):
-        raise UsageError(
-            f"expected a --reference for each of {len(models)} predictions files, in their order, got {len(references)}"
-        )
+        text = f"expected a --reference for each of {len(models)} predictions files"
+        raise UsageError(f"{text}, in their order, got {len(references)}")
     key = options.columns.id or "id"
     mapping = dict(renamings(options.mapping, options.positive) or {})
     if examples is None and options.columns.label not in (None, "label"):
         mapping[str(options.columns.label)] = "label"
-    table = (
-        None if examples is None else open_table(examples, [key, options.columns.label or "label", CHOSEN, *mapping])
-    )
+    wanted = [key, options.columns.label or "label", CHOSEN, *mapping]
+    table = None if examples is None else open_table(examples, wanted)
     opener = Opener(mapping or None, options.threshold, options.positive)
     records = _read(models, key, opener, options, () if table is None else table.columns)
     names = [said_model(model) for _, model in models]
@@ -558,9 +549,8 @@ def ask_models(
         parts = [Dataset(parts[0].name, cut, **about) for cut in cuts]
     records, truncated = ask_all(opened, names, parts, classes, means.sent, means.folder, progress)
     if options.threshold is not None:  # for the class named or the second by name
-        records = [
-            decided(record, options.threshold, decided_class(record.classes, options.positive)) for record in records
-        ]
+        positive = [decided_class(record.classes, options.positive) for record in records]
+        records = [decided(each, options.threshold, cls) for each, cls in zip(records, positive, strict=True)]
     one_file = len({id(rows) for rows, _ in order}) == 1
     code_of = {name: code for code, name in enumerate(classes)}
     chosen = [given.chosen[row] for row in labelled] if given.chosen else []  # without a label a row decides nothing
@@ -671,9 +661,8 @@ def rank(options: Asked) -> FewShotRanking:
     models = [model for _, model in named]
     twice = twice_named(models)
     if twice is not None:
-        called = (
-            str(twice) if isinstance(twice, (str, os.PathLike)) else next(n for n, model in named if model is twice)
-        )
+        of_path = isinstance(twice, (str, os.PathLike))
+        called = str(twice) if of_path else next(n for n, model in named if model is twice)
         raise UsageError(f"{called} is named twice: a model is neither better nor worse than itself; name another one")
     alike = next((name for name, times in Counter(name for name, _ in named).items() if times > 1), None)
     if alike is not None:
@@ -681,10 +670,8 @@ def rank(options: Asked) -> FewShotRanking:
     data = {name: getattr(options, name) for name in ("examples", "unlabelled", "reference")}
     live, run_folder = not are_files(named), options.run_folder
     if run_folder is not None and not live:
-        raise UsageError(
-            "a run folder keeps what live models answer, and these are predictions files: no model is asked; leave "
-            "--run-folder out"
-        )
+        text = "a run folder keeps what live models answer, and these are predictions files: no model is asked"
+        raise UsageError(f"{text}; leave --run-folder out")
     about: dict[str, str] = {}
     if run_folder is not None:  # a model may be a name of a hub or of a module
         given_data = {name: value for name, value in data.items() if value is not None}

@@ -91,9 +91,8 @@ def error_by_severity(result: Result) -> list[Figure]:
     """
     looks = styles(result)
     methods = {look["method"] for look in looks}
-    rows = [
-        row for row in ranked(result, "rows") if row["method"] in methods and finite(row.get("severity")) is not None
-    ]
+    tried = (row for row in ranked(result, "rows") if finite(row.get("severity")) is not None)
+    rows = [row for row in tried if row["method"] in methods]
     (_, high), marks = ticks([row["error"] for row in rows] + [0.0], most=5)
     up = axis([0, high], values=marks, labelExpr=POINTS)
     out: list[Figure] = []

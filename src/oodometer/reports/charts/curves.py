@@ -210,9 +210,8 @@ def severity(result: Result) -> Figure | None:
     plot.names(at_ends, 380, x="x", look={"fontSize": 12})
     title, every = "The estimate as the shift grows", errors[True] + errors[False]
     if every:
-        title = (
-            f"Within {points(max(every))} of the truth; its interval holds the truth at {inside} of {len(every)} steps"
-        )
+        title = f"Within {points(max(every))} of the truth"
+        title += f"; its interval holds the truth at {inside} of {len(every)} steps"
     if all(errors.values()) and max(errors[True]) > max(errors[False]):
         near, far = points(max(errors[False])), points(max(errors[True]))
         title = f"Within {near} of the truth, and up to {far} off only where the estimate says “no trust”"
@@ -508,9 +507,8 @@ def vote_trade_off(result: Result) -> Figure | None:
         last.append({"label": f"{number(many)} rows", "y": rows[-1]["y"], "c": color})
     plot.names(last, _HEIGHT, gap=18, look=_LABEL)
     # What it costs in reliability to ask for one judge less, where it costs most.
-    lost, many, by_width = max(
-        ((o[-1][2]["value"] - o[-2][2]["value"], n, o) for n, o in shown), key=lambda item: item[0]
-    )
+    losses = [(o[-1][2]["value"] - o[-2][2]["value"], n, o) for n, o in shown]
+    lost, many, by_width = max(losses, key=lambda item: item[0])
     (agree, narrow, less), (_, wide, held) = by_width[-2:]
     often, draws = percent(held["value"], 0), f"of the draws of {number(many)} rows"
     title = f"With {agree} instead of {judges} judges agreeing the bounds are {points(wide - narrow)} tighter and hold "

@@ -169,10 +169,8 @@ def cut_of(job: Result) -> str:
 
 def shown_parts(job: Result, kind: str | None = None) -> list[dict[str, Any]]:
     """The accuracies of the parts of a job that have a number, oldest first."""
-    kind = kind or cut_of(job)
-    parts = [
-        dict(part) for part in job.get("parts") or [] if (part.get("kind"), part.get("metric")) == (kind, "accuracy")
-    ]
+    wanted = (kind or cut_of(job), "accuracy")
+    parts = [dict(part) for part in job.get("parts") or [] if (part.get("kind"), part.get("metric")) == wanted]
     return [part for part in parts if finite(part.get("value")) is not None][-MOST:]
 
 

@@ -327,9 +327,8 @@ def trained_view(result: Mapping[str, Any]) -> View:
     most = dict(rows).get("most accept")
     if most is not None:
         right, wrong = (with_ends(most[name]) for name in ("correct_recall", "incorrect_recall"))
-        worth = (
-            f"On held-out pairs most judges accept {right} of the right outputs and reject {wrong} of the wrong ones"
-        )
+        worth = f"On held-out pairs most judges accept {right} of the right outputs"
+        worth += f" and reject {wrong} of the wrong ones"
     rows += [(str(row["judge"]), row) for row in held_out.get("by_judge") or ()]
     between, holds = "", held_out.get("holds") if result["judges"] > 1 else None
     if holds is not None:

@@ -170,10 +170,8 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
                 columns = {"gold": accepted_rows.output, **accepted_rows.columns}
                 write_predictions(replace(accepted_rows, output=None, columns=columns, _cache={}), pseudo_labels)
             else:
-                warnings.append(
-                    f"no row is accepted by {accepted.agree} of {accepted.judges} judges: nothing was written to "
-                    f"{pseudo_labels}; ask for fewer with --agree"
-                )
+                words = f"no row is accepted by {accepted.agree} of {accepted.judges} judges"
+                warnings.append(f"{words}: nothing was written to {pseudo_labels}; ask for fewer with --agree")
         numbers |= {"name": rows.name, "rows": len(rows.inputs), "metric": jury.metric, "judges": tuple(names)}
         numbers |= {"empty": empty, "cut": cut, "warnings": (*warnings, *cuts), "level": level, "seed": seed}
         files = [None if path is None else str(path) for path in (out, pseudo_labels)]

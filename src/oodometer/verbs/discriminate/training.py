@@ -166,10 +166,8 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
         held_out, origin = pairs_of([away], **how), away.name
         both = {squeezed(file) for file in learnt.inputs} & {squeezed(file) for file in held_out.inputs}
         if both:
-            warnings.append(
-                f"{len(both)} inputs are in both the pairs and {origin}: the measured quality of the judges may be "
-                "flattered; hold out other inputs"
-            )
+            text = f"{len(both)} inputs are in both the pairs and {origin}"
+            warnings.append(f"{text}: the measured quality of the judges may be flattered; hold out other inputs")
     settings = {"kind": options.kind, "seed": seed, **_untrained(options, None, 0).options()}
     if options.pretraining:
         settings["pretraining"] = options.pretraining
