@@ -31,9 +31,7 @@ def averaged_methods() -> tuple[str, ...]:
 
 
 def trimmed_mean(estimates: Mapping[str, float]) -> float:
-    """Their mean without the two lowest and highest (of few, fewer), NaN with under four. Source: Claeskens et al.
-    (2016).
-    """
+    """Mean without the two lowest and highest (of few, fewer), NaN under four. Source: Claeskens et al. (2016)."""
     values = sorted(estimates[m] for m in averaged_methods() if m in estimates)
     if len(values) < _LEAST:
         return float("nan")

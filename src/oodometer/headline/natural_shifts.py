@@ -283,9 +283,7 @@ def judged(
     assume: str,
     labelled: Sequence[int | None] | None = None,
 ) -> list[Fall]:
-    """The falls of parts that are looked at together: an alarm asks for "fell" and a change beyond chance after Holm's
-    correction.
-    """
+    """Falls of parts looked at together: an alarm asks for "fell" and a change beyond chance by Holm's correction."""
     tested = holm([p for p in changes if p is not None])
     adjusted = dict(zip((i for i, p in enumerate(changes) if p is not None), tested, strict=True))
     out = []
@@ -533,9 +531,7 @@ class MetricEvidence:
 def metric_answers(
     base: str, estimates: Sequence[Estimate], evidence: MetricEvidence, prior: NaturalShifts, assume: str = "natural"
 ) -> tuple[Headline, dict[str, Assumed]] | None:
-    """The headline of a metric under the assumption that was chosen, and the answers under all; None where none
-    answers.
-    """
+    """The headline of a metric under the chosen assumption, and the answers under all; None where none answers."""
     by_name = {e.method: e for e in estimates}
     start = next((by_name[name] for name in START if name in by_name), None)
     if start is None:

@@ -186,9 +186,7 @@ def read_examples(
 @final
 @dataclass(frozen=True)
 class Condition:
-    """One kind at one severity: for each draw the rows that could be shifted, with their parts; the rest is of the
-    first draw.
-    """
+    """One kind at one severity: the rows of each draw that could be shifted, with parts; the rest is of the first."""
 
     stem: str
     severity: str
@@ -299,9 +297,7 @@ class _Answers(NamedTuple):
 
 @dataclass
 class _Asker:
-    """Asks runs about data sets; each answer is a file of ``kept``, there where it is of the same inputs, model and
-    ``settings``.
-    """
+    """Asks runs about data sets; an answer is a file of ``kept``, that of the same inputs, model and ``settings``."""
 
     kept: Kept
     settings: Mapping[str, Any]
@@ -323,9 +319,7 @@ class _Asker:
             self.progress(min(self.done + more, self.total), self.total)
 
     def known(self, question: _Question) -> tuple[Path, str | None, dict[str, Any] | None]:
-        """Where answers are, what tells them from others (None for a model in memory), and the note of kept ones,
-        written last.
-        """
+        """Where answers are, what tells them from others (None for a model in memory), the note of kept ones."""
         path, data = self.kept.path / f"{question.key}.parquet", question.data
         if question.run.stamp is None:
             return path, None, None

@@ -31,9 +31,7 @@ def training_home(path: Path) -> Path:
 
 
 def finished(path: Path, training: str) -> dict[str, Any] | None:
-    """What ``judges.json`` says of this very training, None where there is no folder yet; `UsageError` where the place
-    is taken.
-    """
+    """What ``judges.json`` says of this very training, None without a folder; `UsageError` where its path is taken."""
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return None
     if not path.is_dir():
@@ -84,9 +82,7 @@ def holds_judges(folder: str | os.PathLike[str]) -> bool:
 
 
 def open_judges(folder: str | os.PathLike[str]) -> tuple[Panel, dict[str, Any]]:
-    """The judges of a folder (of `train_judges`, `Panel.save`, or one discriminator) and what is known of them:
-    ``metric`` at least.
-    """
+    """The judges of a folder (`train_judges`, `Panel.save` or one discriminator), and about them, with ``metric``."""
     path = Path(folder)
     if (path / _PANEL).is_file():
         panel = Panel.load(path)

@@ -145,7 +145,14 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
         else:
             p = jury.said
             if labels is not None:
-                p = np.hstack([p, _held_by(labels, jury.names[:-1] if jury.confidence else jury.names)])
+                names = jury.names[:-1] if jury.confidence else jury.names
+                own_names, theirs = probability_columns(labels)
+                if set(own_names) != set(names):
+                    expected = f"columns p_correct_ of the same judges as in the rows: {', '.join(names)}"
+                    remedy = "oodometer discriminate predict FOLDER FILE FILE --out FOLDER"
+                    remedy, got = f"judge both files by the same judges: {remedy}", ", ".join(own_names) or "none"
+                    raise InputError(expected, got=got, remedy=remedy, file=labels.name)
+                p = np.hstack([p, theirs[[own_names.index(name) for name in names]]])
         if jury.confidence:
             p = np.vstack([p, _own_confidence(both)])
         accept = jury.accept if labels is None else calibrated(p[:, len(rows.inputs) :], labels, level)
@@ -176,15 +183,6 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
         numbers |= {"empty": empty, "cut": cut, "warnings": (*warnings, *cuts), "level": level, "seed": seed}
         files = [None if path is None else str(path) for path in (out, pseudo_labels)]
         return JudgedOutputs(**numbers, record=record, out=files[0], pseudo_labels=accepted, pseudo_out=files[1])
-
-
-def _held_by(labels: TextRows, names: Sequence[str]) -> Array:
-    own_names, p = probability_columns(labels)
-    if set(own_names) != set(names):
-        expected = f"columns p_correct_ of the same judges as in the rows: {', '.join(names)}"
-        remedy = "judge both files by the same judges: oodometer discriminate predict FOLDER FILE FILE --out FOLDER"
-        raise InputError(expected, got=", ".join(own_names) or "none", remedy=remedy, file=labels.name)
-    return p[[own_names.index(name) for name in names]]
 
 
 def _judged(

@@ -177,8 +177,8 @@ class Pairs(Examples):
 def pairs_of(
     files: Sequence[TextRows], *, metric: str = "exact", balance: float = 1.0, seed: int = 0, all_right: bool = False
 ) -> Pairs:
-    """Right and wrong pairs of all rows, each once; of the wrong ones at most ``balance`` for each right one, 0 for
-    all.
+    """Right and wrong pairs of all rows, each once; at most ``balance`` wrong ones for each right one, 0 for all.
+
     Every gold output is a right pair. An output is right where it equals a gold output of its input, or where `correct`
     says so. With a ``metric`` its target is the metric against the row's gold. Empty outputs are left out.
     """

@@ -145,9 +145,7 @@ def judge_names(members: Sequence[Discriminator]) -> tuple[str, ...]:
 def worth(
     panel: Panel, pairs: Pairs, *, metric: str, level: float = 0.95, seed: int = 0, progress: Progress | None = None
 ) -> tuple[dict[str, Any], Predictions]:
-    """What the judges are worth on held-out pairs, and these pairs as a judged record. Every interval is conditional on
-    `ASSUMES`.
-    """
+    """What judges are worth on held-out pairs, and these as a judged record; intervals are conditional on `ASSUMES`."""
     check_level(level)
     p = panel.probabilities(pairs.inputs, pairs.outputs, progress=progress)
     names = judge_names(panel.members)
