@@ -48,7 +48,7 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "engines": 968,
     "estimators": 4_797,
     "ground": 3_518,
-    "headline": 1_387,
+    "headline": 1_381,
     "histories": 832,
     "inference": 1_716,
     "integrations": 284,
@@ -68,7 +68,7 @@ MOST_LINES = {  # of each floor; an entry may only fall, the sum is that of the 
     "simulations": 538,
     "store": 8_918,
     "testing": 828,
-    "verbs": 10_762,
+    "verbs": 10_748,
 }
 MOST_PARAMETERS = 8
 
