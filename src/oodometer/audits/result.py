@@ -191,15 +191,9 @@ class Audit(Shown):
 def audit_view(result: Mapping[str, Any]) -> View:
     """What an audit says, from the mapping that JSON holds: what to believe first, then what the labels refute."""
     head, chosen = result.get("headline") or {}, interval_of(result.get("estimate"))
-    free = interval_of(head)
-    rows = (result.get("target") or {}).get("rows") or 0
-    drawn = result.get("suggested") or ()
-    notes = (f"{counted(len(drawn), 'row')} to label next, drawn from {rows:,}",) if drawn else ()
-    about: dict[str, Any] = {
-        "notes": notes,
-        "warnings": tuple(result.get("warnings") or ()),
-        "seed": result.get("seed"),
-    }
+    free, rows, drawn = interval_of(head), (result.get("target") or {}).get("rows") or 0, result.get("suggested") or ()
+    about: dict[str, Any] = {"warnings": tuple(result.get("warnings") or ()), "seed": result.get("seed")}
+    about["notes"] = (f"{counted(len(drawn), 'row')} to label next, drawn from {rows:,}",) if drawn else ()
     claim = "" if free is None else f"Label-free estimate: {with_ends(free)}"
     method = (f"Label-free estimate by {head['method']}",) if head.get("method") else ()
     if chosen is None or not result.get("labels"):
@@ -207,8 +201,7 @@ def audit_view(result: Mapping[str, Any]) -> View:
         says = (f"{text}were drawn, and run the audit again.",)
         title = "Estimated accuracy, not audited: no labels"
         number = "not audited" if free is None else percent(free.value)
-        about |= {"trust": head.get("trust")}
-        return View(title, number, free, sentences=says, details=method, **about)
+        return View(title, number, free, sentences=says, details=method, trust=head.get("trust"), **about)
     verdict = ""
     if result.get("p_value") is not None:
         words = "REFUTED: the labels" if result.get("refuted") else "Not refuted: the labels do not"

@@ -99,8 +99,7 @@ class ScoreSums:
 
 
 def _grouped(keys: Array) -> Array:
-    grouped: Array = keys & np.uint64(MOST_ROUNDS - 1)
-    return grouped
+    return np.asarray(keys & np.uint64(MOST_ROUNDS - 1))
 
 
 def bounded_mean(

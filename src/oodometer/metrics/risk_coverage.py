@@ -536,19 +536,12 @@ _PLAIN: dict[str, Callable[[resample.RankBins], Array]] = {
 REPLICATED = (*_PLAIN, "disca", "coverage_at_risk", "risk_at_coverage")
 
 
-def replicated(
-    bins: resample.RankBins,
-    name: str,
-    *,
-    tolerance: float,
-    weights: tuple[float, float, float],
-    grid: str,
-    steps: int,
-    risk: float,
-    coverage: float,
-) -> Array:
-    """A metric, one of `REPLICATED`, of every replicate, shape (replicate,); NaN where it is not defined."""
+def replicated(bins: resample.RankBins, name: str, *, risk: float, coverage: float, **of_disca: Any) -> Array:
+    """A metric, one of `REPLICATED`, of every replicate, shape (replicate,); NaN where it is not defined. ``of_disca``
+    has tolerance, weights, grid and steps.
+    """
     if name == "disca":
+        tolerance, weights, grid, steps = (of_disca[n] for n in ("tolerance", "weights", "grid", "steps"))
         return disca_terms(bins, grid, steps, (tolerance,)).values(weights)[:, 0]
     if name == "coverage_at_risk":
         return replicated_coverage_at_risk(bins, risk)

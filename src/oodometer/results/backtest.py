@@ -197,20 +197,12 @@ def backtest_view(result: Mapping[str, Any]) -> View:
         trials.append([entry["method"], *means, cell(entry.get("width"), "%"), cell(entry.get("cases"))])
     first = ["method", "error", "worst", "in", f"{percent(result.get('level') or 0.95, None)} intervals held"]
     then = ["method", "mean error", "bias", "interval held", "mean width", "trials"]
-    return View(
-        title,
-        points(best["error"]),
-        note=str(best["method"]),
-        sentences=(f"{winner}.", simulated),
-        grids=(
-            Grid("Mean absolute error, points of accuracy; the best first", first, rows, noun="method"),
-            Grid("Errors over all trials", then, trials, noun="", detail=True),
-            *(_families_grid(result, order, families, name) for name in ("error", "coverage")),
-        ),
-        details=skipped,
-        warnings=warnings,
-        seed=result.get("seed"),
-    )
+    grids = [Grid("Mean absolute error, points of accuracy; the best first", first, rows, noun="method")]
+    grids.append(Grid("Errors over all trials", then, trials, noun="", detail=True))
+    grids += [_families_grid(result, order, families, name) for name in ("error", "coverage")]
+    about: dict[str, Any] = {"note": str(best["method"]), "grids": tuple(grids), "seed": result.get("seed")}
+    about |= {"sentences": (f"{winner}.", simulated), "details": skipped, "warnings": warnings}
+    return View(title, points(best["error"]), **about)
 
 
 def answered_families(result: Mapping[str, Any]) -> list[str]:

@@ -193,19 +193,12 @@ def diagnosis_view(result: Mapping[str, Any]) -> View:
     strong = frozenset((i, 0) for i, look in enumerate(looks) if look["strength"] == "strong")
     methods = [[look["name"], ", ".join(look["supports"]), ", ".join(look["refutes"])] for look in verdicts]
     title, heads = "Methods whose assumption a test supports or refutes", ["test", "supports", "refutes"]
-    return View(
-        "Kind of shift",
-        str(result["kind"]),
-        sentences=(str(result["why"]), *column_sentences(result)),
-        grids=(
-            *columns_grid(result),
-            Grid("What each test found", ["test", "result", "statistic", "p", "power"], rows, bold=strong),
-            Grid(title, heads, methods, noun="verdict", detail=True),
-        ),
-        notes=("No test can detect a change of the truth itself (P(y | x)): only labels do, see `oodometer audit`.",),
-        warnings=tuple(result.get("warnings") or ()),
-        seed=result.get("seed"),
-    )
+    tests = Grid("What each test found", ["test", "result", "statistic", "p", "power"], rows, bold=strong)
+    about: dict[str, Any] = {"warnings": tuple(result.get("warnings") or ()), "seed": result.get("seed")}
+    about["grids"] = (*columns_grid(result), tests, Grid(title, heads, methods, noun="verdict", detail=True))
+    about["sentences"] = (str(result["why"]), *column_sentences(result))
+    note = "No test can detect a change of the truth itself (P(y | x)): only labels do, see `oodometer audit`."
+    return View("Kind of shift", str(result["kind"]), notes=(note,), **about)
 
 
 def column_sentences(result: Mapping[str, Any]) -> list[str]:

@@ -106,26 +106,17 @@ def evaluation_view(result: Mapping[str, Any]) -> View:
         views = {str(file.get("name")): evaluation_view(file) for file in result["files"]}
         of_files = [file.get("metrics") or {} for file in result["files"]]
         main = "mean_score" if any("mean_score" in m and "accuracy" not in m for m in of_files) else "accuracy"
-        rows = [
-            [
-                str(file.get("name")),
-                f"{file.get('rows') or 0:,}",
-                *cells_of(numbers.get(main), share=main == "accuracy"),
-            ]
-            for file, numbers in zip(result["files"], of_files, strict=True)
-        ]
+        cells_of_files = [cells_of(numbers.get(main), share=main == "accuracy") for numbers in of_files]
+        rows = [[str(file.get("name")), f"{file.get('rows') or 0:,}", *cells]
+                for file, cells in zip(result["files"], cells_of_files, strict=True)]  # fmt: skip
         each = [(f"{name}: ", view) for name, view in views.items()]
-        return View(
-            "Measured on labelled rows",
-            counted(len(rows), "file"),
-            details=tuple(start + text for start, view in each for text in (*view.sentences[1:], *view.details)),
-            grids=(
-                Grid(f"{_called(main)} of each file", ["file", "rows", _called(main), "lower", "upper"], rows),
-                *(replace(grid, title=start + grid.title) for start, view in each for grid in view.grids),
-            ),
-            warnings=tuple(start + warning for start, view in each for warning in view.warnings),
-            seed=next((view.seed for view in views.values()), None),
-        )
+        grids = [Grid(f"{_called(main)} of each file", ["file", "rows", _called(main), "lower", "upper"], rows)]
+        grids += [replace(grid, title=start + grid.title) for start, view in each for grid in view.grids]
+        details = tuple(start + text for start, view in each for text in (*view.sentences[1:], *view.details))
+        warnings = tuple(start + warning for start, view in each for warning in view.warnings)
+        about: dict[str, Any] = {"seed": next((view.seed for view in views.values()), None), "warnings": warnings}
+        about |= {"details": details, "grids": tuple(grids)}
+        return View("Measured on labelled rows", counted(len(rows), "file"), **about)
     numbers = {name: metric for name, metric in (result.get("metrics") or {}).items() if interval_of(metric)}
     name = next((name for name in ("accuracy", "mean_score", *numbers) if name in numbers), "")
     share = name in ("accuracy", "")

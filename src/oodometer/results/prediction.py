@@ -51,11 +51,9 @@ def prediction_view(result: Mapping[str, Any]) -> View:
     if result["skipped"]:
         named = "; ".join(f"{example['name']}: {example['why']}" for example in result["examples"])
         lines.append(f"{counted(result['skipped'], 'input')} left out, unreadable or without an answer ({named})")
-    return View(
-        "Predicted" if accuracy is None else "Accuracy",
-        rows if accuracy is None else percent(accuracy.value),
-        accuracy,
-        sentences=(f"{rows} of {result['data']} predicted by {result['model']}", *lines),
-        notes=() if result["out"] is None else (f"Predictions: {result['out']}",),
-        warnings=tuple(result["warnings"]),
-    )
+    lines.insert(0, f"{rows} of {result['data']} predicted by {result['model']}")
+    notes = () if result["out"] is None else (f"Predictions: {result['out']}",)
+    about: dict[str, Any] = {"sentences": tuple(lines), "notes": notes, "warnings": tuple(result["warnings"])}
+    if accuracy is None:
+        return View("Predicted", rows, **about)
+    return View("Accuracy", percent(accuracy.value), accuracy, **about)

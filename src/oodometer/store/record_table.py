@@ -56,7 +56,8 @@ def _columns(record: Predictions, name: str, value: Any, text: bool, lists: bool
     field, classes = FIELDS[name], record.classes or ()
     if field.kind in ("nested", "ragged"):
         listed = _ragged(name, value, text) if field.ragged else _numbers(name, value.transpose(1, 0, 2), text)
-        return [listed if lists else _as_json(listed)]
+        as_json = lambda a, b: arrow_of([*map(json.dumps, listed[2](a, b).to_pylist())])  # noqa: E731
+        return [listed if lists else (listed[0], pa.string(), as_json)]
     if field.prefix and field.of_classes:
         if lists and classes == tuple(range(len(classes))):
             return [_numbers(name, value, text)]
@@ -110,11 +111,6 @@ def _ragged(name: str, value: Ragged, text: bool) -> Column:
         return pa.ListArray.from_arrays(arrow_of(offsets), arrow_of(_wide(value.values[first:last], text)))
 
     return name, kind, cells
-
-
-def _as_json(column: Column) -> Column:
-    name, _, cells = column
-    return name, pa.string(), lambda a, b: arrow_of([*map(json.dumps, cells(a, b).to_pylist())])
 
 
 def _coder(field: str, classes: ClassNames | None) -> tuple[Any, Callable[[Array], Any]]:

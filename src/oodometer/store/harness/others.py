@@ -84,8 +84,8 @@ def graded(out: Answers, rows: Sequence[_Row], options: LogOptions, usual: Seque
     scored, repeated = rows, len({row.epoch for row in rows}) > 1
     if names or options.choice(out.task, names)[0] is not None:
         scored, metric, _ = out.graded(rows, names, options)
-        left_out = [row for row in rows if row.scores.get(metric.name) is None]
-        out.skipped += [(f"{row.id}_epoch_{row.epoch}" if repeated else row.id, row.why) for row in left_out]
+        out.skipped += [(f"{row.id}_epoch_{row.epoch}" if repeated else row.id, row.why)
+                        for row in rows if row.scores.get(metric.name) is None]  # fmt: skip
     out.ids += [row.id for row in scored]
     for name in ("output", "input") if options.keep_input else ("output",):
         texts = [getattr(row, name) for row in scored]
@@ -352,11 +352,11 @@ def read_uqlm(file: str, options: LogOptions) -> Answers:
     if not name:
         remedy = " or ".join(f"`--metric {one}`" for one in scores) or "score the responses first"
         raise InputError("one confidence score", got=", ".join(scores) or "none", file=file, remedy=remedy)
-    others = {other: values for other, values in scores.items() if other != name}
+    columns = {"confidence": scores.pop(name), **scores}
     prompts = lists.get("prompts", [None] * len(said))
     rows = [
         _Row(i + 1, str(i), {}, str(text), None if prompts[i] is None else str(prompts[i]), 1,
-            {"confidence": scores[name][i], **{other: values[i] for other, values in others.items()}})
+            {column: values[i] for column, values in columns.items()})
         for i, text in enumerate(said)
     ]  # fmt: skip
     return graded(out, rows, LogOptions(keep_input=options.keep_input))
