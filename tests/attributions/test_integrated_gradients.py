@@ -109,7 +109,7 @@ def test_batches_of_examples_and_steps_do_not_matter(model: Any, monkeypatch: py
     told: list[tuple[int, int]] = []
     whole = IntegratedGradients(steps=20).explain(model, texts, progress=lambda *at: told.append(at))
     assert told[-1] == (5, 5)
-    monkeypatch.setattr(home, "_TOKENS", {"cpu": 40})
+    monkeypatch.setattr(home, "tokens_at_once", lambda device: 40)
     parts = IntegratedGradients(steps=20).explain(model, texts)
     for one, other in zip(whole, parts, strict=True):
         assert one.values == pytest.approx(other.values, abs=1e-5)

@@ -14,6 +14,7 @@ from ..errors import InputError, MissingExtraError, UsageError
 from ..models.base import Progress, Text
 from ..models.text.encoder import Encoder
 from ..models.tokens import ends
+from ..models.torch.batches import tokens_at_once
 from ..models.torch.library import choose_device
 from ..models.torch.library import torch as load_torch
 from ..registry import register
@@ -91,7 +92,6 @@ def _pieces(model: Encoder, words: Words, around: tuple[int, int]) -> Pieces:
 
 
 BASELINES = ("mask", "pad", "zero")
-_TOKENS = {"cpu": 2_048, "cuda": 65_536}  # padded tokens at once: a CPU wants them in its caches, a GPU wants many
 
 
 @register("attribution")
@@ -188,7 +188,7 @@ class _Path:
         self._device = choose_device(model.device)
         self._net = model.net.to(self._device).eval()
         self._layer = self._net.get_input_embeddings()
-        self._tokens = _tokens(model)
+        self._tokens = tokens_at_once(model.device)
 
     def explain(
         self, batch: Sequence[int], examples: Sequence[Words], pieces: Sequence[Pieces], wanted: list[int] | None
@@ -243,13 +243,9 @@ def _encoder(model: Model) -> Encoder:
     raise UsageError(f"token-ig reads the gradients of an Encoder, got {got}; use lime or kernel-shap")
 
 
-def _tokens(model: Encoder) -> int:
-    return _TOKENS["cpu" if choose_device(model.device) == "cpu" else "cuda"]
-
-
 def _batches(model: Encoder, pieces: Sequence[Pieces], steps: int) -> list[list[int]]:
     """Examples of about one length, the longest first, as many as can be held with all their steps."""
-    lengths, most = np.array([len(own.ids) for own in pieces]), _tokens(model) // steps
+    lengths, most = np.array([len(own.ids) for own in pieces]), tokens_at_once(model.device) // steps
     batches: list[list[int]] = []
     for row in np.argsort(-lengths, kind="stable").tolist():
         if batches and len(batches[-1]) < most // lengths[batches[-1][0]]:

@@ -8,6 +8,7 @@ import os
 import zipfile
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, cast, final
 
@@ -74,11 +75,8 @@ def read_vectors(source: str | os.PathLike[str], *, only: Collection[str] | None
                 vectors[word] = vector
     if not vectors:
         raise InputError("vectors of some of the words", got="none", remedy="check the file", file=str(path))
-    chosen: dict[str, Array] = {}
-    for word in vectors if only is None else only:
-        vector_of = vectors.get(word, vectors.get(word.capitalize()))
-        if vector_of is not None:
-            chosen[word] = vector_of
+    named = ((word, vectors.get(word, vectors.get(word.capitalize()))) for word in (vectors if only is None else only))
+    chosen = {word: own for word, own in named if own is not None}
     return WordVectors(tuple(chosen), np.stack(list(chosen.values())).astype(np.float32))
 
 
@@ -110,26 +108,20 @@ def _entries(stream: IO[bytes], name: str, path: Path) -> Iterator[tuple[str, Ar
                     raise InputError(f"{count} vectors", got=got, remedy=again, file=str(path), row=row)
                 yield letters.decode("utf-8", "replace"), np.frombuffer(content, dtype="<f4")
             return
+        lines = enumerate(stream, 2)
     else:
-        dimensions = 0
-        yield from _lines([first], path, dimensions)
-        dimensions = len(head) - 1
-    yield from _lines(stream, path, dimensions)
-
-
-def _lines(lines: Any, path: Path, dimensions: int) -> Iterator[tuple[str, Array]]:
-    for row, line in enumerate(lines, 1):
+        lines, dimensions = enumerate(chain([first], stream), 1), max(len(head) - 1, 0)
+    for row, line in lines:
         parts = line.rstrip().split(b" ")
-        size = dimensions or len(parts) - 1
         # Some entries of GloVe hold spaces, so the numbers are counted from the end.
         try:
-            vector = np.array(parts[-size:], dtype=np.float32)
+            vector = np.array(parts[-dimensions:], dtype=np.float32)
         except ValueError:
             vector = np.empty(0, dtype=np.float32)
-        if size < 2 or len(parts) <= size or len(vector) != size:
+        if dimensions < 2 or len(parts) <= dimensions or len(vector) != dimensions:
             got, remedy = repr(line[:40].decode("utf-8", "replace")), "download the file again"
-            raise InputError(f"a word and {size} numbers", got=got, remedy=remedy, file=str(path), row=row)
-        yield b" ".join(parts[:-size]).decode("utf-8", "replace"), vector
+            raise InputError(f"a word and {dimensions} numbers", got=got, remedy=remedy, file=str(path), row=row)
+        yield b" ".join(parts[:-dimensions]).decode("utf-8", "replace"), vector
 
 
 def _from_hub(name: str) -> Path:
@@ -149,8 +141,6 @@ def _from_hub(name: str) -> Path:
 
 
 _WORD2VEC_FILE = "checkpoint.safetensors"
-
-
 _LEAST_COUNT, _MOST_WORDS = 5, 30_000  # words that occur less often are left out
 
 

@@ -242,12 +242,11 @@ def train_deep_ensemble(
     if len(seeds) < 2 or len(set(seeds)) < len(seeds):
         raise UsageError(f"expected at least two different seeds, got {seeds}; equal ones train equal models")
     models = [make(seed) for seed in seeds]
-    starts: set[int] = set()
-    for seed, model in zip(seeds, models, strict=True):
-        start = model.training.seed if isinstance(model, TorchClassifier) else seed
-        if start in starts:
-            raise UsageError(f"two models start from the seed {start}; put the seed into their TrainingConfig")
-        starts.add(start)
+    pairs = zip(seeds, models, strict=True)
+    starts = [model.training.seed if isinstance(model, TorchClassifier) else seed for seed, model in pairs]
+    twice = next((start for start in starts if starts.count(start) > 1), None)
+    if twice is not None:
+        raise UsageError(f"two models start from the seed {twice}; put the seed into their TrainingConfig")
     about = fingerprint({"data": data.fingerprint, "dev": None if dev is None else dev.fingerprint})
 
     def member(model: Classifier, index: int, folder: Path) -> Member:

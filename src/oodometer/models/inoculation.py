@@ -184,11 +184,8 @@ def inoculate(
         """The model of a dose's shares, its further steps aside; ``target`` is where it is kept, within the folder."""
         data = mixture(dose)
         name = fingerprint({"options": about, "data": data.fingerprint, "classes": classes})
-
-        def train(state: Path | None) -> TorchClassifier:
-            return make().fit(data, classes=classes, checkpoint=state, progress=tell)
-
-        model = kept(target, name, train, tell)
+        how: dict[str, Any] = {"classes": classes, "progress": tell}
+        model = kept(target, name, lambda state: make().fit(data, checkpoint=state, **how), tell)
         if home is None:
             bases.setdefault(_shares(dose), model)
         return model
@@ -212,11 +209,8 @@ def inoculate(
         data = batches_of(targets[dose.of], dose.steps, training.batch_size, training.seed)
         start = {"options": about, "start": mixture(dose).fingerprint, "data": data.fingerprint}
         name = fingerprint({**start, "classes": classes, "further": repr(training)})
-
-        def go_on(state: Path | None) -> TorchClassifier:
-            config = replace(training, epochs=1)
-            return copy.deepcopy(base).fit_further(data, training=config, checkpoint=state, progress=second)
-
+        how: dict[str, Any] = {"training": replace(training, epochs=1), "progress": second}
+        go_on = lambda state: copy.deepcopy(base).fit_further(data, checkpoint=state, **how)  # noqa: E731
         return Inoculated(dose, kept(Path(dose.name), name, go_on, second), total + added, counts)
 
     return [inoculated(dose, part_of(progress, index, len(doses))) for index, dose in enumerate(doses)]
@@ -244,8 +238,6 @@ def _check_shares(shares: Any) -> None:
 def _repeated(data: Dataset, rows: int, seed: int) -> Dataset:
     if rows and not len(data):
         raise InputError(f"rows of {data.name}", got="none", remedy="give a set that has some")
-    rounds = range(-(-rows // max(len(data), 1)))
-    rows_drawn: list[int] = []
-    for turn in rounds:
-        rows_drawn += np.random.default_rng([seed, turn]).permutation(len(data)).tolist()
-    return data.take(rows_drawn[:rows])
+    turns = range(-(-rows // max(len(data), 1)))
+    drawn = [row for turn in turns for row in np.random.default_rng([seed, turn]).permutation(len(data)).tolist()]
+    return data.take(drawn[:rows])

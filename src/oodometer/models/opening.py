@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from ..engines import Engine, run_tasks
 from ..errors import InputError, UsageError, WorkError
 from ..runs import Kept
 from ..store.artifact_cache import content_of
-from .artifacts import described
+from .artifacts import described, kind_named
 from .base import Classifier, Progress, load_model
 from .torch.library import load_pretrained, on_gpu, one_torch_thread
 
@@ -80,18 +80,12 @@ def open_classifier(
         raise InputError(expected, got=got, file=name, remedy="name the folder that save_pretrained, or save, wrote")
     config = load_pretrained("AutoConfig", name, expected="a classifier")
     kinds = list(getattr(config, "architectures", None) or [])
-    if any(entry.endswith(_TEXT) for entry in kinds) and config.num_labels == 1 and config.problem_type != "regression":
-        from .response_ranking import ResponseRanker
-
-        return _renamed(ResponseRanker.from_pretrained(name, max_length=max_length, device=device), classes)
-    if any(entry.endswith(_TEXT) for entry in kinds):
-        from .text.encoder import Encoder
-
-        return _renamed(Encoder.from_pretrained(name, max_length=max_length, device=device), classes)
-    if any(entry.endswith(_IMAGE) for entry in kinds):
-        from .image.network import ImageEncoder
-
-        return _renamed(ImageEncoder.from_pretrained(name, device=device), classes)
+    text, image = (any(entry.endswith(task) for entry in kinds) for task in (_TEXT, _IMAGE))
+    if text or image:
+        ranks = text and config.num_labels == 1 and config.problem_type != "regression"
+        kind: Any = kind_named("response-ranker" if ranks else "encoder" if text else "image-encoder")
+        options = {"max_length": max_length} if text else {}
+        return _renamed(kind.from_pretrained(name, device=device, **options), classes)
     got = ", ".join(kinds) or f"a {config.model_type} without a head"
     remedy = "fine-tune it to a classification first (Encoder.fit, or transformers)"
     raise InputError("a classifier of texts or images", got=got, remedy=remedy, file=name)
@@ -231,12 +225,10 @@ class SentModel:
         """Whether a GPU of this machine would be used."""
         return self.gpu and on_gpu(self.options.get("device"))
 
-    @contextmanager
-    def opened(self) -> Iterator[Classifier]:
+    def opened(self) -> AbstractContextManager[Classifier]:
         """The model, asked by one thread inside."""
         key = repr((self.path, self.stamp, sorted(self.options.items())))
-        with kept_model(key, lambda: open_classifier(self.path, **self.options)) as model:
-            yield model
+        return kept_model(key, lambda: open_classifier(self.path, **self.options))
 
 
 @contextmanager

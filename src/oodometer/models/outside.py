@@ -7,6 +7,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar, Literal, Self, final
 
 import numpy as np
@@ -292,9 +293,8 @@ class OnnxClassifier(OutsideClassifier):
             raise InputError("an ONNX file", got=got, remedy="export it again", file=path) from error
         self.inputs = {given.name: given for given in self.session.get_inputs()}
         names = [given.name for given in self.session.get_outputs()]
-        usual = next((given for given in ("logits", "probabilities") if given in names), names[0])
-        self.output = usual
-        stated: Gives = "probabilities" if usual == "probabilities" else "logits"
+        self.output = next((given for given in ("logits", "probabilities") if given in names), names[0])
+        stated: Gives = "probabilities" if self.output == "probabilities" else "logits"
         self.folder = Path(path).parent
         super().__init__(gives=gives or stated, classes=classes or self._class_names(), name=Path(path).name)
         axes = len(next(iter(self.inputs.values())).shape) if len(self.inputs) == 1 else 0
@@ -318,8 +318,6 @@ class OnnxClassifier(OutsideClassifier):
             return None
         if not isinstance(config, dict) or "id2label" not in config:
             return None
-        from types import SimpleNamespace
-
         return class_names(SimpleNamespace(**config), str(about))
 
     def _outputs(self, inputs: Any) -> Any:

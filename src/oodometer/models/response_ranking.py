@@ -11,13 +11,12 @@ import numpy as np
 from ..arrays import Array, Ragged
 from ..datasets.base import Dataset, Dialogue
 from ..errors import InputError, UsageError
+from ..options import is_whole
 from .base import Answers, only_shift
 from .text.encoder import TransformerClassifier, read_first_token_only
 from .text.network import with_words_dropped
-from .torch.batches import Asking, padded, ragged, token_batches
-from .torch.library import choose_device, load_pretrained
+from .torch.batches import Asking, padded, ragged, sorted_batches, tokens_at_once
 from .torch.library import torch as load_torch
-from .torch.library import transformers as load_transformers
 from .torch.training import TrainingConfig
 
 _AT_ONCE = 4096  # texts given to the tokenizer together
@@ -86,8 +85,7 @@ def positions_of(data: Dataset) -> Array:
     out = np.empty(len(data), dtype=np.int64)
     for row, (dialogue, target) in enumerate(zip(data.inputs, data.targets, strict=True)):
         plain = target.item() if hasattr(target, "item") else target
-        whole = isinstance(plain, int) and not isinstance(plain, bool)
-        if not whole or not 0 <= plain < len(dialogue.candidates):
+        if not is_whole(plain, 0) or plain >= len(dialogue.candidates):
             expected = f"a position from 0 to {len(dialogue.candidates) - 1}, that of the true candidate"
             got, remedy = repr(plain)[:40], "positions count from 0"
             raise InputError(expected, got=got, remedy=remedy, row=row + 1, column="label", file=data.source or None)
@@ -137,8 +135,6 @@ def encode_pairs(tokenizer: Any, dialogues: Sequence[Dialogue], max_length: int)
 HEADS = ("first-token", "means")
 
 _SCALE = 10.0  # of the cosine that training starts from: sure enough to learn from, not so sure that it stops learning
-
-
 _END = "\x1e"  # between turns, as a word of its own
 
 
@@ -152,9 +148,6 @@ def with_candidates_kept(dialogues: Sequence[Dialogue], seed: Sequence[int]) -> 
         turns = tuple(turn.strip() for turn in text.split(_END) if turn.strip())
         out.append(replace(dialogue, context=turns or dialogue.context))
     return out
-
-
-_ON_CPU, _ON_GPU = 2048, 65_536  # padded tokens of a batch: on a CPU its values are to stay in the caches
 
 
 @final
@@ -241,19 +234,12 @@ class ResponseRanker(TransformerClassifier):
         return 1
 
     def _build(self) -> Any:
-        self.padding = int(self.tokenizer.pad_token_id)
-        task = self._task if self.head == "first-token" else "AutoModel"
-        if self._settings is not None or self.source is None:
-            net = getattr(load_transformers(), task).from_config(self._settings or self._sizes())
-        else:
-            options: dict[str, Any] = {} if self.layers is None else {"num_hidden_layers": self.layers}
-            if self.head == "first-token":
-                options |= {"num_labels": 1, "ignore_mismatched_sizes": True}
-            net = load_pretrained(task, self.source, **options)
+        layers = {} if self.layers is None else {"num_hidden_layers": self.layers}
         if self.head == "first-token":
+            net = self._network(self._task, num_labels=1, ignore_mismatched_sizes=True, **layers)
             read_first_token_only(net)
             return net
-        torch = load_torch()
+        torch, net = load_torch(), self._network("AutoModel", **layers)
         score = torch.nn.Linear(net.config.hidden_size, 1, bias=False)  # softmax takes a constant away again
         torch.nn.init.constant_(score.weight, _SCALE)  # so that the score is 10 times a cosine
         dropout = torch.nn.Dropout(getattr(net.config, "hidden_dropout_prob", 0.1))
@@ -293,8 +279,7 @@ class ResponseRanker(TransformerClassifier):
 
     def _parts(self, lengths: Array) -> list[Array]:
         """Positions of pairs in batches of about one length, the longest first."""
-        tokens = self.asking_tokens or (_ON_CPU if choose_device(self.device) == "cpu" else _ON_GPU)
-        return token_batches(lengths, np.argsort(-lengths, kind="stable"), tokens)
+        return sorted_batches(lengths, 0, self.asking_tokens or tokens_at_once(self.device))
 
     def _tensors(self, encoded: Any, batch: Array, device: str) -> tuple[Any, ...]:
         """Padded ids of some pairs, what of them is real, and which part each token belongs to."""

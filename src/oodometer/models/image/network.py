@@ -32,17 +32,14 @@ def check_images(images: Any) -> Any:
     if isinstance(images, LateImages):
         return images
     if isinstance(images, np.ndarray) and images.dtype != object:
-        if images.dtype != np.uint8 or images.ndim not in (3, 4) or images.shape[-1] not in (images.shape[-1], 3):
+        if images.dtype != np.uint8 or images.ndim not in (3, 4):
             raise no_images(f"{images.dtype} of shape {images.shape}")
-        if images.ndim == 3:
-            images = np.repeat(images[..., None], 3, axis=-1)
         if not len(images):
             raise no_images("none")
-        if images.shape[-1] == 1:
-            images = np.repeat(images, 3, axis=-1)
-        if images.shape[-1] != 3:
+        images = images[..., None] if images.ndim == 3 else images
+        if images.shape[-1] not in (1, 3):
             raise no_images(f"{images.shape[-1]} channels")
-        return images
+        return np.repeat(images, 3, axis=-1) if images.shape[-1] == 1 else images
     checked = [check_images(np.asarray(image)[None])[0] for image in images]
     if not checked:
         raise no_images("none")

@@ -25,7 +25,6 @@ from ..torch.library import choose_device, load_pretrained
 from ..torch.library import torch as load_torch
 from ..torch.library import transformers as load_transformers
 from ..torch.training import (
-    Best,
     Hooks,
     LengthBatches,
     TrainingConfig,
@@ -418,16 +417,13 @@ class EncoderDecoder(Artifact):
         if options["snapshots"] is not None:
             on_step, goes_on = _snapshots(self, Path(options["snapshots"]), options["every"], options["most"], name)
         folder = None if checkpoint is None else Path(checkpoint)
-        best = None
+        dev_loss = None
         if held_out is not None:
             held = codec.read(held_out[0]), codec.learnt(held_out[1])
             name = fingerprint({"name": name, "dev": True}, held[0].values, held[1].values)
 
             def dev_loss() -> float:
                 return -float(self._scored(*held, None).values.mean(dtype=np.float64))
-
-            best = Best(lambda: self.net, dev_loss, name=name, folder=folder)
-            progress = best.watching(progress)
 
         def loss(batch: Array) -> Any:
             ids, real = padded(read, batch, codec.padding)
@@ -438,9 +434,8 @@ class EncoderDecoder(Artifact):
         lengths = np.stack([read.lengths, written.lengths], axis=1)
         hooks = Hooks(progress, on_step=on_step, goes_on=goes_on, stop_after=stop_after)
         batches = LengthBatches(lengths, self.training)
-        train(self.net, loss, batches, self.training, name=name, checkpoint=folder, hooks=hooks)
-        if best is not None:
-            best.restore()
+        more: dict[str, Any] = {"checkpoint": folder, "hooks": hooks, "dev_loss": dev_loss}
+        train(self.net, loss, batches, self.training, name=name, **more)
         return self
 
     def _scored(self, read: Ragged, written: Ragged, progress: Progress | None) -> Ragged:

@@ -14,8 +14,8 @@ from ...arrays import Array, Ragged
 from ...errors import UsageError
 from ..base import Text
 from ..tokens import learn_wordpiece
-from ..torch.batches import padded
-from ..torch.library import choose_device, class_names, load_pretrained
+from ..torch.batches import padded, tokens_at_once
+from ..torch.library import class_names, load_pretrained
 from ..torch.library import torch as load_torch
 from ..torch.library import transformers as load_transformers
 from ..torch.training import TrainingConfig
@@ -119,13 +119,13 @@ class TransformerClassifier(TextClassifier):
         return len(self.classes)
 
     def _build(self) -> Any:
-        library = load_transformers()
+        return self._network(self._task, num_labels=self._outputs(), ignore_mismatched_sizes=True)
+
+    def _network(self, task: str, **options: Any) -> Any:
         self.padding = int(self.tokenizer.pad_token_id)
-        if self._settings is not None:
-            return getattr(library, self._task).from_config(self._settings)
-        if self.source is None:
-            return getattr(library, self._task).from_config(self._sizes())
-        return load_pretrained(self._task, self.source, num_labels=self._outputs(), ignore_mismatched_sizes=True)
+        if self._settings is not None or self.source is None:
+            return getattr(load_transformers(), task).from_config(self._settings or self._sizes())
+        return load_pretrained(task, self.source, **options)
 
     def _sizes(self) -> Any:
         """The configuration of an encoder that is trained from scratch."""
@@ -199,8 +199,7 @@ class Encoder(TransformerClassifier):
         """
         model = cls.opened(source, max_length=max_length, device=device)
         model.classes, model._ends_cut = class_names(model.net.config, source), True
-        # On a CPU the values of a batch are to stay in its caches; a GPU wants to be filled.
-        model.asking_tokens = 2048 if choose_device(device) == "cpu" else 65_536
+        model.asking_tokens = tokens_at_once(device)
         return model
 
 

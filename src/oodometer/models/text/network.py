@@ -13,7 +13,7 @@ from ...arrays import Array, Ragged
 from ...shifts.text.words import words_of
 from ..base import Text, only_shift
 from ..tokens import ends
-from ..torch.batches import padded, ragged, token_batches
+from ..torch.batches import padded, ragged
 from ..torch.classifier import TorchClassifier
 from ..torch.library import choose_device, load_pretrained
 from ..torch.library import torch as load_torch
@@ -104,8 +104,6 @@ class TextClassifier(TorchClassifier):
 
     padding = 0
     least_width = 1
-    asking_tokens: int | None = None
-    """Padded tokens of a batch that is asked; None: as `TorchClassifier` has it."""
 
     @abstractmethod
     def _ids(self, texts: Sequence[Text]) -> Ragged:
@@ -123,12 +121,6 @@ class TextClassifier(TorchClassifier):
         torch = load_torch()
         ids, real = padded(encoded, batch, self.padding, least=self.least_width)
         return torch.from_numpy(ids).to(device), torch.from_numpy(real).to(device)
-
-    def _asking_batches(self, encoded: Ragged) -> list[Array]:
-        if self.asking_tokens is None:
-            return super()._asking_batches(encoded)
-        lengths = encoded.lengths
-        return token_batches(lengths, np.argsort(-lengths, kind="stable"), self.asking_tokens)
 
     def _view(self, inputs: Any, seed: Sequence[int], augmentation: str = "shift") -> list[Text]:
         only_shift(augmentation, "texts")

@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays import Array, Ragged
 from ...errors import UsageError, WorkError
 from ..base import Progress
-from .library import seed_draws
+from .library import choose_device, seed_draws
 from .library import torch as load_torch
 
 POOL = 50  # batches that are sorted by length together: more pads less and shuffles less
@@ -60,9 +60,18 @@ def token_batches(lengths: Array, order: Array, tokens: int) -> list[Array]:
     return batches
 
 
-def sorted_batches(lengths: Array, size: int) -> list[Array]:
-    """Positions of all sequences once, longest first, so that memory that does not suffice is found at once."""
+def tokens_at_once(device: str | None) -> int:
+    """Padded tokens of a batch that is asked: on a CPU its values are to stay in the caches, a GPU is to be filled."""
+    return 2048 if choose_device(device) == "cpu" else 65_536
+
+
+def sorted_batches(lengths: Array, size: int, tokens: int = 0) -> list[Array]:
+    """Positions of all sequences once, longest first, so that memory that does not suffice is found at once; batches
+    of at most ``size``, or with ``tokens`` of at most so many padded ones.
+    """
     order = np.argsort(-lengths, kind="stable")
+    if tokens:
+        return token_batches(lengths, order, tokens)
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 

@@ -15,11 +15,10 @@ from ...arrays import Array, softmax
 from ...datasets import Dataset
 from ..artifacts import WEIGHTS, fingerprint
 from ..base import Answers, Classifier, Dev, Folder, Progress, Request, class_codes
-from .batches import Asking, only_dropout, reading, sorted_batches, token_batches
+from .batches import Asking, only_dropout, reading, sorted_batches
 from .library import choose_device
 from .library import torch as load_torch
 from .training import (
-    Best,
     Hooks,
     LengthBatches,
     TrainingConfig,
@@ -34,6 +33,9 @@ from .training import (
 
 class TorchClassifier(Classifier):
     """A classifier that is a torch network; a layer for a modality says how examples become tensors."""
+
+    asking_tokens = 0
+    """Padded tokens of a batch that is asked; 0: twice those of training."""
 
     def __init__(self, *, training: TrainingConfig | None = None, device: str | None = None) -> None:
         self.training = training or TrainingConfig()
@@ -102,10 +104,8 @@ class TorchClassifier(Classifier):
 
     def _asking_batches(self, encoded: Any) -> list[Array]:
         """Batches twice as large as those of training, which must hold gradients too; the longest first."""
-        lengths = encoded.lengths
-        if self.training.batch_tokens is None:
-            return sorted_batches(lengths, 2 * self.training.batch_size)
-        return token_batches(lengths, np.argsort(-lengths, kind="stable"), 2 * self.training.batch_tokens)
+        tokens = self.asking_tokens or 2 * (self.training.batch_tokens or 0)
+        return sorted_batches(encoded.lengths, 2 * self.training.batch_size, tokens)
 
     def _fit(self, data: Dataset, truth: Array, dev: Dev, checkpoint: Folder, progress: Progress | None) -> None:
         torch = load_torch()
@@ -162,16 +162,13 @@ class TorchClassifier(Classifier):
         device = choose_device(self.device)
         answers = load_torch().from_numpy(truth).to(device)
         self._prepare(encoded, truth)
-        best = None
+        more: dict[str, Any] = {"checkpoint": folder, "hooks": Hooks(progress)}
         if held_out is not None:
             name = fingerprint({"name": name, "dev": True}, *self._arrays(held_out[0]), held_out[1])
-            best = Best(lambda: self.net, lambda: self._mean_loss(*held_out, device), name=name, folder=folder)
-            progress = best.watching(progress)
+            more["dev_loss"] = partial(self._mean_loss, *held_out, device)
         batches = LengthBatches(encoded.lengths, self.training)
         loss = partial(self._loss, encoded, truth=answers, device=device)
-        train(self.net, loss, batches, self.training, name=name, checkpoint=folder, hooks=Hooks(progress))
-        if best is not None:
-            best.restore()
+        train(self.net, loss, batches, self.training, name=name, **more)
 
     def _mean_loss(self, encoded: Any, truth: Array, device: str) -> float:
         functional = load_torch().nn.functional

@@ -7,7 +7,7 @@ import logging
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -84,11 +84,9 @@ def use_threads(count: int | None = None) -> int:
     return count
 
 
-@contextmanager
-def idle_threads() -> Iterator[None]:
+def idle_threads() -> AbstractContextManager[None]:
     """Let torch use no more threads than there are idle cores, for as long as the work lasts."""
-    with _threads(min(torch().get_num_threads(), idle_cores())):
-        yield
+    return _threads(min(torch().get_num_threads(), idle_cores()))
 
 
 @contextmanager
@@ -102,16 +100,13 @@ def _threads(count: int) -> Iterator[None]:
         library.set_num_threads(before)
 
 
-@contextmanager
-def one_torch_thread() -> Iterator[None]:
+def one_torch_thread() -> AbstractContextManager[None]:
     """Inside, torch (if there) has one thread, as every task has: sums of several threads are rounded otherwise."""
     try:
         torch()
     except MissingExtraError:
-        yield
-        return
-    with _threads(1):
-        yield
+        return nullcontext()
+    return _threads(1)
 
 
 def on_gpu(device: str | None) -> bool:

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -299,12 +299,17 @@ def train(
     name: str,
     checkpoint: Path | None = None,
     hooks: Hooks | None = None,
+    dev_loss: Callable[[], float] | None = None,
 ) -> None:
     """Minimise the mean of ``loss(positions)`` over batches; the network is left in evaluation mode. ``batches`` gives
     those ``of_epoch(epoch)``, the same whenever asked, and ``steps(epochs)``: `LengthBatches`. ``name`` is the
-    `fingerprint` of settings and data, ``checkpoint`` the folder of an interrupted state.
+    `fingerprint` of settings and data, ``checkpoint`` the folder of an interrupted state. With ``dev_loss`` the weights
+    are the `Best`.
     """
-    torch, hooks = load_torch(), hooks or Hooks()
+    torch, hooks, best = load_torch(), hooks or Hooks(), None
+    if dev_loss is not None:
+        best = Best(lambda: net, dev_loss, name=name, folder=checkpoint)
+        hooks = replace(hooks, progress=best.watching(hooks.progress))
     trained = [parameter for parameter in net.parameters() if parameter.requires_grad]
     optimizer = config.optimizer_of(trained)
     first_steps = np.cumsum([0, *batches.steps(config.epochs)])
@@ -369,6 +374,8 @@ def train(
     if last < total:
         keep()
     net.eval()
+    if best is not None:
+        best.restore()
 
 
 def autocast(precision: str, device: str) -> Callable[[], AbstractContextManager[Any]]:
