@@ -15,6 +15,7 @@ OodometerError                    the root; catch this one
 from __future__ import annotations
 
 import copyreg
+import importlib
 import json
 import re
 import unicodedata
@@ -190,6 +191,18 @@ class MissingExtraError(OodometerError, ImportError):
         self.extra = extra
         line = install_line(extra) if extra is not None and install is None else f"pip install {install or package}"
         super().__init__(f"{what} needs {package}, which is not installed; run: {line}")
+
+
+def needed(module: str, what: str, *, extra: str, package: str | None = None) -> Any:
+    """A module of an optional dependency; `MissingExtraError` where it is absent.
+
+    >>> needed("json", "this", extra="hf").dumps([1])
+    '[1]'
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(what, package or module.partition(".")[0], extra=extra) from error
 
 
 class WorkError(OodometerError):

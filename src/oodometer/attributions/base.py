@@ -232,11 +232,10 @@ class Asker:
         """Probabilities, float64, shape (text, class), in order; ``progress`` counts different texts."""
         row_of = {text: at for at, text in enumerate(dict.fromkeys(texts))}
         different = list(row_of)
-        single = [isinstance(text, str) for text in different]
         answers: list[Array] = []
         order: list[int] = []
-        for kind in (True, False):
-            here = [at for at, is_single in enumerate(single) if is_single is kind]
+        for kind in (str, tuple):
+            here = [at for at, text in enumerate(different) if isinstance(text, kind)]
             if here:
                 answers.append(self._ask([different[at] for at in here], len(order), len(different), progress))
                 order += here

@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from ..arrays import Array
-from ..errors import InputError, MissingExtraError, UsageError
+from ..errors import InputError, UsageError, needed
 from ..models.base import Progress, Text
 from ..models.text.encoder import Encoder
 from ..models.tokens import ends
@@ -161,12 +161,10 @@ class IntegratedGradients(Attribution):
     def groups_for(self, model: Model, texts: Sequence[Text | Words]) -> list[list[int]]:
         """The batches that the texts are explained in: alone, each is the same batch again."""
         model = _encoder(model)
-        model._must_be_fitted()
         return _batches(model, pieces_of(model, as_words(texts)), self.steps)
 
     def _start(self, model: Encoder) -> int | None:
         """The token of the baseline; None for zeros."""
-        model._must_be_fitted()
         if self.baseline == "zero":
             return None
         token = model.tokenizer.mask_token_id if self.baseline == "mask" else model.padding
@@ -179,11 +177,8 @@ class _Path:
     """An encoder that is asked along lines between embeddings."""
 
     def __init__(self, model: Encoder, steps: int, start: int | None) -> None:
-        try:
-            import captum.attr as found
-        except ImportError as error:
-            raise MissingExtraError("token-ig", "captum", extra="explain") from error
-        self._integrate = found.IntegratedGradients(self._probabilities)
+        captum = needed("captum.attr", "token-ig", extra="explain")
+        self._integrate = captum.IntegratedGradients(self._probabilities)
         self._model, self._steps, self._start = model, steps, start
         self._device = choose_device(model.device)
         self._net = model.net.to(self._device).eval()
@@ -238,6 +233,7 @@ class _Path:
 
 def _encoder(model: Model) -> Encoder:
     if isinstance(model, Encoder):
+        model._must_be_fitted()
         return model
     got = "function" if hasattr(model, "__name__") and not isinstance(model, type) else type(model).__name__
     raise UsageError(f"token-ig reads the gradients of an Encoder, got {got}; use lime or kernel-shap")

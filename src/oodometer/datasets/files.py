@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from ..errors import InputError, MissingExtraError, UsageError, WorkError
+from ..errors import InputError, UsageError, WorkError, needed
 
 _BROKEN = (lzma.LZMAError, zlib.error, tarfile.TarError, EOFError, UnicodeDecodeError, OSError)
 
@@ -144,10 +144,7 @@ def _connects(host: str, port: int, minute: int) -> bool:
 
 def hub_rows(source: str, split: str, part: str | None = None) -> Any:
     """Rows of a split, each a mapping of columns; of a hub that does not answer what was downloaded before."""
-    try:
-        from datasets import load_dataset
-    except ImportError as error:
-        raise MissingExtraError("loading data from the hub", "datasets", extra="hf") from error
+    load_dataset = needed("datasets", "loading data from the hub", extra="hf").load_dataset
     if not hub_answers():
         from datasets import config
 

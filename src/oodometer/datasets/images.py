@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from ..arrays import Array
-from ..errors import InputError, MissingExtraError
+from ..errors import InputError, needed
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm")
 
@@ -87,11 +87,7 @@ def _below(folder: Path, above: set[str]) -> Iterator[Path]:
 
 def pillow_image(what: str) -> Any:
     """pillow's module of images; `MissingExtraError` where it is not installed."""
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise MissingExtraError(what, "pillow", extra="image") from error
-    return Image
+    return needed("PIL.Image", what, extra="image", package="pillow")
 
 
 def no_images(got: str) -> InputError:

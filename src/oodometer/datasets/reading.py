@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from ..arrays import Array
-from ..errors import InputError, MissingExtraError, UsageError
+from ..errors import InputError, UsageError, needed
 from ..store.artifact_cache import content_of
 from ..store.source import RawTable, open_table
 from .base import Dataset, Dialogue, Modality, Table
@@ -454,12 +454,9 @@ def open_examples(
 
 
 def _from_disk(path: Path) -> Any:
+    library = needed("datasets", "reading a data set", extra="hf")
     try:
-        from datasets import load_from_disk
-    except ImportError as error:
-        raise MissingExtraError("reading a data set", "datasets", extra="hf") from error
-    try:
-        return load_from_disk(str(path))
+        return library.load_from_disk(str(path))
     except Exception as error:  # damaged folders raise many classes
         got = f"{type(error).__name__}: {error}"[:120]
         expected = "a data set that save_to_disk wrote"

@@ -15,7 +15,7 @@ from typing import IO, Any, cast, final
 import numpy as np
 
 from ..arrays import Array, Ragged
-from ..errors import InputError, MissingExtraError, UsageError, WorkError
+from ..errors import InputError, UsageError, WorkError, needed
 from .artifacts import fingerprint
 from .base import Progress
 from .tokens import Vocabulary
@@ -125,15 +125,12 @@ def _entries(stream: IO[bytes], name: str, path: Path) -> Iterator[tuple[str, Ar
 
 
 def _from_hub(name: str) -> Path:
-    try:
-        from huggingface_hub import hf_hub_download
-    except ImportError as error:
-        raise MissingExtraError("a download from the hub", "huggingface_hub", extra="hf") from error
+    hub = needed("huggingface_hub", "a download from the hub", extra="hf")
     parts = name.split("/", 2)
     if len(parts) != 3:
         raise UsageError(f"expected hub:owner/name/file, got hub:{name}")
     try:
-        return Path(hf_hub_download("/".join(parts[:2]), parts[2], **from_hub()))
+        return Path(hub.hf_hub_download("/".join(parts[:2]), parts[2], **from_hub()))
     except Exception as error:  # no network, no such file: many classes, one remedy
         raise WorkError(
             f"cannot download {name} from the hub ({type(error).__name__}); download the file and give its path"
@@ -159,13 +156,9 @@ def train_word2vec(
     u_w) over neighbours c of w within ``window``, maximised. The same seed gives the same vectors, also from
     ``checkpoint``, which is written after each pass. Source: Mikolov et al. (2013).
     """
-    try:
-        from gensim.models import Word2Vec
-    except ImportError as error:
-        raise MissingExtraError("training word2vec", "gensim", extra="text") from error
     settings: dict[str, Any] = {"vector_size": dimensions, "window": window, "negative": 5, "sg": 1, "sample": 1e-4}
     settings |= {"min_count": least_count, "max_final_vocab": _MOST_WORDS, "seed": seed + 1, "workers": 1}
-    model: Any = Word2Vec(**settings)
+    model = needed("gensim.models", "training word2vec", extra="text").Word2Vec(**settings)
     folder = None if checkpoint is None else Path(checkpoint)
     try:
         model.build_vocab(texts)

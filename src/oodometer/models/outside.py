@@ -16,7 +16,7 @@ from ..arrays import Array, as_numpy
 from ..datasets import Dataset, Table
 from ..datasets.base import Modality
 from ..datasets.images import HELD, LateImages
-from ..errors import InputError, MissingExtraError, OodometerError, UsageError, WorkError
+from ..errors import InputError, OodometerError, UsageError, WorkError, needed
 from .base import Answers, Classifier, Folder, Progress, Request, only_shift
 from .image.network import augmented, check_images, in_one_size, randaugment
 from .text.network import counted_ids, with_words_dropped
@@ -278,10 +278,7 @@ class OnnxClassifier(OutsideClassifier):
     by_position = True
 
     def __init__(self, path: str, *, gives: Gives | None = None, classes: Sequence[int | str] | None = None) -> None:
-        try:
-            import onnxruntime
-        except ImportError as error:
-            raise MissingExtraError("an ONNX file", "onnxruntime", extra="onnx") from error
+        onnxruntime = needed("onnxruntime", "an ONNX file", extra="onnx")
         if not Path(path).is_file():
             raise InputError("an ONNX file", got="no such file", remedy="check the path", file=path)
         settings = onnxruntime.SessionOptions()

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from markupsafe import Markup, escape
 
 from ..backtests.trials import cache_folder
-from ..errors import MissingExtraError, UsageError, WorkError
+from ..errors import UsageError, WorkError, needed
 from ..options import checked
 from ..results import Interval
 from ..results.view import WORDS_PAGE, View
@@ -220,10 +220,7 @@ def may_draw() -> bool:
 
 def check_report_libraries() -> None:
     """Raise `MissingExtraError` where the library that draws is not installed."""
-    try:
-        import vl_convert  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("the HTML report", "vl-convert-python", extra="report") from error
+    needed("vl_convert", "the HTML report", extra="report", package="vl-convert-python")
 
 
 @cache

@@ -14,8 +14,8 @@ from typing import Any, Self, final
 import numpy as np
 
 from ...arrays import Array
-from ...datasets.images import LateImages, no_images
-from ...errors import MissingExtraError, UsageError
+from ...datasets.images import LateImages, no_images, pillow_image
+from ...errors import UsageError
 from ...store import write_atomic
 from ..torch.batches import sorted_batches
 from ..torch.classifier import TorchClassifier
@@ -50,14 +50,10 @@ def in_one_size(images: Any, sides: tuple[int, int]) -> Array:
     """The images as one array (sample, height, width, 3) of some sides: others are resized, bilinear, to fit them."""
     if isinstance(images, np.ndarray) and images.shape[1:3] == tuple(sides):
         return images
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise MissingExtraError("resizing images", "pillow", extra="image") from error
-    out = np.empty((len(images), *sides, 3), dtype=np.uint8)
+    pillow, out = pillow_image("resizing images"), np.empty((len(images), *sides, 3), dtype=np.uint8)
     for row, image in enumerate(images):
-        whole = Image.fromarray(np.ascontiguousarray(image))
-        out[row] = np.asarray(whole.resize(sides[::-1], Image.Resampling.BILINEAR))
+        whole = pillow.fromarray(np.ascontiguousarray(image))
+        out[row] = np.asarray(whole.resize(sides[::-1], pillow.Resampling.BILINEAR))
     return out
 
 

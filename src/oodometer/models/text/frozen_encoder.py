@@ -10,7 +10,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...datasets import Dataset
-from ...errors import InputError, MissingExtraError, UsageError
+from ...errors import InputError, UsageError, needed
 from ...store.artifact_cache import content_of, made_anew
 from ..artifacts import WEIGHTS, fingerprint
 from ..base import Answers, Classifier, Dev, Folder, Progress, Request, Text, check_texts, only_shift
@@ -30,7 +30,6 @@ class FrozenEncoder(Classifier):
 
     source : hub name or path of the encoder and its tokenizer.
     max_length : word pieces that are read; a longer text loses its middle.
-
     batch_size, device : how and where states are computed.
 
     Source: Reimers and Gurevych (2019) for the mean of states as the vector of a text.
@@ -50,17 +49,14 @@ class FrozenEncoder(Classifier):
         self.bias: Array = np.empty(0, dtype=np.float32)
 
     def _fit(self, data: Dataset, truth: Array, dev: Dev, checkpoint: Folder, progress: Progress | None) -> None:
-        try:
-            from sklearn.linear_model import LogisticRegression
-        except ImportError as error:
-            raise MissingExtraError("a frozen encoder", "scikit-learn", extra="hf") from error
+        library = needed("sklearn.linear_model", "a frozen encoder", extra="hf", package="scikit-learn")
         if truth.ndim == 2:
             raise UsageError("a frozen encoder learns classes, got distributions; use Encoder")
         if len(np.unique(truth)) < 2:
             raise InputError("rows of at least two classes", got="one", remedy="give rows of more", column="label")
         states = self.states(self._inputs(data), checkpoint=checkpoint, progress=progress)
         centre, spread = states.mean(0), states.std(0) + 1e-6
-        fitted = LogisticRegression(max_iter=1000).fit((states - centre) / spread, truth)
+        fitted = library.LogisticRegression(max_iter=1000).fit((states - centre) / spread, truth)
         weights, bias = fitted.coef_, fitted.intercept_
         if len(weights) == 1:  # two classes: one column, which is the difference of the two logits
             weights, bias = np.vstack([0 * weights, weights]), np.array([0.0, bias[0]])

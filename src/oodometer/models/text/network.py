@@ -68,30 +68,24 @@ class AttentionImportance:
         return out
 
 
-SHARE = 0.1
-
-
-def with_words_dropped(texts: Sequence[Text], seed: Sequence[int], share: float = SHARE) -> list[Text]:
-    """Each text with every word left out with probability ``share``, at least one in a text of several words, drawn by
+def with_words_dropped(texts: Sequence[Text], seed: Sequence[int]) -> list[Text]:
+    """Each text with every word left out with probability 0.1, at least one in a text of several words, drawn by
     (seed, view, position of the text). Source: Wei and Zou (2019), random deletion.
     """
     whole, view, first = seed
     out: list[Text] = []
     for row, text in enumerate(texts, first):
         rng = np.random.default_rng((whole, view, row))
-        if isinstance(text, str):
-            out.append(_dropped(text, rng, share))
-        else:
-            out.append((_dropped(text[0], rng, share), _dropped(text[1], rng, share)))
+        out.append(_dropped(text, rng) if isinstance(text, str) else (_dropped(text[0], rng), _dropped(text[1], rng)))
     return out
 
 
-def _dropped(text: str, rng: np.random.Generator, share: float) -> str:
+def _dropped(text: str, rng: np.random.Generator) -> str:
     words = text.split()
     if len(words) < 2:
         return text
     draws = rng.random(len(words))
-    stay = draws >= share
+    stay = draws >= 0.1
     if stay.all():
         stay[int(draws.argmin())] = False
     if not stay.any():

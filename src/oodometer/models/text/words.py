@@ -36,6 +36,7 @@ class WordsNetwork(TextClassifier):
     """A network over words, with fixed ``vectors`` or drawn ones that it learns; a text too long loses its middle."""
 
     arguments: ClassVar[tuple[str, ...]] = ("dimensions", "vocab_size", "max_length")
+    vocabulary: Vocabulary  # of the training texts; there is none before `fit`
 
     def __init__(
         self,
@@ -52,12 +53,10 @@ class WordsNetwork(TextClassifier):
         self.dimensions = dimensions if vectors is None else vectors.dimensions
         self.vocab_size, self.max_length = vocab_size, max_length
         self._fixed = vectors is not None
-        self.vocabulary: Vocabulary | None = None
 
     def _embedding(self) -> Any:
         """The layer number -> vector; padding has the vector 0."""
         torch = load_torch()
-        assert self.vocabulary is not None
         layer = torch.nn.Embedding(len(self.vocabulary), self.dimensions, padding_idx=0)
         if self.vectors is not None:
             rows = self.vocabulary.rows_of(self.vectors.words, self.vectors.matrix)
@@ -73,11 +72,9 @@ class WordsNetwork(TextClassifier):
             raise InputError("texts with words that occur twice", got="none", remedy="give more texts", column="text")
 
     def _ids(self, texts: Sequence[Text]) -> Ragged:
-        assert self.vocabulary is not None
         return self.vocabulary.encode([words(text) for text in texts], max_length=self.max_length)
 
     def _write_encoding(self, folder: Path) -> None:
-        assert self.vocabulary is not None
         about = {"words": self.vocabulary.words, "fixed": self._fixed}
         write_atomic(folder / _FILE, json.dumps(about, ensure_ascii=False))
 
@@ -118,7 +115,6 @@ class BagOfWords(WordsNetwork):
 
     def _build(self) -> Any:
         nn = load_torch().nn
-        assert self.vocabulary is not None
         weights = nn.Embedding(len(self.vocabulary), len(self.classes), padding_idx=0)
         nn.init.zeros_(weights.weight)
         bias = nn.Parameter(load_torch().zeros(len(self.classes)))

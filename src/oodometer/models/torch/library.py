@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ...errors import InputError, MissingExtraError, UsageError
+from ...errors import InputError, MissingExtraError, UsageError, needed
 from ...kernels import cores
 
 _DEVICE = re.compile(r"cpu|cuda(:\d+)?")
@@ -20,22 +20,15 @@ _DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 
 def torch() -> Any:
     """The module torch; `MissingExtraError` names the ``pip install`` line where it is absent."""
-    try:
-        import torch as found
-    except ImportError as error:
-        raise MissingExtraError("a live model", "torch", extra="hf") from error
-    return found
+    return needed("torch", "a live model", extra="hf")
 
 
 def transformers() -> Any:
     """The module transformers, its own progress bars and advice switched off; `MissingExtraError` as for torch."""
     torch()
-    try:
-        import transformers as found
-    except ImportError as error:
-        raise MissingExtraError("a transformer encoder", "transformers", extra="hf") from error
-    _silence(found)
-    return found
+    library = needed("transformers", "a transformer encoder", extra="hf")
+    _silence(library)
+    return library
 
 
 @cache

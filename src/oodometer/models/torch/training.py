@@ -15,7 +15,7 @@ from typing import Any, final
 import numpy as np
 
 from ...arrays import Array
-from ...errors import InputError, MissingExtraError, UsageError
+from ...errors import InputError, UsageError, needed
 from ...store import write_atomic
 from ...store.artifact_cache import checksum, made_anew
 from ..artifacts import fingerprint
@@ -100,11 +100,7 @@ def _checksum(tensors: Mapping[str, Any]) -> str:
 
 
 def _library() -> Any:
-    try:
-        import safetensors.torch
-    except ImportError as error:
-        raise MissingExtraError("saving a model", "safetensors", extra="hf") from error
-    return safetensors.torch
+    return needed("safetensors.torch", "saving a model", extra="hf")
 
 
 LOOKS = 10

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InputError, MissingExtraError, UsageError
+from ...errors import InputError, UsageError, needed
 from ...registry import register
 from .base import Dropped, ShiftedText, WordShift, parsed
 from .wordnet import find_wordnet
@@ -48,18 +48,13 @@ class SynonymShift(WordShift):
         """The synonym that stands for a word, in small letters unless it is a name, or None."""
         small = word.lower()
         if small not in self._synonym_of:
-            try:
-                from rapidfuzz.distance import Levenshtein
-            except ImportError as error:
-                raise MissingExtraError("a shift by synonyms", "rapidfuzz", extra="text") from error
+            distance = needed("rapidfuzz.distance", "a shift by synonyms", extra="text").Levenshtein.distance
             left: list[str] = []
             if small.isalpha():
                 if not self.training or self._synonyms is None:  # where both are lacking, the texts are asked for
                     self._synonyms = find_wordnet().synonyms
                 left = sorted(other for other in self._synonyms(small) if other.isalpha() and self._fits(other))
-            self._synonym_of[small] = max(
-                left, key=lambda other: Levenshtein.distance(small, other.lower()), default=None
-            )
+            self._synonym_of[small] = max(left, key=lambda other: distance(small, other.lower()), default=None)
         return self._synonym_of[small]
 
     def _fits(self, synonym: str) -> bool:

@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import NamedTuple, final
 
 _WORD = re.compile(r"\w+|[^\w\s]")
@@ -95,9 +96,7 @@ class Vocabulary:
     @classmethod
     def of(cls, texts: Iterable[str]) -> Vocabulary:
         """The words of these texts."""
-        written: Counter[str] = Counter()
-        for text in texts:
-            written.update(plain_words(text))
+        written = Counter(chain.from_iterable(map(plain_words, texts)))
         counts: Counter[str] = Counter()
         for word, many in written.items():
             counts[word.lower()] += many
