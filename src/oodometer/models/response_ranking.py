@@ -37,14 +37,12 @@ class Pairs:
     @property
     def starts(self) -> Array:
         """The first pair of each sample, and behind the last one, int64, shape (sample + 1,)."""
-        ends: Array = np.concatenate([[0], np.cumsum(self.candidates)])
-        return ends
+        return np.concatenate([[0], np.cumsum(self.candidates)])
 
     @property
     def lengths(self) -> Array:
         """Tokens of all pairs of each sample."""
-        lengths_of: Array = np.add.reduceat(self.ids.lengths, self.starts[:-1])
-        return lengths_of
+        return np.add.reduceat(self.ids.lengths, self.starts[:-1])
 
     def of(self, samples: Array) -> Array:
         """The pairs of some samples, in their order."""

@@ -45,8 +45,7 @@ class Draws:
             generator.advance((int(row) * _STEP + self._used) & _PERIOD)
             out[at] = generator.random_raw(words)
         self._used += words
-        bits: Array = out.view("<u2")[:, :count].reshape(len(self._rows), *shape)
-        return bits
+        return out.view("<u2")[:, :count].reshape(len(self._rows), *shape)
 
     def uniform(self, low: float, high: float, *shape: int) -> Array:
         """Numbers between two bounds: float32, shape (row, *shape)."""

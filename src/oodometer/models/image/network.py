@@ -216,8 +216,7 @@ def _grey(images: Array) -> Array:
 def _blended(other: Any, own: Any, factor: Array) -> Array:
     """Other + factor (own - other), kept in [0, 255] and cut to whole numbers; in float32, as in pillow."""
     start, end = (np.asarray(image).astype(np.float32) for image in (other, own))
-    blended: Array = np.clip(start + factor.astype(np.float32) * (end - start), 0, 255).astype(np.int64)
-    return blended
+    return np.clip(start + factor.astype(np.float32) * (end - start), 0, 255).astype(np.int64)
 
 
 def rotate(images: Array, degrees: Array) -> Array:
