@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import logging
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self, final
 
@@ -371,16 +369,14 @@ class ImageEncoder(ImageClassifier):
         Raises `InputError` where there is none, or where it gives no distribution over classes.
         """
         model = cls(source, device=device)
-        with _quiet():
-            model.processor = load_pretrained("AutoImageProcessor", source, expected="a classifier of images")
+        model.processor = load_pretrained("AutoImageProcessor", source, expected="a classifier of images")
         model.net = load_pretrained(_TASK, source, expected="a classifier of images").eval()
         model.classes = class_names(model.net.config, source)
         return model
 
     def _learn(self, inputs: Any) -> None:
         self._settings = None  # trained again, a loaded model starts where a new one does
-        with _quiet():
-            self.processor = load_pretrained("AutoImageProcessor", self.source)
+        self.processor = load_pretrained("AutoImageProcessor", self.source)
 
     def _build(self) -> Any:
         if self._settings is not None:
@@ -388,8 +384,7 @@ class ImageEncoder(ImageClassifier):
         return load_pretrained(_TASK, self.source, num_labels=len(self.classes), ignore_mismatched_sizes=True)
 
     def _tensor(self, images: Any, device: str) -> Any:
-        with _quiet():
-            pixels = self.processor(list(images), return_tensors="np", input_data_format="channels_last")
+        pixels = self.processor(list(images), return_tensors="np", input_data_format="channels_last")
         values: Array = np.ascontiguousarray(pixels["pixel_values"], dtype=np.float32)
         return load_torch().from_numpy(values).to(device)
 
@@ -401,21 +396,8 @@ class ImageEncoder(ImageClassifier):
         self.net.config.save_pretrained(folder)
 
     def _read_encoding(self, folder: Path) -> None:
-        with _quiet():
-            self.processor = load_pretrained("AutoImageProcessor", str(folder / "processor"))
+        self.processor = load_pretrained("AutoImageProcessor", str(folder / "processor"))
         self._settings = load_pretrained("AutoConfig", str(folder))
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without transformers' advice to install torchvision, which breaks other libraries."""
-    log = logging.getLogger("transformers")
-    before = log.level
-    log.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        log.setLevel(before)
 
 
 _FILE = "pixels.json"
