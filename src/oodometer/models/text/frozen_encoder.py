@@ -97,8 +97,7 @@ class FrozenEncoder(Classifier):
                     if path is not None:
                         write_tensors(path, {"states": torch.from_numpy(part)}, {})
                 asking.take(part)
-        (out,) = asking.found
-        return out
+        return asking.found[0]
 
     def ask(self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None) -> Answers:
         """Logits, and the states as features; see `Classifier.ask`."""

@@ -68,14 +68,14 @@ def load_weights(net: Any, tensors: Mapping[str, Any]) -> None:
 
 def write_tensors(path: Path, tensors: dict[str, Any], about: dict[str, str]) -> Path:
     """Write named tensors and a mapping of strings as safetensors, whole or not at all."""
-    save = _library().save
+    save = needed("safetensors.torch", "saving a model", extra="hf").save
     plain = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
     return write_atomic(path, save(plain, metadata={**about, _CHECKSUM: _checksum(plain)}))
 
 
 def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, str]]:
     """Named tensors and the mapping beside them; `InputError` where they are not those that the checksum names."""
-    library = _library()
+    library = needed("safetensors.torch", "saving a model", extra="hf")
     content = Path(path).read_bytes()
     try:
         tensors: dict[str, Any] = library.load(content)
@@ -97,10 +97,6 @@ def _checksum(tensors: Mapping[str, Any]) -> str:
         flat = value.reshape(-1).view(load_torch().uint8) if value.numel() else value.reshape(-1)
         parts += [f"{name} {value.dtype} {tuple(value.shape)}", flat.numpy().tobytes()]
     return checksum(*parts)
-
-
-def _library() -> Any:
-    return needed("safetensors.torch", "saving a model", extra="hf")
 
 
 LOOKS = 10
