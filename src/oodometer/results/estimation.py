@@ -155,9 +155,8 @@ class Estimation(Shown, Record, Named[Estimate]):
         parts = {"parts": _parts_table} if self.slices or self.chunks else {}
         made = {**parts, "methods": _methods_table, "headline": _headline_table, "assumptions": _assumptions_table}
         columns = {} if self.diagnosis is None else self.diagnosis.frames()
-        return {name: partial(table, self) for name, table in made.items()} | {
-            name: table for name, table in columns.items() if name == "columns"
-        }
+        tables: dict[str, Maker] = {name: partial(table, self) for name, table in made.items()}
+        return tables | {name: table for name, table in columns.items() if name == "columns"}
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
@@ -193,34 +192,23 @@ def estimation_view(result: Mapping[str, Any]) -> View:
     more = f". It assumes in full: {assumes}" if " (" in assumes else ""
     details = [_bands(head), f"Method: {head['method']}{more}" if head.get("method") else ""]
     chunks = [(part, interval_of(part.get("headline"))) for part in result.get("chunks") or ()]
-    made = [
-        Point(_name(part), at.value, at.lower, at.upper, (part.get("truth") or {}).get("value"), _is_alarm(part))
-        for part, at in chunks
-        if at is not None
-    ]
+    made = [Point(_name(part), at.value, at.lower, at.upper, (part.get("truth") or {}).get("value"), _is_alarm(part))
+            for part, at in chunks if at is not None]  # fmt: skip
     columns = columns_grid(result.get("diagnosis") or {})
     unsaid = head.get("why") or "" if head.get("trust") == "none" else None  # it stands among the sentences
-    return View(
-        "True accuracy" if decides else "Estimated accuracy",
-        "none" if item is None else percent(item.value),
-        item,
-        trust=None if decides else head.get("trust"),
-        sentences=tuple(filter(None, _sentences(result, item, estimate))),
-        details=tuple(filter(None, (*details, *threshold_sentences(result)))),
-        points=tuple(made if len(made) > 1 else []),
-        line=(result.get("reference") or {}).get("accuracy"),
-        line_name="reference",
-        grids=(
-            *_metrics_grids(result),
-            *(grid for title, some in parts if some for grid in _parts_grids(title, some)),
-            *(replace(grid, noun="", detail=True, few=None) for grid in columns),
-            *_method_grids(result),
-            *votes_grids(result),
-        ),
-        alarms=tuple(Alarms.from_dict(result["alarms"]).lines()) if result.get("alarms") else (),
-        warnings=tuple(warning for warning in result.get("warnings") or () if warning != unsaid),
-        seed=result.get("seed"),
-    )
+    grids = [*_metrics_grids(result), *(grid for title, some in parts if some for grid in _parts_grids(title, some))]
+    grids += [replace(grid, noun="", detail=True, few=None) for grid in columns]
+    about: dict[str, Any] = {"points": tuple(made if len(made) > 1 else []), "line_name": "reference"}
+    about |= {"line": (result.get("reference") or {}).get("accuracy"), "seed": result.get("seed")}
+    about["sentences"] = tuple(filter(None, _sentences(result, item, estimate)))
+    about["details"] = tuple(filter(None, (*details, *threshold_sentences(result))))
+    about["grids"] = (*grids, *_method_grids(result), *votes_grids(result))
+    about["alarms"] = tuple(Alarms.from_dict(result["alarms"]).lines()) if result.get("alarms") else ()
+    about["warnings"] = tuple(warning for warning in result.get("warnings") or () if warning != unsaid)
+    number = "none" if item is None else percent(item.value)
+    if decides:
+        return View("True accuracy", number, item, **about)
+    return View("Estimated accuracy", number, item, trust=head.get("trust"), **about)
 
 
 def _sentences(result: Mapping[str, Any], item: Interval | None, estimate: Interval | None) -> list[str]:
