@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Hashable, Iterable, KeysView, Mapping, Sequence, Set
 from typing import Any
 
@@ -110,6 +111,29 @@ TRUTH: dict[Hashable, int] = {
     **dict.fromkeys((False, "false", "0", "0.0", "no", "incorrect", "fail", "failed"), 0),
     "": -1,
 }
+# What judges and people write besides what any column of truths holds.
+_VERDICTS: dict[Hashable, float] = {
+    **dict.fromkeys(("y", "t", "right", "good", "accept", "accepted", "win", "wins", "won", "a", "model_a"), 1.0),
+    **dict.fromkeys(("n", "f", "wrong", "bad", "reject", "rejected", "lose", "loss", "lost", "b", "model_b"), 0.0),
+    **dict.fromkeys(("tie", "tied", "draw", "equal", "both", "tie (bothbad)"), 0.5),
+    **dict.fromkeys(("", "nan", "null", "none", "n/a", "na", "unknown"), math.nan),
+}
+
+
+def verdict_number(cell: Any, word: str | None = None) -> float | None:
+    """What a cell says: 1 yes, 0 no, 0.5 a tie, a grade as it is, NaN nothing; None where it is no verdict."""
+    if is_null(cell):
+        return float("nan")
+    bare = cell.strip().lower() if isinstance(cell, str) else cell
+    if word is not None:
+        text = str(cell).strip().lower()
+        return float("nan") if bare == "" else float(text == word.strip().lower())
+    if bare in _VERDICTS or bare in TRUTH:
+        return float(_VERDICTS.get(bare, TRUTH.get(bare, 0)))
+    try:
+        return number if math.isfinite(number := float(bare)) else None
+    except (TypeError, ValueError):
+        return None
 
 
 def truth_values(value: Any, column: str) -> Array:

@@ -18,6 +18,7 @@ from ..classes import is_null
 from ..intervals import clopper_pearson, normal_quantile
 from ..kernels.top import mix, row_hash
 
+CLUSTER = "cluster of the row"  # a column of keys, uint64, in batches whose rows depend on each other
 MOST_CLUSTERS = 1 << 16  # of which sums are kept; of more, an even sample of whole clusters
 _LONG_TEXT = 64
 EPOCH = "epoch"  # the column in which a log that holds several numbers them

@@ -32,8 +32,6 @@ CONFIDENCE: Needs = (
 )
 CLASSES: Needs = (("class", "label", "prediction"), ("class", "label", "probabilities"))
 
-CLUSTER = "cluster of the row"  # a column of keys, uint64, in batches whose rows depend on each other
-
 S = TypeVar("S")
 R = TypeVar("R")
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from ..classes import is_null
 from ..errors import NotApplicable
-from ..inference.clusters import Clusters, cluster_keys
+from ..inference.clusters import CLUSTER, Clusters, cluster_keys
 from ..inference.means import Mean, ScoreSums, bounded_mean, mean_of_means, pass_at_k
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Kind
 from .accuracy import _AtK
-from .base import CLUSTER, VERDICT, Measure, Metric, S, measure
+from .base import VERDICT, Measure, Metric, S, measure
 
 _MOST_TASKS = 100
 _UNIT = (0.0, 1.0)

@@ -17,11 +17,10 @@ from ..audits.joining import KEY
 from ..classes import said_of_classes
 from ..errors import InputError, MissingColumnsError, NotApplicable, UsageError
 from ..fields import check_on_scale
-from ..inference.clusters import Clusters, cluster_keys, clustered_share, effective_rows, student_quantile
+from ..inference.clusters import CLUSTER, Clusters, cluster_keys, clustered_share, effective_rows, student_quantile
 from ..intervals import clopper_pearson
 from ..kernels.top import mix
 from ..metrics import Accuracy, Confidences, Metric
-from ..metrics.base import CLUSTER
 from ..metrics.confusion import Confusion
 from ..metrics.mean_score import on_scale, scale_seen
 from ..metrics.ranks import LIMIT, RankMetric

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import shlex
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,7 @@ from ..audits.judges import LEAST_TESTED, Counts, Judged, biases, changes, corre
 from ..audits.judges_result import JudgeAudit
 from ..audits.suggestion import Suggestion
 from ..audits.worksheet import Worksheet, write_worksheet
-from ..classes import TRUTH, is_null
+from ..classes import is_null, verdict_number
 from ..errors import InputError, MissingColumnsError, UsageError
 from ..results import percent
 from ..results.values import INTERVAL, counted
@@ -31,13 +30,6 @@ from ..store.record_table import as_table
 from ..store.source import ReaderSource
 from .clusters import cluster_column, keys_of
 
-# What judges and people write besides what any column of truths holds.
-_WORDS: dict[Hashable, float] = {
-    **dict.fromkeys(("y", "t", "right", "good", "accept", "accepted", "win", "wins", "won", "a", "model_a"), 1.0),
-    **dict.fromkeys(("n", "f", "wrong", "bad", "reject", "rejected", "lose", "loss", "lost", "b", "model_b"), 0.0),
-    **dict.fromkeys(("tie", "tied", "draw", "equal", "both", "tie (bothbad)"), 0.5),
-    **dict.fromkeys(("", "nan", "null", "none", "n/a", "na", "unknown"), np.nan),
-}
 _OPPOSITE = 0.001  # p-value of "agreement by chance or more" below which a column means the opposite
 _MOST_LEVELS = 12  # of a text that is looked at as a group
 _MOST_GROUPS = 50
@@ -121,22 +113,6 @@ def verdicts(source: Source, given: str, option: str, scale: Sequence[float] | N
 
 def _cells(source: Source, name: str) -> list[Any]:
     return [cell for batch in source.raw([name]) for cell in plain(batch.column(0), coded=False).to_pylist()]
-
-
-def verdict_number(cell: Any, word: str | None = None) -> float | None:
-    """What a cell says: 1 yes, 0 no, 0.5 a tie, a grade as it is, NaN nothing; None where it is no verdict."""
-    if is_null(cell):
-        return float("nan")
-    bare = cell.strip().lower() if isinstance(cell, str) else cell
-    if word is not None:
-        text = str(cell).strip().lower()
-        return float("nan") if bare == "" else float(text == word.strip().lower())
-    if bare in _WORDS or bare in TRUTH:
-        return float(_WORDS.get(bare, TRUTH.get(bare, 0)))
-    try:
-        return number if math.isfinite(number := float(bare)) else None
-    except (TypeError, ValueError):
-        return None
 
 
 def labels_file(data: Any, target: Source, options: Any, rows: int) -> tuple[Verdicts, Array]:

@@ -19,12 +19,11 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from ..audits.joining import looking_like_keys
-from ..classes import TRUTH
+from ..classes import TRUTH, verdict_number
 from ..errors import InputError, NotApplicable, UsageError
 from ..fields import FIELDS
-from ..inference.clusters import Clusters, cluster_keys, clustered_share
+from ..inference.clusters import CLUSTER, Clusters, cluster_keys, clustered_share
 from ..inference.means import mean_of_means
-from ..metrics.base import CLUSTER
 from ..options import verb
 from ..predictions import Predictions
 from ..registry import create
@@ -39,7 +38,6 @@ from ..store.harness import LogOptions, json_rows, log_files, log_kind, read_com
 from ..store.record_table import as_table
 from ..version import __version__
 from .guessing import guess, opened_raw
-from .judging import verdict_number
 from .model_options import ReadOptions
 
 EXAMPLES = 3  # rows without an answer, which are named
