@@ -142,8 +142,8 @@ class Dataset:
             whole = isinstance(values, (np.ndarray, Table, LateImages))
             return values[rows] if whole else tuple(values[i] for i in rows)
 
-        more = {what: taken(values) for what in ("targets", "types", "ids") if len(values := getattr(self, what))}
-        fields: dict[str, Any] = {"inputs": taken(self.inputs), **more}
+        names = ("inputs", "targets", "types", "ids")
+        fields: dict[str, Any] = {name: taken(values) for name in names if len(values := getattr(self, name))}
         return replace(self, **fields)
 
     def keep(self, good: Callable[[str, str], bool]) -> Dataset:
@@ -181,15 +181,12 @@ class Dataset:
         return replace(self, inputs=tuple(map(change, self.inputs)))
 
     def __add__(self, other: Dataset) -> Dataset:
-        arrays = isinstance(self.inputs, np.ndarray)
-        return replace(
-            self,
-            inputs=np.concatenate([self.inputs, other.inputs]) if arrays else self.inputs + other.inputs,
-            targets=self.targets + other.targets,
-            types=self.types + other.types,
-            ids=self.ids + other.ids,
-            source=self.source if self.source == other.source else f"{self.source}, {other.source}",
-        )
+        arrays, sources = isinstance(self.inputs, np.ndarray), dict.fromkeys((self.source, other.source))
+        inputs = np.concatenate([self.inputs, other.inputs]) if arrays else self.inputs + other.inputs
+        more: dict[str, Any] = {
+            name: getattr(self, name) + getattr(other, name) for name in ("targets", "types", "ids")
+        }
+        return replace(self, inputs=inputs, source=", ".join(sources), **more)
 
     @property
     def _strata(self) -> Array:

@@ -113,11 +113,11 @@ def parse_json(text: str, expected: str, path: Path, got: str | None = None) -> 
     try:
         return json.loads(text)
     except ValueError as error:
-        raise damaged(
-            expected, got or type(error).__name__, path, what="it" if got is None else "the archive"
-        ) from error
+        what = "it" if got is None else "the archive"
+        raise damaged(expected, got or type(error).__name__, path, what=what) from error
 
 
+_REMEDY = "set OODOMETER_DATA to a folder that holds the data"
 _PATIENCE = 5.0  # seconds that a connection may take
 _KEPT = 60  # seconds that an answer is good for: a run that wants six things from the hub asks it once
 
@@ -149,12 +149,8 @@ def hub_rows(source: str, split: str, part: str | None = None) -> Any:
         from datasets import config
 
         if not (Path(config.HF_DATASETS_CACHE) / source.replace("/", "___")).is_dir():
-            reason = f"cannot load {source} from the hub, which does not answer"
-            raise WorkError(f"{reason}; set OODOMETER_DATA to a folder that holds the data")
+            raise WorkError(f"cannot load {source} from the hub, which does not answer; {_REMEDY}")
     try:
         return load_dataset(source, part, split=split) if part else load_dataset(source, split=split)
     except Exception as error:  # no network, no such set: many classes, one remedy
-        raise WorkError(
-            f"cannot load {source} ({split}) from the hub ({type(error).__name__}); set OODOMETER_DATA to a folder "
-            "that holds the data"
-        ) from error
+        raise WorkError(f"cannot load {source} ({split}) from the hub ({type(error).__name__}); {_REMEDY}") from error

@@ -66,7 +66,6 @@ def tags_of(words: list[str], lexicon: Mapping[str, str]) -> list[str]:
 
 
 def _cogs_rows(split: str, form: str = "") -> tuple[Path, list[Row]]:
-    """The archive, and the rows of a file in it."""
     if split not in _COGS_SPLITS:
         raise UsageError(f"expected a split of COGS among {', '.join(_COGS_SPLITS)}, got {split!r}")
     path = data_file(_COGS, "COGS in its variable-free form")
@@ -81,8 +80,6 @@ def _cogs_rows(split: str, form: str = "") -> tuple[Path, list[Row]]:
 
 @cache
 def _cogs_lexicon(path: Path) -> dict[str, str]:
-    """Word to tag, from the lexicon files of the archive."""
-
     def load(name: str) -> list[str] | dict[str, str]:
         text = "\n".join(read_member(path, f"cogs/lexicon_{name}.json"))
         words: list[str] | dict[str, str] = parse_json(text, f"JSON in lexicon_{name}.json", path, repr(text[:30]))
@@ -92,12 +89,8 @@ def _cogs_lexicon(path: Path) -> dict[str, str]:
     verbs = {*forms, *(forms.values() if isinstance(forms, dict) else ())}
     for name in _LEXICONS:
         verbs |= set(load(name))
-    return {
-        **dict.fromkeys(verbs, "V"),
-        **dict.fromkeys(load("nouns"), "N"),
-        **dict.fromkeys(load("proper_nouns"), "Name"),
-        **_CLOSED,
-    }
+    names = dict.fromkeys(load("proper_nouns"), "Name")
+    return dict.fromkeys(verbs, "V") | dict.fromkeys(load("nouns"), "N") | names | _CLOSED
 
 
 _CFQ, _CFQ_HUB = "cfq", "google-research-datasets/cfq"

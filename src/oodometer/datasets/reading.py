@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, present
 from ..errors import InputError, UsageError, needed
 from ..store.artifact_cache import content_of
 from ..store.source import RawTable, open_table
@@ -63,9 +63,8 @@ class Examples:
 
         Those before the ``first``, counted from 0, are passed over.
         """
-        assert self.rows is not None
-        for start in range(first * rows, self.rows, rows):
-            yield self._batch(slice(start, min(start + rows, self.rows)), skip)
+        for start in range(first * rows, many := present(self.rows), rows):
+            yield self._batch(slice(start, min(start + rows, many)), skip)
 
     def _batch(self, part: slice, skip: bool) -> Batch:
         """The examples at some places, of a source that knows how many there are."""
@@ -256,8 +255,7 @@ class ArrayExamples(Examples):
     @property
     def stamp(self) -> Any:
         """Path and content of the file."""
-        assert self.file is not None
-        return [os.path.realpath(self.file), content_of(self.file)]
+        return [os.path.realpath(self.name), content_of(self.name)]
 
     def _batch(self, part: slice, skip: bool) -> Batch:
         values = self.arrays[self.input][part]
@@ -325,8 +323,7 @@ class DialogueExamples(Examples):
             reply = exchange(plain, context, number=number, place=where, label=self.label)
             candidates, position = reply.candidates, reply.label
             if candidates is None:
-                assert reply.response is not None
-                candidates, position = self._pool.among(reply.id, reply.response)
+                candidates, position = self._pool.among(reply.id, present(reply.response))
             read.append((row, Dialogue(reply.context, candidates), position, reply.id))
             if len(read) == rows:
                 yield self._of(read, done, skipped)

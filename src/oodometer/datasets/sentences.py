@@ -30,8 +30,7 @@ def imdb(split: str) -> Dataset:
             rows.append((str(plain["text"]), _label(plain["label"]), str(plain.get("id", row))))
         except (ValueError, LookupError, TypeError) as error:
             raise damaged("JSON with a text and a label 0 or 1", repr(line[:40]), path, row) from error
-    texts, labels, ids = _both_classes("imdb", rows, path)
-    return Dataset("imdb", texts, labels, ids=ids, source=path.name)
+    return _labelled("imdb", rows, path)
 
 
 def sst2(split: str) -> Dataset:
@@ -52,8 +51,7 @@ def sst2(split: str) -> Dataset:
             rows.append((parts[2], _label(parts[1]), f"{wanted}/{len(rows)}"))
         except (ValueError, IndexError) as error:
             raise damaged("file, label 0 or 1 and text by tabs", repr(line[:40]), path, row) from error
-    texts, labels, ids = _both_classes("sst2", rows, path)
-    return Dataset("sst2", texts, labels, ids=ids, source=path.name)
+    return _labelled("sst2", rows, path)
 
 
 def _label(value: object) -> int:
@@ -63,11 +61,12 @@ def _label(value: object) -> int:
     return number
 
 
-def _both_classes(name: str, rows: Sequence[tuple[Any, ...]], path: Path) -> Iterator[tuple[Any, ...]]:
-    """Columns of rows, of which the second holds labels; `InputError` where they are of fewer than two classes."""
+def _labelled(name: str, rows: Sequence[tuple[Any, ...]], path: Path) -> Dataset:
+    """Rows of input, label, id and, of pairs, type as a data set; `InputError` for fewer than two classes."""
     if len({row[1] for row in rows}) < 2:
         raise damaged(f"rows of both classes of {name}", f"{len(rows)} rows", path)
-    return zip(*rows, strict=True)
+    inputs, labels, ids, *types = zip(*rows, strict=True)
+    return Dataset(name, inputs, labels, types[0] if types else (), ids, path.name, "pair" if types else "text")
 
 
 def _hub(name: str, source: str, split: str) -> Dataset:
@@ -128,9 +127,8 @@ def _read(name: str, wanted: Callable[[str, str], bool], labels: dict[str, int])
         if label is None or not (isinstance(row["a"], str) and isinstance(row["b"], str)):
             expected = f"two sentences and a label among {', '.join(labels)}"
             raise damaged(expected, repr(row["label"]), path, number)
-        out.append(((row["a"], row["b"]), label, str(row["set"]), f"{row['split']}-{row.get('id', number)}"))
-    pairs, targets, types, ids = _both_classes(name, out, path)
-    return Dataset(name, pairs, targets, types=types, ids=ids, source=_PAIRS, modality="pair")
+        out.append(((row["a"], row["b"]), label, f"{row['split']}-{row.get('id', number)}", str(row["set"])))
+    return _labelled(name, out, path)
 
 
 HANS_HEURISTICS = ("lexical_overlap", "subsequence", "constituent")
@@ -264,20 +262,15 @@ def msgs(name: str, part: str) -> MsgsSet:
     short = [row for row in wanted if len(row["sentence"].split()) <= LONGEST]
     features = tuple(_feature_words(name, short, rows))
     unmarked = sum(row["L"] == 1 and feature is None for row, feature in zip(short, features, strict=True))
-    data = Dataset(
-        f"MSGS {name}, {part}",
-        tuple(row["sentence"] for row in short),
-        tuple(row["L"] for row in short),
-        types=tuple(_TYPES[row["L"], row["S"]] for row in short),
-        ids=tuple(f"{name}-{row['paradigm']}-{row['L']}{row['S']}" for row in short),
-        source=path.name,
-    )
+    texts, labels = tuple(row["sentence"] for row in short), tuple(row["L"] for row in short)
+    types = tuple(_TYPES[row["L"], row["S"]] for row in short)
+    ids = tuple(f"{name}-{row['paradigm']}-{row['L']}{row['S']}" for row in short)
+    data = Dataset(f"MSGS {name}, {part}", texts, labels, types, ids, path.name)
     return MsgsSet(data, tuple(row["S"] for row in short), features, unmarked, len(wanted) - len(short))
 
 
 @lru_cache(maxsize=1)  # several parts are read after one another
 def _msgs_rows(path: Path, stamp: Any) -> tuple[dict[str, Any], ...]:
-    """All rows of the file, checked."""
     out = []
     for number, row in read_objects(path, "set", "role", "L", "S", "paradigm", "sentence"):
         if (row["L"], row["S"]) not in _TYPES or not isinstance(row["sentence"], str):

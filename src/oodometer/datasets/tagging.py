@@ -128,7 +128,6 @@ def ud_tags(treebank: str, splits: Sequence[str] = ("train", "dev", "test")) -> 
 
 @cache
 def _corpora(path: Path) -> dict[str, list[Row]]:
-    """Rows of each corpus, tags mapped."""
     out: dict[str, list[Row]] = {"wsj_sample": [], "conll2000_train": [], "brown": [], "masc": []}
     for row, cells in read_objects(path, "corpus", "genre", "tok", "tag"):
         corpus = str(cells["corpus"])
@@ -144,7 +143,6 @@ def _corpora(path: Path) -> dict[str, list[Row]]:
 
 @cache
 def _treebanks(path: Path) -> list[tuple[str, str, Row]]:
-    """Treebank, split and row."""
     out = []
     for row, cells in read_objects(path, "treebank", "split", "genre", "tok", "upos"):
         words, tags = _pair(cells, "upos", path, row)

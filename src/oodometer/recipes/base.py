@@ -6,7 +6,7 @@ import inspect
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -109,8 +109,7 @@ class StepRun:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        spent = {"seconds": round(self.seconds, 1), "cpu_seconds": round(self.cpu_seconds, 1)}
-        return {"name": self.name, "kept": self.kept, **spent}
+        return {**asdict(self), "seconds": round(self.seconds, 1), "cpu_seconds": round(self.cpu_seconds, 1)}
 
 
 class Recipe(ABC):

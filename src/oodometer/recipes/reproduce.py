@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..arrays import present
 from ..engines import ProcessEngine, task_engine
 from ..errors import InputError, UsageError, WorkError
 from ..kernels import cores
@@ -56,8 +57,8 @@ def find_recipe(paper: str) -> Recipe:
         hint = f"did you mean {near[0]}" if near else f"known: {', '.join(RECIPES)}"
         raise UsageError(f"unknown paper {paper!r}; {hint}")
     module = importlib.import_module(f"{__package__}.{RECIPES[paper]}")
-    found: Recipe = module.RECIPE
-    return found
+    recipe: Recipe = module.RECIPE
+    return recipe
 
 
 @verb(ReproduceOptions)
@@ -101,9 +102,7 @@ def reproduce(options: ReproduceOptions) -> Reproduction:
     elif engine is not None:
         from ..models.torch.library import on_gpu
 
-        runner = task_engine(engine, workers, gpu=on_gpu(None))
-        assert runner is not None
-        beside = Workers(origin, runner)
+        beside = Workers(origin, present(task_engine(engine, workers, gpu=on_gpu(None))))
     steps = recipe.steps(scale, chosen)
     about = {"verb": "reproduce", "paper": paper, "scale": scale, "out": str(folder.absolute())}
     with running(Kept(folder, about)) as kept:

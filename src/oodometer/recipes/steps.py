@@ -71,7 +71,11 @@ def run_steps(
         check_all(checks.items())
     side_by_side = [step for step in pending if not step.always]
     if workers is not None and side_by_side:
-        chains = _chains(steps)
+        weights = {step.name: float(step.weight) for step in steps}
+        chains = dict(weights)  # weight of each step and of the heaviest chain of steps that wait for it
+        for step in reversed(steps):  # whoever needs a step stands behind it
+            for name in step.needs:
+                chains[name] = max(chains[name], weights[name] + chains[step.name])
         side_by_side.sort(key=lambda step: -chains[step.name])  # the order of the list where chains are as long
         indices = {step.name: index for index, step in enumerate(side_by_side)}
         lost = next((step.name for step in side_by_side if not {*indices, *runs}.issuperset(step.needs)), None)
@@ -136,16 +140,6 @@ def fingerprints(steps: Sequence[Step]) -> dict[str, str]:
         settings = json.dumps([step.name, step.files, dict(step.settings), needs], sort_keys=True, default=str)
         out[step.name] = hashlib.sha256(settings.encode()).hexdigest()[:24]
     return out
-
-
-def _chains(steps: Sequence[Step]) -> dict[str, float]:
-    """Weight of each step and of the heaviest chain of steps that wait for it."""
-    weights = {step.name: float(step.weight) for step in steps}
-    chains = dict(weights)
-    for step in reversed(steps):  # whoever needs a step stands behind it
-        for name in step.needs:
-            chains[name] = max(chains[name], weights[name] + chains[step.name])
-    return chains
 
 
 def _are_there(workspace: Workspace, step: Step) -> bool:

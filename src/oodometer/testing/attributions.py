@@ -84,7 +84,6 @@ def _numbers(item: WordAttributions) -> list[Any]:
 
 
 def _known_words(texts: list[Any]) -> list[list[float]]:
-    """Probabilities of a function that knows a few words."""
     out = []
     for text in texts:
         item = text if isinstance(text, str) else " | ".join(text)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, Ragged, softmax
+from ..arrays import Array, Ragged, present, softmax
 from ..citations import BIBTEX
 from ..errors import NotApplicable, OodometerError
 from ..fields import FIELDS
@@ -102,8 +102,7 @@ def in_another_order(record: Predictions, rng: np.random.Generator) -> Predictio
     >>> sorted(set(q.label.tolist())), q.accuracy
     ([0, 1], 1.0)
     """
-    scores = record.candidate_scores
-    assert scores is not None
+    scores = present(record.candidate_scores)
     starts, owner = scores.offsets[:-1], np.repeat(np.arange(len(scores)), scores.lengths)
     order = np.lexsort((rng.random(len(owner)), owner))  # shuffled within each row
     index = np.empty(len(order), dtype=np.int32)
@@ -166,10 +165,6 @@ def _splits(record: Predictions, rng: np.random.Generator) -> Iterator[list[Pred
         yield pieces
 
 
-def _folded(method: Any, parts: list[Predictions]) -> Any:
-    return method.finish(method.folded(parts))
-
-
 def _check_documented(cls: type) -> None:
     """A doctest at the class; formula and source there or at the pure function beside it."""
     own, name = inspect.getdoc(cls) or "", cls.__name__
@@ -223,7 +218,7 @@ def check_estimator(factory: Callable[..., Any]) -> None:
     halves = fresh.fit(reference.slice(0, 150), reference.slice(150, len(reference)))
     _same(halves.estimate(target), result, "references that are pooled give what one record gives")
     for pieces in _splits(target, rng):
-        _same(_folded(fitted, pieces), result, "merging batches equals one pass")
+        _same(fitted.finish(fitted.folded(pieces)), result, "merging batches equals one pass")
     labelled = replace(target, label=example_record(300, seed=2).label, _cache={})
     _same(fitted.estimate(labelled), result, "labels in the target are not looked at")
     wide, narrow = (factory(level=level).fit(reference).estimate(target) for level in (0.99, 0.5))
@@ -253,9 +248,7 @@ def _answer(method: Any, target: Predictions, reference: Predictions | None = No
     try:
         return (method if reference is None else method.fit(reference)).estimate(target)
     except NotApplicable as refusal:
-        why = str(refusal)
-    assert why.strip(), "a refusal says why"
-    assert _refused(why)
+        _refused(str(refusal))
     return None
 
 
@@ -303,8 +296,7 @@ def check_calibrator(factory: Callable[[], Any]) -> None:
     order = np.random.default_rng(0).permutation(len(reference))
     again, rule = fresh.fit(reference.take(order))(target), "the order of reference rows does not matter"
     assert np.allclose(again.probabilities, made.probabilities, atol=1e-6), rule
-    assert reference.probabilities is not None
-    powered = reference.probabilities**3
+    powered = present(reference.probabilities) ** 3
     out: Array = powered / powered.sum(axis=1, keepdims=True)
     overconfident = reference.with_probabilities(out, "sharpened")
     cured = fresh.fit(overconfident)(overconfident)
@@ -312,8 +304,7 @@ def check_calibrator(factory: Callable[[], Any]) -> None:
 
 
 def _gap(record: Predictions) -> float:
-    assert record.probabilities is not None
-    confidence = record.probabilities[np.arange(len(record)), record.predicted]
+    confidence = present(record.probabilities)[np.arange(len(record)), record.predicted]
     return abs(float(confidence.mean()) - record.accuracy)
 
 
@@ -334,19 +325,19 @@ def check_metric(factory: Callable[..., Any]) -> None:
     before = _snapshot(record)
     result = metric.compute(record)
     assert _snapshot(record) == before, "inputs were changed"
-    again = metric.compute(record)
-    assert _alike(plain(again), plain(result)), "a second call gives the same result"
-    shuffled = metric.compute(record.take(rng.permutation(len(record))))
-    assert _alike(plain(shuffled), plain(result)), "the order of rows does not matter"
-    for pieces in _splits(record, rng):
-        assert _alike(plain(_folded(metric, pieces)), plain(result)), "merging batches equals one pass"
+
+    def check_orders(rows: Predictions, shuffled: Predictions, what: str) -> None:
+        whole = plain(metric.compute(rows))
+        assert _alike(plain(metric.compute(shuffled)), whole), f"the order of {what} does not matter"
+        for pieces in _splits(rows, rng):
+            merged = plain(metric.finish(metric.folded(pieces)))
+            assert _alike(merged, whole), f"merging batches of {what} equals one pass"
+
+    assert _alike(plain(metric.compute(record)), plain(result)), "a second call gives the same result"
+    check_orders(record, record.take(rng.permutation(len(record))), "rows")
     candidates = example_candidates(500, seed=1, difficulty=1.5)
     if not _refused(metric.why_not(candidates)):
-        details = plain(metric.compute(candidates))
-        shuffled = metric.compute(in_another_order(candidates, rng))
-        assert _alike(plain(shuffled), details), "the order of candidates does not matter"
-        for pieces in _splits(candidates, rng):
-            assert _alike(plain(_folded(metric, pieces)), details), "merging batches of candidates equals one pass"
+        check_orders(candidates, in_another_order(candidates, rng), "candidates")
     if metric.gives != "number":
         return
     low, high = metric.bounds

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import softmax
+from ..arrays import present, softmax
 from ..datasets import Dataset
 from ..errors import InputError, UsageError
 from ..models.artifacts import DESCRIPTION, kind_named
@@ -71,8 +71,7 @@ def _check_answers(model: Classifier, data: Dataset, ranks: bool) -> Any:
     record = model.predict(data)
     assert ranks or record.classes == model.classes, "the record has the model's classes"
     p = record.candidate_probabilities.values.reshape(logits.shape) if ranks else record.probabilities
-    assert p is not None
-    assert np.allclose(p, softmax(logits), atol=1e-6), "probabilities are the softmax of logits"
+    assert np.allclose(present(p), softmax(logits), atol=1e-6), "probabilities are the softmax of logits"
     assert record.label is not None, "labels of the data set go into the record"
     steps: list[tuple[int, int]] = []
     model.ask(data, progress=lambda done, total: steps.append((done, total)))
@@ -105,9 +104,7 @@ def _check_more(model: Classifier, data: Dataset) -> None:
         whole = model.ask(data, Request(views=1)).views
     except UsageError:
         return
-    assert late is not None
-    assert whole is not None
-    assert (late[0] == whole[0, 2:]).mean() > 0.9, "views do not depend on how rows are batched"
+    assert (present(late)[0] == present(whole)[0, 2:]).mean() > 0.9, "views do not depend on how rows are batched"
 
 
 def _check_saving(model: Classifier, data: Dataset, logits: Any, folder: Path) -> None:

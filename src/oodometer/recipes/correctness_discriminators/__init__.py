@@ -20,6 +20,7 @@ from .tasks import Task, needs_of, pretrained_of, replicates_of, tasks_of
 __all__ = ["RECIPE", "CorrectnessDiscriminators"]
 
 _MODEL = ("oodometer_model.json", "weights.safetensors")
+Names = Sequence[str]
 _NETWORK = tuple(f"model/{file}" for file in _MODEL)
 
 
@@ -32,13 +33,7 @@ def steps_of(task: Task) -> list[Step]:
         return task.first if step == "pretraining" else task.name
 
     def add(
-        name: str,
-        about: str,
-        files: Sequence[str],
-        doing: Callable[..., None],
-        needs: Sequence[str],
-        share: float,
-        **settings: Any,
+        name: str, about: str, files: Names, doing: Callable[..., None], needs: Names, share: float, **settings: Any
     ) -> str:
         """Add a step; files and needed steps are those of the task, ``share`` is of the time that all take."""
         folder = folder_of(name)
@@ -148,15 +143,8 @@ class CorrectnessDiscriminators(Recipe):
             check_all(needs_of(chosen))  # not the first thing that is missing, but all
             raise
         names, replicates = (tuple(task.name for task in some) for some in (lineup, others))
-
-        return [
-            *out,
-            *last_steps(
-                self,
-                partial(work.combine, scale=scale, tasks=names, replicates=replicates),
-                [f"{task.name}/study" for task in chosen],
-            ),
-        ]
+        combined = partial(work.combine, scale=scale, tasks=names, replicates=replicates)
+        return [*out, *last_steps(self, combined, [f"{task.name}/study" for task in chosen])]
 
     def studied(self, scale: str) -> tuple[str, ...]:
         """Names of the tasks, without their trainings from other seeds."""

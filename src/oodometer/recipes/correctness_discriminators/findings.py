@@ -454,11 +454,8 @@ def markdown(result: Mapping[str, Any]) -> str:
     for name, task in tasks.items():
         if study := task.get("self_training"):
             runs = [run for run in trainings(result, name) if "self_training" in run]
-            rows = [
-                (task["sets"][study["name"]], run.get("seed", 0), study)
-                for run in runs
-                for study in run["self_training"]["sets"]
-            ]
+            pairs = [(run.get("seed", 0), row) for run in runs for row in run["self_training"]["sets"]]
+            rows = [(task["sets"][row["name"]], seed, row) for seed, row in pairs]
             ladder = PAGE.table("ladder", study["ladder"])
             out.append(PAGE.table("self_training", rows, **{**study, "title": task["title"], "ladder": ladder}))
     for task in tasks.values():
@@ -471,7 +468,6 @@ def markdown(result: Mapping[str, Any]) -> str:
 
 
 def _run(task: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The run of a task as a row."""
     unseen = f" ({task['panel']['unseen']:,} unseen)" if task["panel"]["unseen"] else ""
     steps = ", ".join(
         f"{checkpoint['name'].removeprefix('step-').lstrip('0')} ({100 * checkpoint['accuracy']:.0f})"
@@ -519,7 +515,6 @@ def _accuracies(result: Mapping[str, Any], family: str) -> str:
 
 
 def _procedures(result: Mapping[str, Any]) -> str:
-    """The bounds of each procedure, side by side."""
     shown = {at: {(study["task"], study["name"]): study for study in sets_of(result, at=at)} for at in PROCEDURES}
     shown = {at: sets for at, sets in shown.items() if sets}
     rows = []

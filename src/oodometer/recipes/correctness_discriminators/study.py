@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import platform
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cache, cached_property
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from ... import discriminators as judging
-from ...arrays import Array
+from ...arrays import Array, present
 from ...datasets import Dataset, with_signatures
 from ...errors import InputError
 from ...metrics.votes import VoteCounts, absolute, bounds_by_agreement, mean_of, paired_gap, share
@@ -28,9 +27,8 @@ from ...store import as_source, write_predictions
 from ...verbs.discriminate.judged import pseudo_labels
 from ...verbs.discriminate.vote_study import VoteStudy, vote_study
 from ...verbs.discriminate.worth import PROBABILITY, judge_names, with_probabilities
-from ...version import __version__
 from ..base import Progress, Workspace
-from ..kit.publish import finished, of_tasks
+from ..kit.publish import facts, finished, of_tasks
 from ..kit.sources import passing
 from ..kit.tables import rounded
 from .findings import BASELINES
@@ -55,18 +53,7 @@ class TaskData:
         self.task, self.config = task, task.config
         self.set = cache(self._set)
 
-    @property
-    def train(self) -> Dataset:
-        """What the parser learns from."""
-        return self.set("train")
-
-    @property
-    def dev(self) -> Dataset:
-        """What stops the training of judges, and gives ATC its threshold: in distribution."""
-        return self.set("dev")
-
     def _set(self, name: str) -> Dataset:
-        """A set by its name, as it is used."""
         rows = self._drawn(name)
         return rows if self._rewrite is None else rows.rewritten(self._rewrite)
 
@@ -130,16 +117,15 @@ PARTS = ("train", "dev")
 
 def train_half(data: TaskData, workspace: Workspace, progress: Progress, *, fold: int) -> None:
     """Train a parser without one fold of the training set: ``halves/fold-<fold>``; equal sentences share a fold."""
-    rows = np.flatnonzero(_folds(data, data.train.inputs) != fold)
+    rows = np.flatnonzero(_folds(data, data.set("train").inputs) != fold)
     judge = judging.LikelihoodDiscriminator(new_parser(data, data.config.seed + SEEDS + fold))
-    pairs = [data.train.inputs[row] for row in rows], [data.train.targets[row] for row in rows], [True] * len(rows)
+    part = data.set("train").take(rows.tolist())
     with passing(workspace, f"half-{fold}") as checkpoint:
-        judge.fit(*pairs, checkpoint=checkpoint, progress=progress)
+        judge.fit(part.inputs, part.targets, [True] * len(rows), checkpoint=checkpoint, progress=progress)
         judge.save(workspace / f"halves/fold-{fold}")
 
 
 def _halves(data: TaskData, workspace: Workspace) -> list[judging.LikelihoodDiscriminator]:
-    """The parsers of halves, where the task has some."""
     folds = range(FOLDS) if data.config.halves else ()
     return [judging.LikelihoodDiscriminator.load(workspace / f"halves/fold-{fold}") for fold in folds]
 
@@ -147,7 +133,7 @@ def _halves(data: TaskData, workspace: Workspace) -> list[judging.LikelihoodDisc
 def collect_unseen(data: TaskData, workspace: Workspace, progress: Progress) -> None:
     """Gold pairs, and mistakes of each parser of a half on the half that it has not seen."""
     config, parsers = data.config, [half.model for half in _halves(data, workspace)]
-    part = data.train.sample(config.example_rows, config.seed + 3)
+    part = data.set("train").sample(config.example_rows, config.seed + 3)
     how: dict[str, Any] = {"folds": _folds(data, part.inputs), "beams": config.beams, "clean": data.clean}
     how |= {"balance": SHARE * config.balance, "seed": config.seed, "progress": progress}
     collected = judging.collect(parsers, part.inputs, part.targets, **how)
@@ -157,7 +143,7 @@ def collect_unseen(data: TaskData, workspace: Workspace, progress: Progress) -> 
 
 def _folds(data: TaskData, inputs: Sequence[str]) -> Array:
     """The fold of each input, as drawn over the whole training set; the same for every seed of the task."""
-    every = data.train.inputs
+    every = data.set("train").inputs
     fold_of = dict(zip(every, judging.folds_of(every, FOLDS, data.config.data_seed).tolist(), strict=True))
     return np.array([fold_of[text] for text in inputs])
 
@@ -179,7 +165,9 @@ def train_parser(data: TaskData, workspace: Workspace, progress: Progress) -> No
     parser = new_parser(data, config.seed)
     early: dict[str, Any] = {"snapshots": workspace / "snapshots", "every": config.every, "most": config.checkpoints}
     with passing(workspace, "parser") as checkpoint:
-        parser.fit(data.train.inputs, data.train.targets, checkpoint=checkpoint, progress=progress, **early)
+        parser.fit(
+            data.set("train").inputs, data.set("train").targets, checkpoint=checkpoint, progress=progress, **early
+        )
         parser.save(workspace / "parser")
         workspace.write_json("parser.json", {"parameters": parser.parameters})
 
@@ -192,7 +180,7 @@ def collect_mistakes(data: TaskData, workspace: Workspace, progress: Progress) -
     how = judging.CollectOptions(clean=data.clean, **{name: getattr(config, name) for name in options})
     with passing(workspace, "examples") as checkpoint:
         for done, name in enumerate(PARTS):
-            part = data.train.sample(config.example_rows, config.seed + 3) if name == "train" else data.dev
+            part = data.set(name).sample(config.example_rows, config.seed + 3) if name == "train" else data.set(name)
 
             def tell(a: int, b: int, done: int = done) -> None:
                 progress(done * b + a, len(PARTS) * b)
@@ -217,7 +205,7 @@ def read_pairs(folder: Path, part: str, of: str = "examples") -> Predictions:
 
 def pretrain_judges(data: TaskData, workspace: Workspace, progress: Progress) -> None:
     """Let an encoder learn the gold pairs before judges start from it: ``pretrained``, shared by all seeds."""
-    config, pairs = data.config, data.seen(data.train.inputs, data.train.targets)
+    config, pairs = data.config, data.seen(data.set("train").inputs, data.set("train").targets)
     training = TrainingConfig(**{**(config.pretraining or {}), "seed": config.data_seed})
     how: dict[str, Any] = {"config": config.judge["config"], "training": training, "progress": progress}
     with passing(workspace, "pretrained") as checkpoint:
@@ -252,9 +240,7 @@ def ask(data: TaskData, name: str, workspace: Workspace, progress: Progress) -> 
     how: dict[str, Any] = {"beams": config.beams, "clean": data.clean, "columns": {"type": list(rows.types)}}
     how |= {"ids": rows.ids, "progress": lambda a, b: progress(a, parts * b)}
     record = parser.predict(rows.inputs, gold=rows.targets, **how)
-    assert record.input is not None
-    assert record.output is not None
-    given, parsed = record.input.tolist(), record.output.tolist()
+    given, parsed = present(record.input).tolist(), present(record.output).tolist()
     inputs, outputs = data.seen(given, parsed)
     # An empty output is judged Incorrect without asking, so it stays empty however pairs are read.
     outputs = [new if old.strip() else "" for new, old in zip(outputs, parsed, strict=True)]
@@ -396,10 +382,9 @@ def study_task(
     parent = Workspace(folder.parent)
     stamps = {name: parent.stamp(f"{task.name}/{name}") for name in steps}
     verdicts = reference.verdicts[reference.verdicts >= 0]
-    result: dict[str, Any] = {"form": FORM, "task": task.name, "title": task.title, "family": task.family}
-    result |= {"version": __version__, "python": platform.python_version()}
+    result = {**facts(FORM, task.config), "task": task.name, "title": task.title, "family": task.family}
     result |= {what: {n: round(stamp[what], 1) for n, stamp in stamps.items()} for what in ("seconds", "cpu_seconds")}
-    result |= {"sizes": asdict(task.config), "data": data.counts(), "parser": workspace.read_json("parser.json")}
+    result |= {"data": data.counts(), "parser": workspace.read_json("parser.json")}
     result |= {"examples": workspace.read_json("examples/statistics.json")}
     result |= {"panel": {"judges": task.config.judges, **workspace.read_json("judges/judge-0.json")}}
     result |= {"replicate_of": task.replicate_of, "seed": task.config.seed}
@@ -410,16 +395,13 @@ def study_task(
 
 
 def _share(part: int, whole: int) -> dict[str, Any]:
-    value = share(part, whole, LEVEL)
-    assert value is not None
-    return value.to_dict()
+    return present(share(part, whole, LEVEL)).to_dict()
 
 
 def _short(study: VoteStudy) -> dict[str, Any]:
     """What the tables and the claims need of a study."""
     whole = study.to_dict()
-    short: dict[str, Any] = rounded({name: whole[name] for name in _SHORT})
-    return short
+    return {name: rounded(whole[name]) for name in _SHORT}
 
 
 def _beside(study: VoteStudy, agree: int) -> dict[str, Any]:
@@ -458,19 +440,15 @@ def combine(workspace: Workspace, scale: str, tasks: Sequence[str], replicates: 
     return {**result, "replicates": others, "missing": missing}
 
 
-METRICS = {"token_f1": judging.token_f1}
-
-
 def learn_metric(data: TaskData, workspace: Workspace, progress: Progress) -> None:
     """Train one discriminator of a metric and compare its mean on every test set with the truth: ``metric.json``. Of
     gold outputs only a share equal to the parser's accuracy on the development set is taken: else the mean is too high.
     """
-    verdicts, config, name = read_judged(workspace.folder, "dev").verdicts, data.config, data.task.metric
+    verdicts, config = read_judged(workspace.folder, "dev").verdicts, data.config
     accuracy = float((verdicts[verdicts >= 0] > 0).mean())
-    assert name is not None
 
     def measured(outputs: Any, golds: Any) -> Array:
-        return METRICS[name]([data.clean(output) for output in outputs], [data.clean(gold) for gold in golds])
+        return judging.token_f1([data.clean(output) for output in outputs], [data.clean(gold) for gold in golds])
 
     pairs = {}
     for part in PARTS:
@@ -490,11 +468,9 @@ def learn_metric(data: TaskData, workspace: Workspace, progress: Progress) -> No
 
     def asked(name: str) -> tuple[Array, Array]:
         record = read_judged(workspace.folder, name)
-        assert record.input is not None
-        assert record.output is not None
-        outputs = record.output.tolist()
+        outputs = present(record.output).tolist()
         true = measured(outputs, record.columns["gold"].tolist()).astype(float)
-        judged = judge.probabilities(*data.seen(record.input.tolist(), outputs)).astype(float)
+        judged = judge.probabilities(*data.seen(present(record.input).tolist(), outputs)).astype(float)
         return true, np.where([bool(output.strip()) for output in outputs], judged, 0.0)
 
     source, sets = _mean(asked("dev")[0]), []
@@ -510,7 +486,7 @@ def learn_metric(data: TaskData, workspace: Workspace, progress: Progress) -> No
         row |= {"predicted": _mean(judged).to_dict(), "error": absolute(_gap(true - judged)).to_dict()}
         row |= {"source": source.to_dict(), "source_error": absolute(far).to_dict()}
         sets.append(row | {"correlation": float(np.corrcoef(true, judged)[0, 1]) if both else 0.0})
-    workspace.write_json("metric.json", rounded({"metric": name, "sets": sets}))
+    workspace.write_json("metric.json", rounded({"metric": data.task.metric, "sets": sets}))
 
 
 def _mean(values: Array) -> Interval:
@@ -536,8 +512,7 @@ def self_train(data: TaskData, workspace: Workspace, progress: Progress) -> None
     """Train the parser again, on training set and accepted outputs of one half of a test set: ``self_training.json``.
     The other half and the other sets say whether it is better than the old one, by the same plan from the same seed.
     """
-    config, name, folder = data.config, data.task.pseudo_labels, workspace / "self_trained"
-    assert name is not None
+    config, name, folder = data.config, present(data.task.pseudo_labels), workspace / "self_trained"
     old = read_judged(workspace.folder, name)
     learn, judge = halves(np.asarray(old.columns["type"]).astype(str), config.data_seed)
     accepted = pseudo_labels(old.take(learn), level=LEVEL)
@@ -549,10 +524,8 @@ def self_train(data: TaskData, workspace: Workspace, progress: Progress) -> None
         if (folder / "finished").is_file():  # before an interruption
             parser = EncoderDecoder.load(folder)
         else:
-            assert accepted.record.input is not None
-            assert accepted.record.output is not None
-            inputs = [*data.train.inputs, *accepted.record.input.tolist()]
-            outputs = [*data.train.targets, *accepted.record.output.tolist()]
+            inputs = [*data.set("train").inputs, *present(accepted.record.input).tolist()]
+            outputs = [*data.set("train").targets, *present(accepted.record.output).tolist()]
             parser = new_parser(data, config.seed)
             parser.fit(inputs, outputs, checkpoint=folder / "checkpoint", progress=progress)
             parser.save(folder)

@@ -164,17 +164,11 @@ def tasks_of(scale: str) -> tuple[Task, ...]:
 
 def replicates_of(task: Task) -> tuple[Task, ...]:
     """The task trained again from other seeds, on the same rows; a judge of another metric is trained once."""
-    return tuple(
-        replace(
-            task,
-            name=f"{task.name}-seed-{seed}",
-            title=f"{task.title}, seed {seed}",
-            config=replace(task.config, seed=seed),
-            metric=None,
-            replicate_of=task.name,
-        )
-        for seed in REPLICATES
-    )
+    runs = []
+    for seed in REPLICATES:
+        names: dict[str, Any] = {"name": f"{task.name}-seed-{seed}", "title": f"{task.title}, seed {seed}"}
+        runs.append(replace(task, config=replace(task.config, seed=seed), metric=None, replicate_of=task.name, **names))
+    return tuple(runs)
 
 
 def located(made: Mapping[str, Any]) -> dict[str, Any]:

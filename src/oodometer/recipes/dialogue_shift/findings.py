@@ -40,8 +40,6 @@ def claims_of(result: Cell) -> list[Claim]:
 
 
 class _Tests:
-    """Claims from the differences that the study left."""
-
     def __init__(self, result: Cell) -> None:
         self._of: Mapping[str, Cell] = result["differences"]
         self._replicates = int(result["replicates"])
@@ -87,7 +85,6 @@ class _Tests:
                 yield self._above(f"{group}_{metric}", [change], sign, "fall", **change, **fields)
 
     def steps(self, group: str) -> Row:
-        """R@1 falls from every severity to the next."""
         steps = {name: self._of[key] for name in self._named(group) if (key := f"step/{name}/accuracy") in self._of}
         text = "; ".join(f"to {name}: {step['value']:+.3f}" for name, step in steps.items())
         return self._above(f"{group}_steps", list(steps.values()), -1.0, "steps", shift=_SHIFTS[group], steps=text)
@@ -222,20 +219,14 @@ def markdown(result: Cell) -> str:
 
 
 def _run(result: Cell) -> str:
-    """How the rankers were trained and asked."""
     sizes = result["sizes"]
     accuracy = {(row["condition"], row["method"]): row["accuracy"]["by_model"] for row in result["rows"]}
-    apart = [
-        abs(a - b)
-        for (condition, method), values in accuracy.items()
-        if method == "vanilla"
-        for a, b in zip(values, accuracy[condition, "temperature"], strict=True)
-    ]
+    both = [(values, accuracy[c, "temperature"]) for (c, method), values in accuracy.items() if method == "vanilla"]
     fields = {
         "network": ", ".join(f"{name} {value}" for name, value in sizes["network"].items()),
         "rows": "all" if sizes["train_rows"] is None else f"{sizes['train_rows']:,}",
         "temperatures": ", ".join(f"{temperature:.2f}" for temperature in result["temperatures"]),
-        "apart": max(apart, default=0.0),
+        "apart": max((abs(a - b) for pair in both for a, b in zip(*pair, strict=True)), default=0.0),
         "bins": BINS,
     }
     text = PAGE.fill(PAGE.words["page"]["run"], {**result, **fields})

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import platform
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import chain, combinations, pairwise
 from typing import Any, final
 
 import numpy as np
 
-from ...arrays import Array, softmax
+from ...arrays import Array, present, softmax
 from ...calibrators.temperature import fit_temperature
 from ...datasets import Dataset, Dialogue, daily_dialog
 from ...datasets.dialogues import daily_dialog_conversations
@@ -30,8 +29,8 @@ from ...predictions import Predictions
 from ...shifts import find_text_shift
 from ...shifts.text import Dropped, ShiftedText, TextShift, Vocabulary, find_wordnet
 from ...verbs.estimate import estimate
-from ...version import __version__
 from ..base import Progress, Workspace
+from ..kit.publish import facts
 from ..kit.sources import Place, load_answers, passing, read_sizes, source_of, store_answers
 from ..kit.tables import mean_and_spread, rounded
 
@@ -105,7 +104,6 @@ class RunData:
         self._conversations = cache(daily_dialog_conversations)
         self._split = cache(self._read)
         self._plain = cache(lambda group: self.shift(group))
-        self.fingerprints = cache(self._fingerprints)
 
     def _read(self, split: str) -> Dataset:
         candidates = self.config.train_candidates if split == "train" else self.config.candidates
@@ -191,7 +189,7 @@ class RunData:
         targets = [text.targets for text in texts if isinstance(text, ShiftedText)]
         return len(targets), float(np.mean(targets)) if targets else 0.0
 
-    def _fingerprints(self) -> dict[str, Any]:
+    def fingerprints(self) -> dict[str, Any]:
         """Conversations and digest of each split."""
         splits = {split: self._conversations(split) for split in ("train", "validation", "test")}
         digests = {split: hashlib.sha256(repr(some).encode()).hexdigest()[:16] for split, some in splits.items()}
@@ -421,8 +419,7 @@ class Study:
 
     def vanilla(self, condition: Condition, ids: set[str] | None = None, method: str = "vanilla") -> Answers:
         """What the members, or another method, said of the instances with some ids."""
-        answers = self.answers(method, condition)
-        assert answers is not None
+        answers = present(self.answers(method, condition))
         return answers if ids is None else answers.take(np.isin(self.ids[condition.name], sorted(ids)))
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -513,8 +510,7 @@ def judge(config: RunConfig, data: RunData, workspace: Workspace, progress: Prog
     study = Study(config, workspace)
     progress(1, 4)
     seen = {name: kind == "also in train" for name, kind in zip(data.test.ids, data.test.types, strict=True)}
-    result: dict[str, Any] = {"form": FORM, "version": __version__, "python": platform.python_version()}
-    result |= {"sizes": asdict(config), "data": data.fingerprints(), "counts": workspace.read_json("counts.json")}
+    result = {**facts(FORM, config), "data": data.fingerprints(), "counts": workspace.read_json("counts.json")}
     result["conditions"] = []
     for condition in conditions_of(config):
         shifted = workspace.read_json(f"conditions/{condition.name}.json")
@@ -537,15 +533,12 @@ _LEVEL = 0.9
 def study_estimators(config: RunConfig, workspace: Workspace, progress: Progress) -> None:
     """What every estimator that applies, and the headline, say of each member; writes ``estimators.json``."""
 
-    def record(answers: Mapping[str, Array], **fields: Any) -> Predictions:
-        return Predictions.from_candidates(answers["logits"], **fields)
-
     def answers_of(member: int, name: str) -> Mapping[str, Array]:
         return load_answers(workspace, f"answers/{member}", name)
 
     members, rows = range(config.members), []
     dev = [answers_of(i, "dev") for i in members]
-    references = [record(answers, label=answers["target"]) for answers in dev]
+    references = [Predictions.from_candidates(answers["logits"], label=answers["target"]) for answers in dev]
     targets = [c for c in conditions_of(config) if c.name != "dev" and len(answers_of(0, c.name)["ids"])]
     for done, target in enumerate(targets, 1):
         values: dict[str, list[float]] = defaultdict(list)
@@ -553,20 +546,18 @@ def study_estimators(config: RunConfig, workspace: Workspace, progress: Progress
         for i in members:
             answers = answers_of(i, target.name)
             truth.append(float((answers["logits"].argmax(1) == answers["target"]).mean()))
-            estimation = estimate(references[i], record(answers), level=_LEVEL, target_accuracies=(), seed=config.seed)
+            given = references[i], Predictions.from_candidates(answers["logits"])
+            estimation = estimate(*given, level=_LEVEL, target_accuracies=(), seed=config.seed)
             head = estimation.headline.interval
             for method, value in {"headline": head.value, **{e.method: e.value for e in estimation.estimates}}.items():
                 values[method].append(value)
             inside.append(float(head.lower <= truth[-1] <= head.upper))
             ends.append((head.lower, head.upper))
-        methods = {
-            method: {
-                "said": mean_and_spread(some),
-                "error": mean_and_spread([abs(a - b) for a, b in zip(some, truth, strict=True)]),
-            }
-            for method, some in values.items()
-            if len(some) == len(truth)
-        }
+        methods = {}
+        for method, some in values.items():
+            if len(some) == len(truth):
+                errors = [abs(a - b) for a, b in zip(some, truth, strict=True)]
+                methods[method] = {"said": mean_and_spread(some), "error": mean_and_spread(errors)}
         about: dict[str, Any] = {"condition": target.name, "group": target.group, "label": target.label}
         about["truth"] = mean_and_spread(truth)
         lower, upper = np.mean(ends, axis=0).tolist()

@@ -112,18 +112,14 @@ def lineup(config: RunConfig) -> tuple[Plan, ...]:
             shares = {target: config.doses[name][size - 1] for target, size in named.items()}
             slug = f"{name}-{label.replace(' ', '')}".lower()
             out.append(Plan(slug, label, name, config.roles["msgs"], shares, config.steps[name]))
-    network, others = config.roles["nli"], config.roles["nli_others"]
-    base = Plan("nli-base", "0 steps", "nli", network, steps=config.steps["nli"])
+    base = Plan("nli-base", "0 steps", "nli", config.roles["nli"], steps=config.steps["nli"])
     inoculated = [
         replace(base, name=f"nli-{many}", label=f"{many} steps", start=base.name, further=many)
         for many in config.nli_further
     ]
-    other = replace(base, inoculated=False)
-    return (
-        *out,
-        *[base, *inoculated, *(replace(other, name=f"nli-{o.lower()}", label=o, network=o) for o in others)],
-        *_paraphrase(config),
-    )
+    other, networks = replace(base, inoculated=False), config.roles["nli_others"]
+    others = [replace(other, name=f"nli-{name.lower()}", label=name, network=name) for name in networks]
+    return (*out, base, *inoculated, *others, *_paraphrase(config))
 
 
 def training_of(config: RunConfig, plan: Plan) -> TrainingConfig:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
-import platform
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
-from ...arrays import Array
+from ...arrays import Array, present
 from ...attributions.base import WordAttributions, Words
 from ...attributions.factors.base import factor_values
 from ...attributions.in_folder import explain_in
@@ -31,8 +30,8 @@ from ...rankings import few_shot as ranking
 from ...rankings.pool import pool_evidence
 from ...registry import create
 from ...store.artifact_cache import checksum_of_files, content_of
-from ...version import __version__
 from ..base import Progress, Workspace
+from ..kit.publish import facts
 from ..kit.sources import Place, load_answers, packaged_minilm, passing, source_of, store_answers
 from ..kit.tables import mean_and_spread, rounded
 from .lineup import FAMILIES, SUITES, Plan, RunConfig, Suite, lineup, suites_of, training_of
@@ -145,7 +144,6 @@ class RunData:
 
 
 def _even(data: Dataset) -> Dataset:
-    """As many rows of one class as of the other."""
     label = np.array(data.targets)
     rows = stratified(label, 2 * int(np.bincount(label, minlength=2).min()), seed=0)
     return data.take(np.sort(rows).tolist())
@@ -254,17 +252,14 @@ def _opened(workspace: Workspace, folder: str) -> tuple[Encoder, int]:
     return _open(workspace.folder, folder, content_of(workspace.folder / folder / WEIGHTS)), positive
 
 
-@lru_cache(maxsize=1)
-def _open(root: Path, folder: str, weights: str) -> Encoder:
-    """The model in a folder, kept for the next step, which often explains the same one by another method."""
-    return _loaded(root, folder)
-
-
-def _loaded(root: Path, folder: str) -> Encoder:
+def _loaded(root: Path, folder: str, weights: str = "") -> Encoder:
     model = load_model(root / folder)
     if not isinstance(model, Encoder):
         raise WorkError(f"expected an encoder in {folder}, got {model.kind}; remove the folder and run again")
     return model
+
+
+_open = lru_cache(maxsize=1)(_loaded)  # kept for the next step, which often explains the same one by another method
 
 
 def ask(data: RunData, plan: Plan, suites: Sequence[Suite], seed: int, place: Place) -> None:
@@ -384,10 +379,6 @@ def standardised(scores: Array) -> Array:
     return np.asarray(away / np.where(varies, spread, 1.0) * varies)
 
 
-def _weighed(weights: Array, pieces: Mapping[str, ranking.Method], drawn: Array) -> Array:
-    return np.asarray(np.tensordot(weights, standardised(ranking.scored(pieces, drawn)), 1))
-
-
 def powered_accuracy(correct: Array, score: Array, pool_score: Array) -> ranking.Rule:
     """PPI++ (Angelopoulos, Duchi and Zrnic 2023) as a rule: mean Y + lam (mean of f on the pool - mean of f).
 
@@ -469,9 +460,8 @@ class Evaluation:
         evidence = pool_evidence(pools, {str(i): record_of(self.near[i], self.near_label) for i in models})
         out |= {f"pool/{name}": ranking.fixed(scores) for name, scores in evidence.scores.items()}
         whole, right = ranking.suite_of(pools), labelled.correct
-        assert labelled.probabilities is not None
-        assert whole.probabilities is not None
-        powered = powered_accuracy(right, labelled.probabilities.max(axis=2), whole.probabilities.max(axis=2))
+        scores = (present(suite.probabilities).max(axis=2) for suite in (labelled, whole))
+        powered = powered_accuracy(right, *scores)
         pool = {POWERED: powered, _POOL: out[f"pool/{_POOL}"]}
         own = {name: out[name] for factor in self.suite.own[:1] for name in (f"lime/{factor}", f"shap/{factor}")}
         truth = {"CONF-GT": out["CONF-GT"]}
@@ -490,7 +480,9 @@ class Evaluation:
             methods, labels = self.methods(models), [self.plans[i].label for i in models]
             if weights is not None and group == "inoculated":
                 pieces, each = pieces_of(self, methods), np.array(list(weights.values()))
-                methods[LEARNT] = partial(_weighed, each, pieces)
+                methods[LEARNT] = partial(
+                    lambda p, w, d: np.tensordot(w, standardised(ranking.scored(p, d)), 1), pieces, each
+                )
             how: dict[str, Any] = {"draws": self.config.draws, "size": min(self.config.size, self.pool)}
             study = ranking.few_shot_evaluation(methods, self.truth[models], models=labels, seed=self.seed, **how)
             tests = {
@@ -540,8 +532,7 @@ def judge(config: RunConfig, data: RunData, workspace: Workspace, progress: Prog
         # GUESS for each architecture that could be named best in every set
         guesses += [ranking.guess_accuracy(across)] if across else []
     by_model = np.array(guesses).T if guesses else ()
-    result: dict[str, Any] = {"form": FORM, "version": __version__, "python": platform.python_version()}
-    result |= {"sizes": asdict(config), "stand_ins": STAND_INS, "baseline": BASELINE, "combined": list(COMBINED)}
+    result = {**facts(FORM, config), "stand_ins": STAND_INS, "baseline": BASELINE, "combined": list(COMBINED)}
     result["data"] = {family: data.fingerprints(family) for family in FAMILIES}
     result |= {"sets": sets, "models": models(config, workspace), "rows": rows}
     result["guess"] = [{"model": i, "few_shot": spread_over(values.tolist())} for i, values in enumerate(by_model)]

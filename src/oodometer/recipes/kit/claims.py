@@ -214,10 +214,6 @@ _HEADS = "the paper says | here | what was seen | test | p for | p against | p a
 _ROW = "{claim} | {verdict} | {evidence} | {tested} | {p_for:p} | {p_against:p} | {p_all:p}"
 
 
-def _p(value: float | None) -> str:
-    return "-" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
 def claims_table(claims: Iterable[Mapping[str, Any]], over: str = _OVER_ROWS) -> str:
     """Each claim with its verdict and test, and which verdicts stand among all; ``over``: what tests take as sample."""
     rows, decided, tested = [], [], 0
@@ -231,5 +227,7 @@ def claims_table(claims: Iterable[Mapping[str, Any]], over: str = _OVER_ROWS) ->
         rows.append({**claim, "tested": words})
     fields = {"level": LEVEL, "over": over, "tested": tested, "decided": len(decided)}
     firm = sum(claim["p_all"] <= LEVEL for claim in decided)
-    page = Page({"tables": {"claims": {"row": _ROW}}}, p=_p)
+    page = Page(
+        {"tables": {"claims": {"row": _ROW}}}, p=lambda p: "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
+    )
     return section(page.fill(_WORDS, {**fields, "firm": firm}), _HEADS, page.rows("claims", rows))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...kernels import cores
@@ -74,6 +75,12 @@ def finished(workspace: Workspace, name: str, form: int) -> dict[str, Any] | Non
     except (OSError, ValueError):
         return None
     return result if isinstance(result, dict) and result.get("form", form) == form else None
+
+
+def facts(form: int, config: Any) -> dict[str, Any]:
+    """What every study says first: the form of its result, versions, and how large the run was."""
+    python = platform.python_version()
+    return {"form": form, "version": __version__, "python": python, "sizes": asdict(config)}
 
 
 def of_tasks(workspace: Workspace, paper: str, scale: str, form: int, names: Sequence[str]) -> dict[str, Any]:

@@ -108,13 +108,10 @@ def check_pretrained(source: str) -> None:
         for loader in ("AutoTokenizer", "AutoModel"):
             load_pretrained(loader, path)
     except InputError as error:
-        name = source.rpartition("/")[2]
-        raise InputError(
-            f"the pretrained model {source}",
-            got="a folder that is not whole" if is_folder else "none on the hub or downloaded before",
-            remedy=f"save its config.json, weights and tokenizer as the folder {name} in the folder of OODOMETER_DATA",
-            file=path if is_folder else None,
-        ) from error
+        name, file = source.rpartition("/")[2], path if is_folder else None
+        got = "a folder that is not whole" if is_folder else "none on the hub or downloaded before"
+        remedy = f"save its config.json, weights and tokenizer as the folder {name} in the folder of OODOMETER_DATA"
+        raise InputError(f"the pretrained model {source}", got=got, remedy=remedy, file=file) from error
 
 
 def packaged_minilm() -> str:

@@ -144,14 +144,12 @@ def _of_dominoes(task: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _whole(rows: list[dict[str, Any]], field: str, title: str, by: str, **scale: Any) -> list[Panel]:
-    """One panel over whole numbers."""
     marks = {"values": sorted({row[field] for row in rows}), "format": "d"}
     across = plain.axis(field, title, {"nice": False, **scale}, axis=marks)
     return [Panel("all", "", plain.lines(across, plain.axis("error", "mean absolute error"), by, few=True), rows)]
 
 
 def _severity_drawn(result: Mapping[str, Any]) -> list[Panel]:
-    """A line for each score."""
     rows = [
         {"score": name, "severity": grade, "order": grade, "error": shift[score]["exact"]["mean"]}
         for variant, scores in (("ma", _SCORES), ("ma-diverse", ("ma",)))
@@ -164,7 +162,6 @@ def _severity_drawn(result: Mapping[str, Any]) -> list[Panel]:
 
 
 def _sizes_drawn(result: Mapping[str, Any]) -> list[Panel]:
-    """A line for each kind of shift."""
     clean = result["tasks"].get("clean", {"sizes_of_ensemble": {}})
     rows = [
         {"shift": group, "models": size["models"], "order": size["models"], "error": _average(size["by_model"])}
@@ -176,7 +173,6 @@ def _sizes_drawn(result: Mapping[str, Any]) -> list[Panel]:
 
 
 def _dominoes_drawn(result: Mapping[str, Any]) -> list[Panel]:
-    """A panel for each score, a line for each target."""
     panels, by_grade = [], result["tasks"].get("dominoes", {"correlations": {}})["correlations"]
     across = {"field": "correlation", "type": "ordinal", "title": "correlation in training", "sort": None}
     up = plain.axis("error", "mean absolute error", {"domain": [0, 1]})

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import platform
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, final
 
@@ -30,6 +29,7 @@ from ...verbs.estimate import estimate
 from ...version import __version__
 from ..base import Progress, Workspace
 from ..kit import tables
+from ..kit.publish import facts
 from ..kit.sources import Place, load_answers, passing, read_sizes, store_answers
 from ..kit.tables import rounded
 
@@ -241,7 +241,6 @@ class Errors:
 
 
 def _apart(scores: Array, thresholds: Mapping[str, ScoreThreshold], accuracy: float) -> dict[str, float]:
-    """Estimate minus accuracy."""
     return {how: float(total_credit(scores, cut) / len(scores) - accuracy) for how, cut in thresholds.items()}
 
 
@@ -293,8 +292,7 @@ def study_condition(
 ) -> None:
     """Judge every score of both ensembles on the sets of some names; writes ``<condition>/result.json``."""
     config = data.config
-    result: dict[str, Any] = {"form": FORM, "condition": condition, "version": __version__}
-    result |= {"python": platform.python_version(), "sizes": asdict(config), "data": data.fingerprints()}
+    result = {**facts(FORM, config), "condition": condition, "data": data.fingerprints()}
     result |= {"present": list(data.present), "absent": [name for name in _NATURAL if name not in data.present]}
     for done, variant in enumerate(VARIANTS, 1):
         folder = f"{condition}/answers-{variant}"
@@ -327,12 +325,10 @@ def _errors(validation: Answers, targets: Mapping[str, Answers], grid: int) -> d
                 shifts[group][score] = {how: _of_rows(having, score, how) for how in ("exact", "grid")}
         ensemble = {key: float(np.mean([abs(whole[name][key]) for name in members])) for key in ("accuracy", "ma")}
         shifts[group]["ensemble"] = ensemble
-    return {
-        "models": errors.models,
-        "validation_accuracy": mean_and_spread((validation["probabilities"].argmax(-1) == label).mean(1)),
-        "ensemble_accuracy": float((validation["probabilities"].mean(0).argmax(-1) == label).mean()),
-        "shifts": shifts,
-    }
+    p = validation["probabilities"]
+    accuracy, of_mean = mean_and_spread((p.argmax(-1) == label).mean(1)), float((p.mean(0).argmax(-1) == label).mean())
+    about = {"models": errors.models, "validation_accuracy": accuracy, "ensemble_accuracy": of_mean}
+    return {**about, "shifts": shifts}
 
 
 def _sizes(validation: Answers, targets: Mapping[str, Answers], draws: int, seed: int) -> dict[str, Any]:
@@ -398,8 +394,7 @@ def ask_dominoes(data: RunData, correlation: float, workspace: Workspace, progre
 def study_dominoes(data: RunData, workspace: Workspace, progress: Progress) -> None:
     """Errors of every score, and the alarms, for each correlation; writes ``dominoes/result.json``."""
     config = data.config.dominoes
-    result: dict[str, Any] = {"form": FORM, "condition": "dominoes", "version": __version__}
-    result |= {"sizes": asdict(data.config), "data": data.fingerprints(), "correlations": {}}
+    result = {**facts(FORM, data.config), "condition": "dominoes", "data": data.fingerprints(), "correlations": {}}
     result["far"] = "stl10" if "stl10" in data.present else f"cifar10 test, corrupted, severity {config.severity}"
     for done, correlation in enumerate(config.correlations, 1):
         folder = f"dominoes/answers/{correlation:g}"
@@ -477,7 +472,7 @@ def study_estimators(
     bases, level = range(data.config.bases), _ESTIMATED
     validation = load_answers(workspace, folder, "validation")
     group_of = {name: group for group, members in groups_of(names).items() for name in members}
-    errors: dict[str, dict[str, dict[int, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    errors: dict[tuple[str, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     inside, widths = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
     references = [record_of(validation, base) for base in bases]
     for done, name in enumerate(names, 1):
@@ -488,19 +483,15 @@ def study_estimators(
             estimation = estimate(reference, target, level=level, target_accuracies=(), seed=data.config.seed)
             head = estimation.headline.interval
             for method, value in {"headline": head.value, **{e.method: e.value for e in estimation.estimates}}.items():
-                errors[method][group][base].append(abs(value - truth))
+                errors[method, group][base].append(abs(value - truth))
             inside[group].append(float(head.lower <= truth <= head.upper))
             widths[group].append(head.upper - head.lower)
         progress(done, len(names))
-    methods: dict[str, Any] = {
-        method: {
-            group: mean_and_spread([sum(own) / len(own) for own in by_base.values()])
-            for group, by_base in groups.items()
-        }
-        for method, groups in errors.items()
-    }
-    sides = {group: (("coverage", own), ("width", widths[group])) for group, own in inside.items()}
-    intervals = {group: {name: sum(own) / len(own) for name, own in both} for group, both in sides.items()}
+    methods: dict[str, dict[str, Any]] = defaultdict(dict)
+    for (method, group), by_base in errors.items():
+        methods[method][group] = mean_and_spread([sum(own) / len(own) for own in by_base.values()])
+    sides = {"coverage": inside, "width": widths}
+    intervals = {group: {side: sum(by[group]) / len(by[group]) for side, by in sides.items()} for group in inside}
     result = {"form": FORM, "version": __version__, "level": level, "methods": methods, "intervals": intervals}
     workspace.write_json("clean/estimators.json", rounded(result))
 

@@ -31,7 +31,7 @@ from .lineup import Entry, RunConfig
 
 __all__ = ["RECIPE", "SelectiveAnswering"]
 
-SETS = ("imdb", "sst2")
+SETS = tables.SETS
 T = TypeVar("T")
 _JOULES = 3.6e6  # in a kilowatt-hour
 _PUE = 1.58  # power usage effectiveness of the world's average data centre of 2018: Strubell et al. (2019)
@@ -176,8 +176,6 @@ def _metered(work: Callable[[], T]) -> tuple[T, float]:
 
 @final
 class _Data:
-    """The texts of a run, read once and when they are first needed."""
-
     def __init__(self, config: RunConfig) -> None:
         self.config = config
         self.set = cache(self._read)

@@ -19,9 +19,8 @@ from ..base import Progress, Workspace
 from ..kit.claims import LEVEL, Claim, Look, Row, above, all_of, claims_from, claims_table, gap, share
 from ..kit.publish import Figures
 from ..kit.tables import Page, tables_page
-from .tables import CASES, EFFECTS, SIDE
+from .tables import CASES, EFFECTS, SETS, SIDE
 
-SETS = ("imdb", "sst2")
 NAMES = {"imdb": "IMDb", "sst2": "SST-2"}
 SURE = 1 - LEVEL  # share of replicates from which on one pair, looked at alone, is beyond chance
 RISES = "normal, bootstrap errors"
@@ -285,13 +284,8 @@ def _of_names(replicates: Replicates, models: Models) -> Iterator[Row]:
         best = min(mean, key=mean.__getitem__)
         yield Row("glove_b", "", [], {"best": best, "lowest": mean[best], "glove": mean["GLOVE-SUM"]})
     # Do transformers form plateaus? That none is seen does not say that there is none
-    plateaus = {
-        (name, where): case["share"]
-        for name, model in models.items()
-        for where in SETS
-        for case in model[where]["cases"]
-        if case["name"] == "plateau"
-    }
+    cases = [(name, where, case) for name, model in models.items() for where in SETS for case in model[where]["cases"]]
+    plateaus = {(name, where): case["share"] for name, where, case in cases if case["name"] == "plateau"}
     large = [name for name, model in models.items() if model["family"] == "transformer"]
     looks = [Look(share(plateaus.get((name, where), 0.0)).supports) for name in large for where in SETS]
     seen = ", ".join(f"{name} ({NAMES[where]})" for name, where in plateaus) or "no model"
@@ -308,7 +302,6 @@ _TOLERANCES = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5)
 _CURVE = {"coverage": "x", "accuracy": "y", "confidence": "thresholds"}
 _FREE = {"zero": False}
 _BACK = {"zero": False, "reverse": True, "nice": False}
-Drawn = list[dict[str, Any]]
 
 
 def draw(workspace: Workspace, progress: Progress) -> None:
@@ -333,7 +326,7 @@ def _of_tolerances(result: Result, y: str, title: str, scale: Mapping[str, Any] 
     panels = []
     for name in SETS:
         steps = [(model, row) for model, score in _scores(result, name).items() for row in score["by_tolerance"]]
-        rows: Drawn = []
+        rows: list[dict[str, Any]] = []
         for model, row in steps:
             if row["tolerance"] in _TOLERANCES:
                 better = sum(o["value"] > row["value"] for _, o in steps if o["tolerance"] == row["tolerance"])
@@ -347,38 +340,32 @@ def _of_curves(result: Result, x: str, y: str, scale: Mapping[str, Any] = _BACK)
     lines = plain.lines(plain.axis(x, x, scale), plain.axis(y, y, _FREE), "model")
     chart, panels = {"transform": [{"flatten": ["order", x, y]}], **lines}, []
     for name in SETS:
-        curves = [(model["name"], model[name]["curve"]) for model in result["models"]]
-        points = [{field: curve[_CURVE[field]] for field in (x, y)} for _, curve in curves]
-        rows = [
-            {"model": model, "order": list(range(len(curve["x"]))), **values}
-            for (model, curve), values in zip(curves, points, strict=True)
-        ]
+        rows = []
+        for model in result["models"]:
+            curve = model[name]["curve"]
+            points = {field: curve[_CURVE[field]] for field in (x, y)}
+            rows.append({"model": model["name"], "order": list(range(len(curve["x"]))), **points})
         panels.append(Panel(name, NAMES[name], chart, rows))
     return panels
 
 
-def _of_models(result: Result, chart: Mapping[str, Any], *fields: str) -> list[Panel]:
+def _of_models(result: Result, chart: Mapping[str, Any], fields: Sequence[str]) -> list[Panel]:
     """A panel for each set, a mark or bar for each model."""
-    rows = {
-        name: [{"model": model, **{f: score[f] for f in fields}} for model, score in _scores(result, name).items()]
-        for name in SETS
-    }
-    return [Panel(name, NAMES[name], chart, rows[name]) for name in SETS]
+    panels = []
+    for name in SETS:
+        scores = _scores(result, name).items()
+        panels.append(Panel(name, NAMES[name], chart, [{"model": m, **{f: s[f] for f in fields}} for m, s in scores]))
+    return panels
 
 
-def _dots(result: Result) -> list[Panel]:
-    return _of_models(result, plain.dots("model", plain.axis("a", "confidence a", _FREE)), "a")
-
-
-def _bars(result: Result) -> list[Panel]:
-    bars = plain.axis("fluctuations", "rises (bars)", {"zero": True})
-    chart = plain.bars("model", bars, plain.axis("penalty", "penalty (marks)"))
-    return _of_models(result, chart, "fluctuations", "penalty")
-
-
+_DOTS = plain.dots("model", plain.axis("a", "confidence a", _FREE))
+_RISES = plain.axis("fluctuations", "rises (bars)", {"zero": True})
+_BARS = plain.bars("model", _RISES, plain.axis("penalty", "penalty (marks)"))
 _RANKS: Mapping[str, Any] = {"scale": {"zero": False, "reverse": True}, "axis": {"tickMinStep": 1}}
-FIGURES = Figures(PAGE, {"figure-1-b": partial(_of_tolerances, y="b", title="confidence b"), "figure-2-a": _dots,
-    "figure-3-fluctuations": _bars, "figure-4-coverage-by-accuracy": partial(_of_curves, x="accuracy", y="coverage"),
+FIGURES = Figures(PAGE, {"figure-1-b": partial(_of_tolerances, y="b", title="confidence b"),
+    "figure-2-a": partial(_of_models, chart=_DOTS, fields="a"),
+    "figure-3-fluctuations": partial(_of_models, chart=_BARS, fields=("fluctuations", "penalty")),
+    "figure-4-coverage-by-accuracy": partial(_of_curves, x="accuracy", y="coverage"),
     "figure-5-coverage-by-tolerance": partial(_of_tolerances, y="coverage", title="coverage"),
     "figure-6-confidence-by-accuracy": partial(_of_curves, x="accuracy", y="confidence"),
     "figure-8-curves": partial(_of_curves, x="coverage", y="accuracy", scale={**_BACK, "reverse": False}),

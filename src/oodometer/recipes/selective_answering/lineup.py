@@ -8,10 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, final
 
+from ...arrays import present
 from ...datasets import data_folder
 from ...datasets.files import hub_answers
 from ...errors import InputError, UsageError
-from ...models import BagOfWords, Classifier, Convolution, EmbeddingSum, Encoder, FrozenEncoder, Recurrent
+from ...models import Classifier
+from ...models.artifacts import kind_named
 from ...models.embeddings import WordVectors
 from ...models.torch.training import TrainingConfig
 from ..kit.sources import check_pretrained, packaged_minilm, sizes_of, source_of
@@ -35,9 +37,6 @@ class RunConfig:
 
 RUN_CONFIGS = {"small": RunConfig(),
     "paper": RunConfig(test_rows=None, encoder_rows=None, dimensions=300, trained_vectors=False)}  # fmt: skip
-_KINDS: dict[str, Callable[..., Classifier]] = {"bag-of-words": BagOfWords, "embedding-sum": EmbeddingSum,
-    "convolution": Convolution, "recurrent": Recurrent, "encoder": Encoder,
-    "frozen-encoder": FrozenEncoder}  # fmt: skip
 
 
 @final
@@ -90,7 +89,8 @@ def build(entry: Entry, vectors: WordVectors | None = None) -> Classifier:
         options["vectors"] = vectors
     if entry.training is not None:
         options["training"] = entry.training
-    return _KINDS[entry.kind](**options)
+    model: Classifier = present(kind_named(entry.kind))(**options)
+    return model
 
 
 _GOOGLE, _GLOVE = "GoogleNews-vectors-negative300", "glove.840B.300d"

@@ -256,11 +256,8 @@ def tabulate(
             name, a, b = _SETS[one["domain"]], one["a"], one["b"]
             p = float(shares[name].better["disca"][names.index(a), names.index(b)])
             pairs.append({"set": name, "a": a, "b": b, "p_a_better": p})
-    tails = [
-        {"set": name, "models": [names[i], names[j]], "share": float(shares[name].tail[i, j])}
-        for name in SETS
-        for i, j in np.argwhere(shares[name].tail_seen)
-    ]
+    seen = [(name, i, j) for name in SETS for i, j in np.argwhere(shares[name].tail_seen)]
+    tails = [{"set": s, "models": [names[i], names[j]], "share": float(shares[s].tail[i, j])} for s, i, j in seen]
     ranked = {s: {m: [row["model"] for row in by.get(m, [])] for m in RANKED} for s, by in rankings.items()}
     found = [{"set": _SETS[one["domain"]], **{k: one[k] for k in _FINDING}} for one in compared["findings"]]
     return {"form": FORM, "paper": "selective-answering", "scale": scale, "version": __version__,
