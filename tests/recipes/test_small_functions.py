@@ -41,7 +41,7 @@ FLAT = inverted("start", np.full(100, 10), np.full(100, 0.9), 0.2)
         ([len(HELD[0]), len(HELD[1]), sorted(np.concatenate(HELD).tolist())], [3, 3, [0, 1, 2, 3, 4, 5]]),
         (list(SMALL), ["cogs", "amr", "pos-cogs", "pos-ud", "pos-wsj", "syn-gum"]),
         ([one.name for one in tasks.replicates_of(SMALL["cogs"])], ["cogs-seed-1", "cogs-seed-2"]),
-        (tasks.located({"source": "owner/no-such-model", "kind": "a"}), {"source": "owner/no-such-model", "kind": "a"}),
+        (sources.located({"source": "a/no-such-model", "kind": "a"}), {"source": "a/no-such-model", "kind": "a"}),
         ([list(tasks.pretrained_of(AMR, step)) for step in STEPS], [["t5-base"], ["t5-base"], [], ["roberta-base"]]),
         ([Condition("ic", "1/6", "1/6").name, Condition("source", "dev").name], ["ic-1", "dev"]),
         (

@@ -19,11 +19,8 @@ _COGS_SPLITS = ("train", "dev", "test", "gen")
 _COGS = "cogs.tar.xz"
 
 # Words that are in no lexicon file; the rest of POS-COGS's lexicon is read from the data.
-_CLOSED = {
-    **dict.fromkeys(("a", "the", "A", "The"), "Det"),
-    **dict.fromkeys(("in", "on", "beside", "by"), "P"),
-    **{"was": "Aux", "that": "C", "lended": "V", "read": "V"},
-}
+_CLOSED = dict.fromkeys(("a", "the", "A", "The"), "Det") | dict.fromkeys(("in", "on", "beside", "by"), "P")
+_CLOSED |= {"was": "Aux", "that": "C", "lended": "V", "read": "V"}
 _LEXICONS = ("V_trans", "V_unacc", "V_unerg")
 
 
@@ -179,11 +176,8 @@ def few_of_each(outputs: list[str], examples: int, seed: int) -> list[int]:
 def _topv2_rows(release: Path | None, domain: str, split: str) -> list[Row]:
     if release is not None:
         return _topv2_table(release / f"{domain}_{split}.tsv")
-    return [
-        (str(row["utterance"]), str(row["semantic_parse"]), domain, f"{split}/{i}")
-        for i, row in enumerate(hub_rows(_TOP_HUB, split))
-        if row["domain"] == domain
-    ]
+    rows = ((i, row) for i, row in enumerate(hub_rows(_TOP_HUB, split)) if row["domain"] == domain)
+    return [(str(row["utterance"]), str(row["semantic_parse"]), domain, f"{split}/{i}") for i, row in rows]
 
 
 def _topv2_table(path: Path) -> list[Row]:

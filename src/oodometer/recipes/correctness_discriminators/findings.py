@@ -12,22 +12,8 @@ import numpy as np
 from ...intervals import normal_quantile
 from ...reports import drawings as plain
 from ...reports.drawings import Panel
-from ..kit.claims import (
-    FEWEST,
-    Claim,
-    Look,
-    Row,
-    above,
-    all_of,
-    at_least,
-    binomial,
-    claims_from,
-    claims_table,
-    gap,
-    larger,
-    sign_flips,
-    spread,
-)
+from ..kit import claims as tests
+from ..kit.claims import FEWEST, Claim, Look, Row, above, all_of, at_least, claims_from, claims_table, gap, spread
 from ..kit.publish import Figures
 from ..kit.tables import Page, bare, percent, tables_page
 
@@ -151,16 +137,14 @@ def _of_sets(sets: Sets, away: Sets, *, single: bool) -> Iterator[Row]:
         errors = [(by["mean"]["error"]["value"], by[method]["error"]["value"]) for by in known]
         ours, theirs = (sum(pair[i] for pair in errors) / max(1, len(errors)) for i in (0, 1))
         fields = {"baseline": title, "nearer": sum(a < b for a, b in errors), "of": len(known)}
-        looks = [sign_flips([b - a for a, b in errors])] if len(known) >= FEWEST else []
+        looks = [tests.sign_flips([b - a for a, b in errors])] if len(known) >= FEWEST else []
         test = "sign flips of the paired errors, over data sets"
         yield Row(f"mean_beats_{method}", test, looks, {**fields, "ours": ours, "theirs": theirs}, words="mean_beats")
     # In the paper, ATC is the better point estimate for constituency parsing
     known = [study for study in sets if study["family"] == "parsing" and "atc" in study["by_method"]]
     pairs = [[study["by_method"][method]["error"] for method in ("atc", "mean")] for study in known]
-    seen = "; ".join(
-        f"{study['title']}: ATC {_points(atc['value'])}, mean of bounds {_points(mean['value'])}"
-        for study, (atc, mean) in zip(known, pairs, strict=True)
-    )
+    values = [(study["title"], *(_points(e["value"]) for e in pair)) for study, pair in zip(known, pairs, strict=True)]
+    seen = "; ".join(f"{title}: ATC {atc}, mean of bounds {mean}" for title, atc, mean in values)
     if known:
         yield Row("atc_on_parsing", SPREADS, [_smaller(*pair) for pair in pairs], {"seen": seen})
     yield _small_samples(sets)
@@ -232,7 +216,7 @@ def _small_samples(sets: Sets) -> Row:
     if of:
         seen += f"; over the {len(holding)} on which the bounds hold {100 * inside_holding / of:.0f} %"
     seen += f"; asked are {100 * INSIDE:.0f} %"
-    return Row("small_samples", "binomial, on the draws", [binomial(inside, draws, INSIDE)], {"seen": seen})
+    return Row("small_samples", "binomial, on the draws", [tests.binomial(inside, draws, INSIDE)], {"seen": seen})
 
 
 def _self_training(result: Mapping[str, Any]) -> Iterator[Row]:
@@ -252,7 +236,7 @@ def _self_training(result: Mapping[str, Any]) -> Iterator[Row]:
             seen += f"; fewer than {FEWEST} trainings decide nothing"
         else:
             before, after = ([first[side]["value"] for first in firsts] for side in ("old", "new"))
-            looks = [larger(after, before)]
+            looks = [tests.larger(after, before)]
         fields, test = {"title": task["title"], "of": len(runs), "seen": seen}, "Welch's t test over trainings"
         yield Row(f"self_training_{task['task']}", test, looks, fields, words="self_training")
 
@@ -302,7 +286,11 @@ def farings(result: Mapping[str, Any]) -> list[Faring]:
         beside = {}
         for key in BASELINES if away else ():
             gains = [their - our for our, their in zip(errors["mean"], errors[key], strict=True)]
-            beside[key] = (float(np.mean(errors[key])), sum(gain > 0 for gain in gains), sign_flips(gains).supports)
+            beside[key] = (
+                float(np.mean(errors[key])),
+                sum(gain > 0 for gain in gains),
+                tests.sign_flips(gains).supports,
+            )
         counts = (sum(inside for _, inside in looks), len(looks), sum(near), len(near))
         width = float(np.mean([row["width"]["value"] for row in sets]))
         error = float(np.mean(errors["mean"])) if away else None
@@ -381,11 +369,9 @@ def _figures_of_samples(result: Mapping[str, Any], name: str) -> list[Panel]:
         panel, subsets = f"{study['task']}-{study['name']}".replace(".", "-"), study["subsets"]
         if name == "figure-4-samples":
             kinds = ["lower", "upper", "gold"]
-            rows: list[dict[str, Any]] = [
-                {"rows": row["rows"], "what": kind, **{end: row[kind][end] for end in ("value", "lower", "upper")}}
-                for row in subsets
-                for kind in kinds
-            ]
+            cells = [(row["rows"], kind, row[kind]) for row in subsets for kind in kinds]
+            ends = ("value", "lower", "upper")
+            rows = [{"rows": drawn, "what": kind, **{end: cell[end] for end in ends}} for drawn, kind, cell in cells]
             marks = {"values": [row["rows"] for row in subsets], "labelOverlap": True}
             across = plain.axis("rows", "rows drawn", {"type": "log", "nice": False}, axis=marks)
             panels.append(Panel(panel, study["title"], plain.bands(across, "accuracy", kinds), rows))
@@ -469,10 +455,8 @@ def markdown(result: Mapping[str, Any]) -> str:
 
 def _run(task: Mapping[str, Any]) -> Mapping[str, Any]:
     unseen = f" ({task['panel']['unseen']:,} unseen)" if task["panel"]["unseen"] else ""
-    steps = ", ".join(
-        f"{checkpoint['name'].removeprefix('step-').lstrip('0')} ({100 * checkpoint['accuracy']:.0f})"
-        for checkpoint in task["examples"]["train"]["checkpoints"]
-    )
+    rows = task["examples"]["train"]["checkpoints"]
+    steps = ", ".join(f"{row['name'].removeprefix('step-').lstrip('0')} ({100 * row['accuracy']:.0f})" for row in rows)
     return {**task, "unseen": unseen, "steps": steps, "minutes": sum(task["cpu_seconds"].values()) / 60}
 
 

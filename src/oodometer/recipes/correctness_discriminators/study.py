@@ -29,10 +29,10 @@ from ...verbs.discriminate.vote_study import VoteStudy, vote_study
 from ...verbs.discriminate.worth import PROBABILITY, judge_names, with_probabilities
 from ..base import Progress, Workspace
 from ..kit.publish import facts, finished, of_tasks
-from ..kit.sources import passing
+from ..kit.sources import located, passing
 from ..kit.tables import rounded
 from .findings import BASELINES
-from .tasks import RunConfig, Task, located
+from .tasks import RunConfig, Task
 
 
 def read_judged(folder: Path, name: str) -> Predictions:

@@ -10,7 +10,7 @@ from typing import Any, final
 from ... import datasets as sequences
 from ...datasets import Dataset
 from ...errors import UsageError
-from ..kit.sources import beside_the_data, built, check_pretrained, sizes_of
+from ..kit.sources import built, check_pretrained, sizes_of
 
 
 @final
@@ -169,14 +169,6 @@ def replicates_of(task: Task) -> tuple[Task, ...]:
         names: dict[str, Any] = {"name": f"{task.name}-seed-{seed}", "title": f"{task.title}, seed {seed}"}
         runs.append(replace(task, config=replace(task.config, seed=seed), metric=None, replicate_of=task.name, **names))
     return tuple(runs)
-
-
-def located(made: Mapping[str, Any]) -> dict[str, Any]:
-    """What a model is made of, its ``source`` a folder where the model lies beside the data."""
-    out = dict(made)
-    if "source" in out:
-        out["source"] = beside_the_data(str(out["source"]))
-    return out
 
 
 def pretrained_of(task: Task, step: str) -> dict[str, Callable[[], Any]]:

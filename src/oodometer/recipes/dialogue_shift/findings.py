@@ -210,10 +210,8 @@ def markdown(result: Cell) -> str:
     # With and without the conversations that also stand in training
     by_type = {(row["condition"], row["type"]): row for row in result["types"]}
     whole = {row["condition"]: row for row in every if row["method"] == "vanilla"}
-    types = [
-        (name, whole[name], *(by_type.get((name, kind)) or {"rows": 0} for kind in ("new", "also in train")))
-        for name in dict.fromkeys(row["condition"] for row in result["types"])
-    ]
+    names, kinds = dict.fromkeys(row["condition"] for row in result["types"]), ("new", "also in train")
+    types = [(name, whole[name], *(by_type.get((name, kind)) or {"rows": 0} for kind in kinds)) for name in names]
     out += [PAGE.table("types", types), _estimates(result["estimators"])]
     return tables_page([*out, claims_table(result["claims"], PAGE.words["page"]["over"])])
 
@@ -222,12 +220,11 @@ def _run(result: Cell) -> str:
     sizes = result["sizes"]
     accuracy = {(row["condition"], row["method"]): row["accuracy"]["by_model"] for row in result["rows"]}
     both = [(values, accuracy[c, "temperature"]) for (c, method), values in accuracy.items() if method == "vanilla"]
-    fields = {
+    fields = {"rows": "all" if sizes["train_rows"] is None else f"{sizes['train_rows']:,}", "bins": BINS}
+    fields |= {
         "network": ", ".join(f"{name} {value}" for name, value in sizes["network"].items()),
-        "rows": "all" if sizes["train_rows"] is None else f"{sizes['train_rows']:,}",
         "temperatures": ", ".join(f"{temperature:.2f}" for temperature in result["temperatures"]),
         "apart": max((abs(a - b) for pair in both for a, b in zip(*pair, strict=True)), default=0.0),
-        "bins": BINS,
     }
     text = PAGE.fill(PAGE.words["page"]["run"], {**result, **fields})
     test = {condition["condition"]: condition for condition in result["conditions"]}.get("test")
@@ -243,10 +240,8 @@ def _estimates(estimators: Cell) -> str:
     errors = {name: [float(condition["methods"][name]["error"]["mean"]) for condition in conditions] for name in names}
     means = {name: sum(errors[name]) / len(conditions) for name in names}
     order = sorted(names, key=means.__getitem__)
-    rows = [
-        ({**row, "width": row["upper"] - row["lower"]}, " | ".join(f"{errors[name][i]:.3f}" for name in order))
-        for i, row in enumerate(conditions)
-    ]
+    cells = [" | ".join(f"{errors[name][i]:.3f}" for name in order) for i in range(len(conditions))]
+    rows = [({**row, "width": row["upper"] - row["lower"]}, some) for row, some in zip(conditions, cells, strict=True)]
     last = " | ".join(["mean | - | - | - | -", *(f"{means[name]:.3f}" for name in order)])
     lines, methods = [*PAGE.rows("estimates", rows), last], " | ".join(f"`{name}`" for name in order)
     return PAGE.table("estimates", lines, methods=methods, level=estimators["level"])

@@ -31,7 +31,7 @@ from ...shifts.text import Dropped, ShiftedText, TextShift, Vocabulary, find_wor
 from ...verbs.estimate import estimate
 from ..base import Progress, Workspace
 from ..kit.publish import facts
-from ..kit.sources import Place, load_answers, passing, read_sizes, source_of, store_answers
+from ..kit.sources import Place, load_answers, located, passing, read_sizes, source_of, store_answers
 from ..kit.tables import mean_and_spread, rounded
 
 PAPER_RATIOS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
@@ -182,10 +182,8 @@ class RunData:
 
             options["importance"] = lambda turns: np.arange(float(sum(len(words_of(turn)) for turn in turns)))
         shift = self.shift(group, **options) if options else self._plain(group)
-        texts = (
-            shift.apply(dialogue.context, severity, seed=self.config.seed, row=row)
-            for row, dialogue in enumerate(self.test.inputs)
-        )
+        contexts, seed = enumerate(dialogue.context for dialogue in self.test.inputs), self.config.seed
+        texts = (shift.apply(context, severity, seed=seed, row=row) for row, context in contexts)
         targets = [text.targets for text in texts if isinstance(text, ShiftedText)]
         return len(targets), float(np.mean(targets)) if targets else 0.0
 
@@ -238,10 +236,8 @@ def write_sets(data: RunData, conditions: Sequence[Condition], place: Place, enc
 def train(data: RunData, member: int, place: Place, encoder: str | None = None) -> None:
     """Train one ranker and save it, its ``encoder`` alone where asked, too; it goes on from its checkpoint."""
     use_threads()
-    options = dict(data.config.network)
-    if "source" in options:
-        options["source"] = source_of(str(options["source"]))
-    model = ResponseRanker(**options, training=replace(data.config.training, seed=data.config.seed + member))
+    training = replace(data.config.training, seed=data.config.seed + member)
+    model = ResponseRanker(**located(data.config.network), training=training)
     with passing(place.workspace, place.folder) as checkpoint:
         model.fit(data.train(), checkpoint=checkpoint, progress=place.progress)
         model.save(place.workspace / place.folder)

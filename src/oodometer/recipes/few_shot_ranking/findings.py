@@ -7,7 +7,7 @@ from functools import partial
 from statistics import stdev
 from typing import Any
 
-from ...reports.drawings import Panel
+from ...reports.drawings import Panel, axis
 from ..kit.claims import Claim, Row, claims_from, claims_table, positive
 from ..kit.publish import Figures
 from ..kit.tables import Page, dash, tables_page
@@ -176,8 +176,7 @@ _SHOWN = {"CON": ("const", "sum-diff"), "PAWS": ("swap-avg", "swap-max-diff")}
 _BINS = 10
 
 
-def _axis(field: str, title: str) -> dict[str, Any]:
-    return {"field": field, "type": "quantitative", "title": title, "scale": {"domain": [0, 1]}}
+_axis = partial(axis, scale={"domain": [0, 1]})
 
 
 def _counts_drawn(result: Record) -> list[Panel]:

@@ -32,7 +32,7 @@ from ...registry import create
 from ...store.artifact_cache import checksum_of_files, content_of
 from ..base import Progress, Workspace
 from ..kit.publish import facts
-from ..kit.sources import Place, load_answers, packaged_minilm, passing, source_of, store_answers
+from ..kit.sources import Place, load_answers, located, packaged_minilm, passing, source_of, store_answers
 from ..kit.tables import mean_and_spread, rounded
 from .lineup import FAMILIES, SUITES, Plan, RunConfig, Suite, lineup, suites_of, training_of
 
@@ -212,11 +212,9 @@ def train(data: RunData, plan: Plan, seed: int, place: Place) -> None:
     use_threads()
     config, workspace = data.config, place.workspace
     network, training = config.networks[plan.network], replace(training_of(config, plan), seed=seed)
-    options = {name: value for name, value in network.items() if name not in ("ready", "learning_rate")}
+    options = {name: value for name, value in located(network).items() if name not in ("ready", "learning_rate")}
     if folder := cut_folder(network):
         options["source"] = str(workspace.folder / folder)
-    elif "source" in network:
-        options["source"] = source_of(str(network["source"]))
     with passing(workspace, place.folder) as checkpoint:
         how: dict[str, Any] = {"checkpoint": checkpoint, "progress": place.progress}
         if plan.start:
@@ -485,20 +483,15 @@ class Evaluation:
                 )
             how: dict[str, Any] = {"draws": self.config.draws, "size": min(self.config.size, self.pool)}
             study = ranking.few_shot_evaluation(methods, self.truth[models], models=labels, seed=self.seed, **how)
-            tests = {
-                name: ranking.draws_test(study.of(name), study.of(BASELINE), resamples=999, seed=self.seed).p_value
-                for name in study.methods
-                if name != BASELINE
-            }
-            pairs = [
-                {"pair": study.pair_name(k), "gap": float(study.truth[a] - study.truth[b])}
-                for k, (a, b) in enumerate(study.pairs)
-            ]
+            others, test = [name for name in study.methods if name != BASELINE], ranking.draws_test
+            p = {n: test(study.of(n), study.of(BASELINE), resamples=999, seed=self.seed).p_value for n in others}
+            gaps = [float(study.truth[a] - study.truth[b]) for a, b in study.pairs]
+            pairs = [{"pair": study.pair_name(k), "gap": gap} for k, gap in enumerate(gaps)]
             row: dict[str, Any] = {"suite": self.suite.name, "seed": self.seed, "group": group, "models": labels}
             row |= {"accuracy": self.truth[models].tolist(), "equal": study.equal, "pairs": pairs}
             by_method = (("few_shot", study.few_shot), ("ties", study.ties), ("pairwise", study.pairwise))
             row |= {name: dict(zip(study.methods, values.tolist(), strict=True)) for name, values in by_method}
-            yield row | {"p_draws": tests}
+            yield row | {"p_draws": p}
 
     def absent(self) -> dict[str, int]:
         """Factor -> examples of the pool in which its words do not occur."""

@@ -114,10 +114,8 @@ def at_least(count: int, looks: Sequence[Look]) -> Look:
     """At least ``count`` of the statements are true, corrected for the number of looks; of none, nothing is said."""
     if not 0 < count <= len(looks):
         return Look()
-    return Look(
-        partial_conjunction([look.supports for look in looks], count),
-        partial_conjunction([look.refutes for look in looks], len(looks) - count + 1),
-    )
+    supports, refutes = [look.supports for look in looks], [look.refutes for look in looks]
+    return Look(partial_conjunction(supports, count), partial_conjunction(refutes, len(looks) - count + 1))
 
 
 def partial_conjunction(p_values: Sequence[float], count: int) -> float:

@@ -98,6 +98,11 @@ def source_of(named: str) -> str:
     return packaged_minilm() if named.partition(":")[0] == "minilm" else beside_the_data(named)
 
 
+def located(made: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model is made of, its ``source`` a folder where the model lies beside the data."""
+    return {name: source_of(str(value)) if name == "source" else value for name, value in made.items()}
+
+
 def check_pretrained(source: str) -> None:
     """Read a pretrained model and its tokenizer once, beside the data or from the hub; `InputError` says where."""
     from ...models.torch.library import load_pretrained

@@ -163,12 +163,9 @@ def _severity_drawn(result: Mapping[str, Any]) -> list[Panel]:
 
 def _sizes_drawn(result: Mapping[str, Any]) -> list[Panel]:
     clean = result["tasks"].get("clean", {"sizes_of_ensemble": {}})
-    rows = [
-        {"shift": group, "models": size["models"], "order": size["models"], "error": _average(size["by_model"])}
-        for group, sizes in clean["sizes_of_ensemble"].items()
-        for size in sizes
-        if size["by_model"]
-    ]
+    cells = [(group, row) for group, rows in clean["sizes_of_ensemble"].items() for row in rows if row["by_model"]]
+    drawn = [(group, row["models"], _average(row["by_model"])) for group, row in cells]
+    rows = [{"shift": group, "models": many, "order": many, "error": error} for group, many, error in drawn]
     return _whole(rows, "models", "models of the ensemble", "shift", zero=False) if "clean" in result["tasks"] else []
 
 
@@ -178,10 +175,8 @@ def _dominoes_drawn(result: Mapping[str, Any]) -> list[Panel]:
     up = plain.axis("error", "mean absolute error", {"domain": [0, 1]})
     for score in _SCORES if by_grade else ():
         cells = [(t, i, grade) for t in _TARGETS for i, grade in enumerate(sorted(by_grade, key=float))]
-        rows = [
-            {"target": t, "correlation": grade, "order": i, "error": by_grade[grade][t][score]["exact"]["mean"]}
-            for t, i, grade in cells
-        ]
+        errors = [by_grade[grade][t][score]["exact"]["mean"] for t, _, grade in cells]
+        rows = [{"target": t, "correlation": g, "order": i, "error": errors[k]} for k, (t, i, g) in enumerate(cells)]
         panels.append(Panel(score, NAMES[score], plain.lines(across, up, "target", few=True), rows))
     return panels
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, final
@@ -74,10 +74,7 @@ class RunConfig:
 
 
 RUN_CONFIGS = read_sizes(__file__, RunConfig)
-_NATURAL: dict[str, tuple[Callable[[], Any], Callable[[], Dataset]]] = {
-    "cifar10.1": (find_cifar10_1, cifar10_1),
-    "stl10": (find_stl10, stl10),
-}
+_NATURAL = {"cifar10.1": (find_cifar10_1, cifar10_1), "stl10": (find_stl10, stl10)}
 _LABEL_NOISE = 0.05
 _DROPPED = tuple(CIFAR10_CLASSES.index(name) for name in ("automobile", "bird"))
 Target = tuple[str, Array, Array]
@@ -214,10 +211,8 @@ class Errors:
     def __init__(self, validation: Answers, grid: int) -> None:
         self.models, self._grid = len(validation["probabilities"]), grid
         right = validation["probabilities"].argmax(-1) == validation["label"]
-        self._fitted = [
-            {name: self._fit(scores, right[base]) for name, scores in scores_of(validation, base).items()}
-            for base in range(self.models)
-        ]
+        scores = [scores_of(validation, base) for base in range(self.models)]
+        self._fitted = [{k: self._fit(v, own) for k, v in by.items()} for by, own in zip(scores, right, strict=True)]
         predicted, agree = _with_mean(validation)
         self._mean = self._fit(agree, predicted == validation["label"])
 
@@ -265,10 +260,8 @@ def agreement_of_subsets(
             for draw in range(errors.shape[1]):
                 chosen = rng.choice(models - 1, size - 1, replace=False)
                 fitted = find_threshold(np.sort(same[0][chosen].mean(0)), float(right[0].sum()))
-                apart = [
-                    total_credit(agree[chosen].mean(0), fitted) / len(truth) - truth.mean()
-                    for agree, truth in zip(same[1:], right[1:], strict=True)
-                ]
+                both = zip(same[1:], right[1:], strict=True)
+                apart = [total_credit(a[chosen].mean(0), fitted) / len(truth) - truth.mean() for a, truth in both]
                 errors[base, draw] = np.abs(apart).mean()
     return by_size
 

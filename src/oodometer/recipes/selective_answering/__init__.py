@@ -66,7 +66,9 @@ class SelectiveAnswering(Recipe):
         try:
             data.names()
         except LACKS:
-            check_all(entries.needs_of(chosen, config, data.loads()))  # not the first thing that is missing, but all
+            titles = {"IMDb, training set": "train", "IMDb, test set": "imdb", "SST-2": "sst2"}
+            loads = {title: partial(data.set, name) for title, name in titles.items()}
+            check_all(entries.needs_of(chosen, config, loads))  # not the first thing that is missing, but all
             raise
         out = [self._vectors(kind, config, data) for kind in entries.VECTORS if any(e.vectors == kind for e in chosen)]
         for entry in chosen:
@@ -95,9 +97,8 @@ class SelectiveAnswering(Recipe):
                 vectors = read_vectors(entries.vectors_source(kind), only=sorted(set(chain.from_iterable(split))))
             else:
                 how: dict[str, Any] = {"dimensions": config.dimensions, "seed": config.seed}
-                of_word2vec = kind == "word2vec"
-                train = train_word2vec if of_word2vec else train_glove
-                epochs = config.word2vec_epochs if of_word2vec else config.glove_epochs
+                glove, word2vec = (train_glove, config.glove_epochs), (train_word2vec, config.word2vec_epochs)
+                train, epochs = word2vec if kind == "word2vec" else glove
                 with passing(workspace, f"vectors-{kind}") as checkpoint:
                     vectors = train(split, epochs=epochs, checkpoint=checkpoint, progress=progress, **how)
             vectors.save(workspace / f"vectors/{kind}.safetensors")
@@ -110,10 +111,8 @@ class SelectiveAnswering(Recipe):
     def _train(self, entry: Entry, data: _Data) -> Step:
         def work(workspace: Workspace, progress: Progress) -> None:
             use_threads()
-            vectors = None
-            if entry.vectors is not None:
-                vectors = WordVectors.load(workspace / f"vectors/{entry.vectors}.safetensors")
-            model = entries.build(entry, vectors)
+            path = workspace / f"vectors/{entry.vectors}.safetensors"
+            model = entries.build(entry, None if entry.vectors is None else WordVectors.load(path))
             texts = data.set("train").sample(entry.rows, data.config.seed)
             with passing(workspace, entry.name) as checkpoint:
                 model.fit(texts.inputs, texts.targets, classes=(0, 1), checkpoint=checkpoint, progress=progress)
@@ -181,17 +180,11 @@ class _Data:
         self.set = cache(self._read)
 
     def _read(self, name: str) -> Dataset:
-        """The training texts, or the test texts of a set."""
         config = self.config
         if name == "sst2":
             return sst2("test")
         rows = config.train_rows if name == "train" else config.test_rows
         return imdb("train" if name == "train" else "test").sample(rows, config.seed)
-
-    def loads(self) -> dict[str, Callable[[], Dataset]]:
-        """What reads each set, by its title."""
-        titles = {"IMDb, training set": "train", "IMDb, test set": "imdb", "SST-2": "sst2"}
-        return {title: partial(self.set, name) for title, name in titles.items()}
 
     def names(self) -> dict[str, Any]:
         """Rows and marks of each set, for the result."""

@@ -267,7 +267,6 @@ def _of_names(replicates: Replicates, models: Models) -> Iterator[Row]:
     """Do sums of words lead out of domain, and have the lowest b? Plateaus? Is BERT-BASE before the larger encoders?"""
 
     def leads(name: str, model: str, where: str) -> Row:
-        """One model has the best DiSCA on a set."""
         best = max(models, key=lambda name: _score(models[name], where))
         shares = [replicates.better(where, model, other) for other in models if other != model]
         seen = f"best: {best} ({_score(models[best], where):.2f}); {model} is ahead of its nearest rival in "

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, final
 
 from ...arrays import present
@@ -16,7 +15,7 @@ from ...models import Classifier
 from ...models.artifacts import kind_named
 from ...models.embeddings import WordVectors
 from ...models.torch.training import TrainingConfig
-from ..kit.sources import check_pretrained, packaged_minilm, sizes_of, source_of
+from ..kit.sources import check_pretrained, located, packaged_minilm, sizes_of
 
 
 @final
@@ -82,9 +81,7 @@ def lineup(scale: str, config: RunConfig) -> tuple[Entry, ...]:
 
 def build(entry: Entry, vectors: WordVectors | None = None) -> Classifier:
     """The untrained model of an entry."""
-    options = dict(entry.options)
-    if "source" in options:
-        options["source"] = source_of(str(options["source"]))
+    options = located(entry.options)
     if entry.vectors is not None:
         options["vectors"] = vectors
     if entry.training is not None:
@@ -104,11 +101,9 @@ VECTORS: Mapping[str, tuple[tuple[str, ...], str]] = {
 def vectors_source(kind: str) -> str:
     """Path of the downloaded vectors where they stand among the data, else their place on the hub."""
     files, hub = VECTORS[kind]
-    folder: Path | None = data_folder()
-    for name in files if folder is not None else ():
-        if folder is not None and (folder / name).is_file():
-            return str(folder / name)
-    return hub
+    folder = data_folder()
+    paths = [] if folder is None else [folder / name for name in files]
+    return next((str(path) for path in paths if path.is_file()), hub)
 
 
 def check_vectors(kind: str) -> None:

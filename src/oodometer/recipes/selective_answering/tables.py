@@ -224,7 +224,6 @@ def tabulate(
     names, seed = [entry.name for entry in entries], int(about["sizes"]["seed"])
 
     def part(number: int) -> Progress:
-        """The progress of one of the four parts of the step."""
         return lambda done, of: progress(number * of + done, 4 * of)
 
     home, away = ([workspace.folder / f"predictions/{name}.{s}.parquet" for name in names] for s in SETS)
