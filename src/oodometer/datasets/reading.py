@@ -350,10 +350,9 @@ class DialogueExamples(Examples):
                 texts = list(map(said, bare))
             if any(text is None for text in texts):
                 expected = "a list of turns, each a text or an object with a text in it"
+                where: dict[str, Any] = {"file": self.file, "row": file_row, "column": self.turns}
                 remedy = "mend the row, or name another column with --input"
-                raise InputError(
-                    expected, got=f"{value!r}"[:60], remedy=remedy, file=self.file, row=file_row, column=self.turns
-                )
+                raise InputError(expected, got=f"{value!r}"[:60], remedy=remedy, **where)
             turns = tuple(map(str, texts))
             context = is_context(self.turns, row)
             replies = ([row] if turns else []) if context else list(with_replies(row, self.turns, turns))

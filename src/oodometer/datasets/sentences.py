@@ -188,12 +188,8 @@ def _hans_rows(folder: Path | None, split: str) -> Iterator[tuple[tuple[str, str
 
 
 MSGS_SETS = ("MORPH", "VERB", "ADJECT")
-MSGS_PARTS = {
-    "train": "train_ambiguous",
-    "inoculation": "inoculation",
-    "in-domain": "test_indomain_training",
-    "test": "test_ood",
-}
+MSGS_PARTS = {"train": "train_ambiguous", "inoculation": "inoculation", "in-domain": "test_indomain_training",
+    "test": "test_ood"}  # fmt: skip
 """Part -> the role of its rows in the file."""
 LONGEST = 30  # words; what is longer in ADJECT is junk of the generator, "at those on these at those below ..."
 _LISTED = """

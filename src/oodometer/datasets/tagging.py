@@ -12,19 +12,11 @@ from .base import Dataset, Row, split_by_group
 from .files import check_name, damaged, data_file, data_folder, hub_rows, read_objects
 
 _PENN = {
-    "NOUN": "NN NNS NNP NNPS",
-    "VERB": "VB VBD VBG VBN VBP VBZ MD BES HVS",
-    "ADJ": "JJ JJR JJS",
-    "ADV": "RB RBR RBS WRB",
-    "PRON": "PRP PRP$ WP WP$",
-    "DET": "DT PDT WDT EX",
-    "ADP": "IN",
-    "NUM": "CD",
-    "CONJ": "CC",
-    "PRT": "RP TO POS",
-    "X": "FW LS SYM UH XX GW X",
+    "NOUN": "NN NNS NNP NNPS", "VERB": "VB VBD VBG VBN VBP VBZ MD BES HVS", "ADJ": "JJ JJR JJS",
+    "ADV": "RB RBR RBS WRB", "PRON": "PRP PRP$ WP WP$", "DET": "DT PDT WDT EX", "ADP": "IN", "NUM": "CD",
+    "CONJ": "CC", "PRT": "RP TO POS", "X": "FW LS SYM UH XX GW X",
     ".": ". , : `` '' -LRB- -RRB- ( ) # $ - ... \" ' --",
-}
+}  # fmt: skip
 _FROM_PENN = {tag: name for name, tags in _PENN.items() for tag in tags.split()}
 
 # Brown's tags, as Penn would tag the same words: its own names for be, have and do are verbs, possessive pronouns are
@@ -36,13 +28,8 @@ _BROWN = {
     "ADV": "RB RB$ RBR RBT RN QL QLP WRB WQL *",
     "PRON": "PPS PPSS PPO PPL PPLS PP$ PP$$ WPS WPO WP$",
     "DET": "AT DT DT$ DTI DTS DTX WDT EX ABN ABL ABX",
-    "ADP": "IN CS",
-    "NUM": "CD",
-    "CONJ": "CC",
-    "PRT": "TO RP",
-    "X": "UH NIL FW",
-    ".": ". , : ` `` '' ' ( ) --",
-}
+    "ADP": "IN CS", "NUM": "CD", "CONJ": "CC", "PRT": "TO RP", "X": "UH NIL FW", ".": ". , : ` `` '' ' ( ) --",
+}  # fmt: skip
 _FROM_BROWN = {tag: name for name, tags in _BROWN.items() for tag in tags.split()}
 _ENDING = re.compile(r"(-(TL|HL|NC|T|N))+$")
 

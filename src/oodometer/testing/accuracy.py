@@ -42,15 +42,11 @@ def assert_accuracy(
     With ``every`` or ``by`` each chunk or slice has to hold as well.
 
     reference, target, options : as in `oodometer.estimate`. A finished `Estimation` may stand for the reference alone.
-
     at_least : the smallest value that passes, a fraction. drop_at_most : how far below the reference's it may lie, a
     fraction. One of them is needed; with both the higher limit holds.
-
     metric : "accuracy", or another one that ``metrics`` of `oodometer.estimate` takes, such as "f1".
-
     end : what is held against the limit: the "value"; the "lower" end of its interval, to be sure that it holds; the
     "upper" one, to fail only where it is sure that it does not.
-
     trust : "low" or "high": less trust than that fails, too.
 
     Raises `TooLow`, an `AssertionError` whose message tells the number, its interval, its trust and the worst parts,

@@ -46,18 +46,12 @@ def example_record(rows: int = 400, *, seed: int = 0, difficulty: float = 1.0, l
     top = probabilities.max(axis=1)
     tokens = [[float(np.log(p)) / (1 + i % 5)] * (1 + i % 5) for i, p in enumerate(top)]
     record = Predictions.from_arrays(
-        label=label,
-        logits=logits,
-        confidence=top,
-        members=np.stack([o.argmax(axis=1) for o in others]),
-        member_probabilities=np.stack(others),
-        token_logprobs=Ragged.from_rows(tokens),
-        views=views,
-        votes=votes,
+        label=label, logits=logits, confidence=top, token_logprobs=Ragged.from_rows(tokens), views=views, votes=votes,
+        members=np.stack([o.argmax(axis=1) for o in others]), member_probabilities=np.stack(others),
         features=(seen + np.where(correct, 0.1, 2.0)[:, None] * rng.standard_normal(seen.shape)).astype(np.float32),
         group=np.where(label % 2 == 0, "even", "odd").astype(object),
         score=np.round(0.8 * correct + 0.2 * rng.random(rows), 2),
-    )
+    )  # fmt: skip
     return record if labelled else record.without_labels()
 
 

@@ -23,11 +23,8 @@ NAMES = {"accuracy": "R@1", "brier": "Brier score", "ece": "ECE"}
 _SHIFTS = {"uw": "more unknown words", "ic": "more deleted turns", "importance": "more important words"}
 
 
-def _spread(cell: Cell | None) -> str:
-    return "-" if cell is None else f"{cell['mean']:.3f}" + ("" if cell["sd"] is None else f" ± {cell['sd']:.3f}")
-
-
-PAGE = Page.beside(__file__, spread=_spread,
+PAGE = Page.beside(__file__,
+    spread=lambda c: "-" if c is None else f"{c['mean']:.3f}" + ("" if c["sd"] is None else f" ± {c['sd']:.3f}"),
     counted=lambda pair: "-" if pair is None else f"{pair[0]:,} of {pair[1]:.2f}")  # fmt: skip
 
 

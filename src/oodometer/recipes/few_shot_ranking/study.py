@@ -304,10 +304,8 @@ def explained(workspace: Workspace, folder: str, name: str, words: Sequence[Word
         if len(values[i]) != len(example.words):
             raise WorkError(f"the attributions {folder}/{name} are of other texts; remove the file and run again")
         separator, p, base, fit = (float(arrays[number][i]) for number in _NUMBERS)
-        if p > 0.5:
-            attributions.append(WordAttributions(example, values[i], separator, 1, p, base, fit))
-        else:
-            attributions.append(WordAttributions(example, -values[i], -separator, 0, 1 - p, 1 - base, fit))
+        own = (values[i], separator, 1, p, base) if p > 0.5 else (-values[i], -separator, 0, 1 - p, 1 - base)
+        attributions.append(WordAttributions(example, *own, fit))
     return attributions
 
 
