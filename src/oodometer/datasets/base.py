@@ -183,9 +183,8 @@ class Dataset:
     def __add__(self, other: Dataset) -> Dataset:
         arrays, sources = isinstance(self.inputs, np.ndarray), dict.fromkeys((self.source, other.source))
         inputs = np.concatenate([self.inputs, other.inputs]) if arrays else self.inputs + other.inputs
-        more: dict[str, Any] = {
-            name: getattr(self, name) + getattr(other, name) for name in ("targets", "types", "ids")
-        }
+        names = ("targets", "types", "ids")
+        more: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in names}
         return replace(self, inputs=inputs, source=", ".join(sources), **more)
 
     @property

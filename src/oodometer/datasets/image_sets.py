@@ -165,9 +165,8 @@ STL10_CLASSES = ("airplane", "bird", "car", "cat", "deer", "dog", "horse", "monk
 _SIDE = 96
 _STL10_SHAPE = (_SIDE, _SIDE, 3)
 _NAMES = {"car": "automobile"}  # in CIFAR-10; a frog is in CIFAR-10 alone, a monkey in STL10 alone
-_TO_CIFAR = np.array(
-    [CIFAR10_CLASSES.index(own) if (own := _NAMES.get(name, name)) in CIFAR10_CLASSES else -1 for name in STL10_CLASSES]
-)
+_NAMED = [_NAMES.get(name, name) for name in STL10_CLASSES]
+_TO_CIFAR = np.array([CIFAR10_CLASSES.index(name) if name in CIFAR10_CLASSES else -1 for name in _NAMED])
 
 
 def find_stl10() -> Path | None:

@@ -56,10 +56,9 @@ def pos_cogs(split: str) -> Dataset:
 def tags_of(words: list[str], lexicon: Mapping[str, str]) -> list[str]:
     """The tag of each word but a last full stop; *to* is Inf before a verb, else P. `KeyError` for an unknown word."""
     words = words[:-1] if words[-1:] == ["."] else words
-    return [
-        lexicon[word] if word != "to" else ("Inf" if i + 1 < len(words) and lexicon.get(words[i + 1]) == "V" else "P")
-        for i, word in enumerate(words)
-    ]
+    before_verb = [lexicon.get(word) == "V" for word in words[1:]] + [False]
+    of_to = ["Inf" if verb else "P" for verb in before_verb]
+    return [lexicon[word] if word != "to" else tag for word, tag in zip(words, of_to, strict=False)]
 
 
 def _cogs_rows(split: str, form: str = "") -> tuple[Path, list[Row]]:

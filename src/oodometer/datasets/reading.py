@@ -241,9 +241,8 @@ class ArrayExamples(Examples):
         self._label = columns.label or next((name for name in ("label", "labels", "y") if name in self.arrays), None)
         self._check_found([self._label] if self._label else [], self.arrays, "an array", "--label")
         values = self.arrays[self.input]
-        self.modality = "text" if values.dtype.kind == "U" else "table"
-        if values.dtype == np.uint8 and values.ndim > 2:
-            self.modality = "image"
+        of_images = values.dtype == np.uint8 and values.ndim > 2
+        self.modality = "image" if of_images else "text" if values.dtype.kind == "U" else "table"
         self.rows = len(values)
         self._check_modality(reads, str(path))
         for name in [column for column in (self._label, columns.id, *columns.keep) if column is not None]:

@@ -291,8 +291,7 @@ def check_calibrator(factory: Callable[[], Any]) -> None:
     again, rule = fresh.fit(reference.take(order))(target), "the order of reference rows does not matter"
     assert np.allclose(again.probabilities, made.probabilities, atol=1e-6), rule
     powered = present(reference.probabilities) ** 3
-    out: Array = powered / powered.sum(axis=1, keepdims=True)
-    overconfident = reference.with_probabilities(out, "sharpened")
+    overconfident = reference.with_probabilities(powered / powered.sum(axis=1, keepdims=True), "sharpened")
     cured = fresh.fit(overconfident)(overconfident)
     assert _gap(cured) < _gap(overconfident), "over-confidence on the reference is cured"
 

@@ -286,11 +286,8 @@ def farings(result: Mapping[str, Any]) -> list[Faring]:
         beside = {}
         for key in BASELINES if away else ():
             gains = [their - our for our, their in zip(errors["mean"], errors[key], strict=True)]
-            beside[key] = (
-                float(np.mean(errors[key])),
-                sum(gain > 0 for gain in gains),
-                tests.sign_flips(gains).supports,
-            )
+            won, p = sum(gain > 0 for gain in gains), tests.sign_flips(gains).supports
+            beside[key] = (float(np.mean(errors[key])), won, p)
         counts = (sum(inside for _, inside in looks), len(looks), sum(near), len(near))
         width = float(np.mean([row["width"]["value"] for row in sets]))
         error = float(np.mean(errors["mean"])) if away else None

@@ -165,9 +165,8 @@ def train_parser(data: TaskData, workspace: Workspace, progress: Progress) -> No
     parser = new_parser(data, config.seed)
     early: dict[str, Any] = {"snapshots": workspace / "snapshots", "every": config.every, "most": config.checkpoints}
     with passing(workspace, "parser") as checkpoint:
-        parser.fit(
-            data.set("train").inputs, data.set("train").targets, checkpoint=checkpoint, progress=progress, **early
-        )
+        rows = data.set("train")
+        parser.fit(rows.inputs, rows.targets, checkpoint=checkpoint, progress=progress, **early)
         parser.save(workspace / "parser")
         workspace.write_json("parser.json", {"parameters": parser.parameters})
 

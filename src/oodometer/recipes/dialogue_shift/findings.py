@@ -154,10 +154,8 @@ def _curves(result: Cell, group: str, across: str) -> list[Panel]:
     labels = first + [condition["condition"] for condition in result["conditions"] if condition["group"] == group]
     shown = [row for row in result["rows"] if row["method"] in METHODS and row["condition"] in labels]
     drawn = [(row, labels.index(row["condition"])) for row in shown if len(labels) > len(first)]
-    return [
-        Panel(m, NAMES[m], _chart(across), [_point(row["label"], i, row["method"], row[m]) for row, i in drawn])
-        for m in METRICS
-    ]
+    points = {m: [_point(row["label"], i, row["method"], row[m]) for row, i in drawn] for m in METRICS}
+    return [Panel(m, NAMES[m], _chart(across), points[m]) for m in METRICS]
 
 
 def _point(label: Any, order: int, what: str, cell: Cell) -> dict[str, Any]:
@@ -172,7 +170,6 @@ _DRAWN = {"figure-2-unknown-words": ("uw", "ratio of exchanged words"),
 
 
 def _estimates_drawn(result: Cell) -> list[Panel]:
-    """A panel for each kind of shift."""
     panels = []
     for name, (group, across) in _DRAWN.items():
         rows = []

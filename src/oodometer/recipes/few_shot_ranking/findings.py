@@ -157,13 +157,9 @@ def _of_near_pairs(table: FewShotAccuracies, acc: str) -> Row:
     """(8)"""
     means, count = [], 0
     for seed in table.seeds:
-        pairs = [
-            (row["pairwise"][f"lime/{window}"][i], row["pairwise"][acc][i])
-            for suite, window in _WINDOW.items()
-            for row in table.rows(suite)
-            for i, pair in enumerate(row["pairs"])
-            if row["seed"] == seed and pair["gap"] <= NEAR
-        ]
+        rows = [(w, row) for suite, w in _WINDOW.items() for row in table.rows(suite) if row["seed"] == seed]
+        near = [(w, row, i) for w, row in rows for i, pair in enumerate(row["pairs"]) if pair["gap"] <= NEAR]
+        pairs = [(row["pairwise"][f"lime/{window}"][i], row["pairwise"][acc][i]) for window, row, i in near]
         count += len(pairs)
         if pairs:
             means.append([sum(values) / len(pairs) for values in zip(*pairs, strict=True)])

@@ -113,10 +113,8 @@ def lineup(config: RunConfig) -> tuple[Plan, ...]:
             slug = f"{name}-{label.replace(' ', '')}".lower()
             out.append(Plan(slug, label, name, config.roles["msgs"], shares, config.steps[name]))
     base = Plan("nli-base", "0 steps", "nli", config.roles["nli"], steps=config.steps["nli"])
-    inoculated = [
-        replace(base, name=f"nli-{many}", label=f"{many} steps", start=base.name, further=many)
-        for many in config.nli_further
-    ]
+    on = replace(base, start=base.name)
+    inoculated = [replace(on, name=f"nli-{n}", label=f"{n} steps", further=n) for n in config.nli_further]
     other, networks = replace(base, inoculated=False), config.roles["nli_others"]
     others = [replace(other, name=f"nli-{name.lower()}", label=name, network=name) for name in networks]
     return (*out, base, *inoculated, *others, *_paraphrase(config))

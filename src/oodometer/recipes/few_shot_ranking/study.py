@@ -446,9 +446,8 @@ class Evaluation:
 
     def methods(self, models: Sequence[int]) -> dict[str, ranking.Method]:
         """Every method for some of the models; a factor enters as minus its value, and labels come first."""
-        labelled = ranking.suite_of(
-            {str(i): record_of(self.probabilities[i, : self.pool], self.label[: self.pool]) for i in models}
-        )
+        records = {str(i): record_of(self.probabilities[i, : self.pool], self.label[: self.pool]) for i in models}
+        labelled = ranking.suite_of(records)
         out = ranking.baseline_methods(labelled, seed=self.seed)
         for method, values in self._factors.items():
             out |= {f"{method}/{factor}": -values[i][list(models)] for i, factor in enumerate(self.suite.factors)}
@@ -509,9 +508,8 @@ def judge(config: RunConfig, data: RunData, workspace: Workspace, progress: Prog
         suites = [Evaluation(workspace, data, suite, seed, ranked_plans(config, suite.family)) for suite in SUITES]
         weights = learnt_weights(suites)
         for name, own in weights.items():
-            learnt.append(
-                {"left_out": name, "seed": seed, "weights": own, "fitted_on": [n for n in weights if n != name]}
-            )
+            others = [other for other in weights if other != name]
+            learnt.append({"left_out": name, "seed": seed, "weights": own, "fitted_on": others})
         for suite, evaluation in zip(SUITES, suites, strict=True):
             of_suite = list(evaluation.rows(weights.get(suite.name)))
             rows += of_suite

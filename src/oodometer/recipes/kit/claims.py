@@ -225,7 +225,6 @@ def claims_table(claims: Iterable[Mapping[str, Any]], over: str = _OVER_ROWS) ->
         rows.append({**claim, "tested": words})
     fields = {"level": LEVEL, "over": over, "tested": tested, "decided": len(decided)}
     firm = sum(claim["p_all"] <= LEVEL for claim in decided)
-    page = Page(
-        {"tables": {"claims": {"row": _ROW}}}, p=lambda p: "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
-    )
+    table = {"tables": {"claims": {"row": _ROW}}}
+    page = Page(table, p=lambda p: "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}")
     return section(page.fill(_WORDS, {**fields, "firm": firm}), _HEADS, page.rows("claims", rows))

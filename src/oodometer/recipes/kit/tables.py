@@ -99,10 +99,8 @@ class Page:
         row = self.words["tables"][table].get("row", "")
         filled = []
         for item in of:
-            if isinstance(item, str | list):
-                filled.append(item)
-            else:
-                filled.append(self._format.vformat(row, *((item, {}) if isinstance(item, tuple) else ((), item))))
+            given = (item, {}) if isinstance(item, tuple) else ((), item)
+            filled.append(item if isinstance(item, str | list) else self._format.vformat(row, *given))
         return filled
 
     def table(self, name: str, of: Iterable[Any], /, **fields: Any) -> str:

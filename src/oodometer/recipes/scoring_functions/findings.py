@@ -217,10 +217,9 @@ def _clean_tables(clean: Mapping[str, Any]) -> Iterator[str]:
     paper, sizes = PAGE.paper["table1"], clean["sizes_of_ensemble"]
     shifts = [(name, shift, {s: paper[s].get(name) for s in _SCORES}) for name, shift in clean["ma"]["shifts"].items()]
     yield PAGE.table("scores", shifts)
-    rows = [
-        [str(row["models"]), *(_mean(by[i]["by_model"]) for by in sizes.values()), dash(row["spread"], ".4f")]
-        for i, row in enumerate(sizes["all"])
-    ]
+    means = ([_mean(size["by_model"]) for size in by_shift] for by_shift in zip(*sizes.values(), strict=True))
+    both = zip(sizes["all"], means, strict=True)
+    rows = [[str(row["models"]), *cells, dash(row["spread"], ".4f")] for row, cells in both]
     yield PAGE.table("sizes", rows, shifts=" | ".join(sizes))
     for name in ("disjoint", "published"):
         if more := clean.get(name):
