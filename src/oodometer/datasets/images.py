@@ -113,7 +113,7 @@ def decode_image(image: Any) -> Array:
         raise ValueError(f"{type(image).__name__} is no image")
     try:
         with library.open(io.BytesIO(image) if isinstance(image, bytes) else image) as whole:
-            pixels = _pixels(whole)
+            return _pixels(whole)
     except _UnknownRangeError:
         raise
     except library.DecompressionBombError as error:
@@ -121,7 +121,6 @@ def decode_image(image: Any) -> Array:
     except Exception as error:  # decoders raise classes of their own for damaged files
         reason = "no such file" if isinstance(error, FileNotFoundError) else "it does not decode"
         raise ValueError(f"{reason} ({type(error).__name__})") from error
-    return pixels
 
 
 def _pixels(image: Any) -> Array:

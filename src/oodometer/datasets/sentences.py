@@ -235,13 +235,12 @@ def msgs(name: str, part: str) -> MsgsSet:
     part : ``train`` and ``in-domain``, where both labels are always the same; ``inoculation`` and ``test``, where they
         never are.
 
-    Rows with more than `LONGEST` words are left out and counted.
-
-    The word that decides has no mark in the file. In MORPH it is where a row differs, in one stretch, from the one of
-    its paradigm that has neither feature, which ``inoculation`` and ``test`` have; in VERB the one -ing word behind a
-    form of "be"; in ADJECT the one adjective. Read from ``msgs_regen.jsonl.xz`` (`set`, `role`, `L`, `S`, `paradigm`,
-    `sentence`); it is on no hub. Raises `UsageError` for a set or part that there is not, `InputError` for a damaged
-    file, `WorkError` without one. Source: Warstadt et al. (2020).
+    Rows with more than `LONGEST` words are left out and counted. The word that decides has no mark in the file. In
+    MORPH it is where a row differs, in one stretch, from the one of its paradigm that has neither feature, which
+    ``inoculation`` and ``test`` have; in VERB the one -ing word behind a form of "be"; in ADJECT the one adjective.
+    Read from ``msgs_regen.jsonl.xz`` (`set`, `role`, `L`, `S`, `paradigm`, `sentence`); it is on no hub. Raises
+    `UsageError` for a set or part that there is not, `InputError` for a damaged file, `WorkError` without one.
+    Source: Warstadt et al. (2020).
 
     >>> msgs("NOUN", "train")
     Traceback (most recent call last):

@@ -52,7 +52,6 @@ def with_signatures(texts: Iterable[str], least: int = 3) -> Callable[[str], str
     """
     counts = Counter(word for text in texts for word in text.split())
     frequent = {word for word, count in counts.items() if count >= least}
-
     return lambda text: " ".join(word if word in frequent else signature(word) for word in text.split())
 
 

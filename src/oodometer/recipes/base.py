@@ -45,6 +45,11 @@ Spent = Mapping[str, float]
 """``seconds`` on the clock and ``cpu_seconds`` that a step took."""
 
 
+def part_of(progress: Progress, number: int, parts: int) -> Progress:
+    """The progress of one of some parts, counted from 0, of a step."""
+    return lambda done, total: progress(number * total + done, parts * total)
+
+
 def stamp_of(step: str) -> str:
     """The file in which a step is remembered."""
     return f".steps/{step}.json"

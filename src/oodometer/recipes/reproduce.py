@@ -56,8 +56,7 @@ def find_recipe(paper: str) -> Recipe:
         near = difflib.get_close_matches(paper, RECIPES, n=1)
         hint = f"did you mean {near[0]}" if near else f"known: {', '.join(RECIPES)}"
         raise UsageError(f"unknown paper {paper!r}; {hint}")
-    module = importlib.import_module(f"{__package__}.{RECIPES[paper]}")
-    recipe: Recipe = module.RECIPE
+    recipe: Recipe = importlib.import_module(f"{__package__}.{RECIPES[paper]}").RECIPE
     return recipe
 
 

@@ -37,8 +37,7 @@ class Groups(Simulation):
         large = _large(pool)
         if len(large) < 2:
             return None
-        rows = large[int(rng.integers(len(large)))]
-        return _with_others(pool, rows, severity, rng)
+        return _with_others(pool, large[int(rng.integers(len(large)))], severity, rng)
 
 
 @register("simulation")
@@ -67,9 +66,8 @@ class Periods(Simulation):
         """The rows of a random stretch, and at severity 0.5 as many others."""
         if pool.time is None:
             return None
-        order = np.argsort(pool.time, kind="stable")
-        rows = np.array_split(order, _PERIODS)[int(rng.integers(_PERIODS))]
-        return _with_others(pool, rows, severity, rng)
+        stretches = np.array_split(np.argsort(pool.time, kind="stable"), _PERIODS)
+        return _with_others(pool, stretches[int(rng.integers(_PERIODS))], severity, rng)
 
 
 def _large(pool: Predictions) -> list[Array]:
@@ -130,8 +128,7 @@ def k_means(points: Array, count: int) -> Array:
 
 def _squared(some: Array, points: Array, norms: Array) -> Array:
     """Squared distances, axes (some, sample)."""
-    out: Array = np.einsum("ij,ij->i", some, some)[:, None] - 2 * (some @ points.T) + norms
-    return np.maximum(out, 0.0, out=out)
+    return np.asarray(np.maximum(np.einsum("ij,ij->i", some, some)[:, None] - 2 * (some @ points.T) + norms, 0.0))
 
 
 def _nearest(points: Array, centres: Array) -> Array:

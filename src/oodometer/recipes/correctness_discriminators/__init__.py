@@ -138,13 +138,12 @@ class CorrectnessDiscriminators(Recipe):
             steps: dict[str, Step] = {}
             for step in (step for task in chosen for step in steps_of(task)):
                 steps.setdefault(step.name, step)  # trainings of one task share a step
-            out = [*steps.values()]
         except LACKS:
             check_all(needs_of(chosen))  # not the first thing that is missing, but all
             raise
         names, replicates = (tuple(task.name for task in some) for some in (lineup, others))
         combined = partial(work.combine, scale=scale, tasks=names, replicates=replicates)
-        return [*out, *last_steps(self, combined, [f"{task.name}/study" for task in chosen])]
+        return [*steps.values(), *last_steps(self, combined, [f"{task.name}/study" for task in chosen])]
 
     def studied(self, scale: str) -> tuple[str, ...]:
         """Names of the tasks, without their trainings from other seeds."""

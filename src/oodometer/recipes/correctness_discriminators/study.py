@@ -27,7 +27,7 @@ from ...store import as_source, write_predictions
 from ...verbs.discriminate.judged import pseudo_labels
 from ...verbs.discriminate.vote_study import VoteStudy, vote_study
 from ...verbs.discriminate.worth import PROBABILITY, judge_names, with_probabilities
-from ..base import Progress, Workspace
+from ..base import Progress, Workspace, part_of
 from ..kit.publish import facts, finished, of_tasks
 from ..kit.sources import located, passing
 from ..kit.tables import rounded
@@ -181,11 +181,8 @@ def collect_mistakes(data: TaskData, workspace: Workspace, progress: Progress) -
         for done, name in enumerate(PARTS):
             part = data.set(name).sample(config.example_rows, config.seed + 3) if name == "train" else data.set(name)
 
-            def tell(a: int, b: int, done: int = done) -> None:
-                progress(done * b + a, len(PARTS) * b)
-
-            pairs = part.inputs, part.targets
-            collected = judging.collect(folders, *pairs, options=how, checkpoint=checkpoint, progress=tell)
+            given: dict[str, Any] = {"checkpoint": checkpoint, "progress": part_of(progress, done, len(PARTS))}
+            collected = judging.collect(folders, part.inputs, part.targets, options=how, **given)
             write_predictions(collected.record(), workspace / f"examples/{name}.parquet")
             statistics[name] = collected.statistics()
         workspace.write_json("examples/statistics.json", statistics)
@@ -237,16 +234,16 @@ def ask(data: TaskData, name: str, workspace: Workspace, progress: Progress) -> 
     others = _halves(data, workspace)
     parts = 3 if others else 2
     how: dict[str, Any] = {"beams": config.beams, "clean": data.clean, "columns": {"type": list(rows.types)}}
-    how |= {"ids": rows.ids, "progress": lambda a, b: progress(a, parts * b)}
+    how |= {"ids": rows.ids, "progress": part_of(progress, 0, parts)}
     record = parser.predict(rows.inputs, gold=rows.targets, **how)
     given, parsed = present(record.input).tolist(), present(record.output).tolist()
     inputs, outputs = data.seen(given, parsed)
     # An empty output is judged Incorrect without asking, so it stays empty however pairs are read.
     outputs = [new if old.strip() else "" for new, old in zip(outputs, parsed, strict=True)]
-    p = judges.probabilities(inputs, outputs, progress=lambda a, b: progress(a + b, parts * b))
+    p = judges.probabilities(inputs, outputs, progress=part_of(progress, 1, parts))
     votes, names = (p >= judging.HALF).astype(np.int8), judge_names([*judges.members, *others])
     if others:  # parsers read inputs and write outputs as they are
-        more = judging.Panel(others).probabilities(given, parsed, progress=lambda a, b: progress(a + 2 * b, parts * b))
+        more = judging.Panel(others).probabilities(given, parsed, progress=part_of(progress, 2, parts))
         p = np.vstack([p, more])
     record = replace(record, votes=votes, names={**record.names, "judge": names[: len(votes)]})
     write_predictions(with_probabilities(record, p, names), workspace / f"predictions/{name}.parquet")

@@ -67,8 +67,7 @@ class _Tests:
     def _ends(self, group: str, metric: str) -> dict[str, str]:
         """The mildest and the strongest condition of a group, and what was seen there."""
         first, *_, last = (*self._named(group), *self._named(group))
-        seen = {"before": self._seen(first, metric), "after": self._seen(last, metric)}
-        return {"first": first, "last": last, **seen}
+        return {"first": first, "last": last, "before": self._seen(first, metric), "after": self._seen(last, metric)}
 
     def _seen(self, condition: str, metric: str, method: str = "vanilla") -> str:
         row = self._rows.get((condition, method))

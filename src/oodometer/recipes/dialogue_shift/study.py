@@ -29,7 +29,7 @@ from ...predictions import Predictions
 from ...shifts import find_text_shift
 from ...shifts.text import Dropped, ShiftedText, TextShift, Vocabulary, find_wordnet
 from ...verbs.estimate import estimate
-from ..base import Progress, Workspace
+from ..base import Progress, Workspace, part_of
 from ..kit.publish import facts
 from ..kit.sources import Place, load_answers, located, passing, read_sizes, source_of, store_answers
 from ..kit.tables import mean_and_spread, rounded
@@ -253,13 +253,10 @@ def ask(data: RunData, conditions: Sequence[Condition], model: str, place: Place
     ranker, names = load_model(place.workspace.folder / model), ("mean", "variance") if passes else ("logits",)
     for done, condition in enumerate(conditions):
         instances = data.instances(condition, place.workspace.read_json(f"conditions/{condition.name}.json"))
-
-        def tell(pairs: int, of: int, done: int = done) -> None:
-            place.progress(done * of + pairs, len(conditions) * of)
-
         values: list[Any] = [np.zeros((0, data.config.candidates))] * len(names)
         if len(instances):  # at a strong severity there may be none
-            answers = ranker.ask(instances.inputs, Request(dropout=passes, seed=data.config.seed), progress=tell)
+            part = part_of(place.progress, done, len(conditions))
+            answers = ranker.ask(instances.inputs, Request(dropout=passes, seed=data.config.seed), progress=part)
             values = [answers.distribution, answers.variance] if passes else [answers.logits_of(ranker.kind)]
         arrays: dict[str, Any] = {n: np.asarray(v, dtype=np.float32) for n, v in zip(names, values, strict=True)}
         arrays |= {"target": np.array(instances.targets, dtype=np.int64), "ids": np.array(instances.ids, dtype=str)}

@@ -94,8 +94,7 @@ class FewShotRanking(Recipe):
         config = self.config[scale]
         data = RunData(config)
         work.check(config, data)
-        out = steps_of(config, data)
-        return [*out, *last_steps(self, partial(of_study, paper=self.name, scale=scale), ("study",))]
+        return [*steps_of(config, data), *last_steps(self, partial(of_study, paper=self.name, scale=scale), ("study",))]
 
 
 RECIPE = FewShotRanking()

@@ -79,8 +79,7 @@ def finished(workspace: Workspace, name: str, form: int) -> dict[str, Any] | Non
 
 def facts(form: int, config: Any) -> dict[str, Any]:
     """What every study says first: the form of its result, versions, and how large the run was."""
-    python = platform.python_version()
-    return {"form": form, "version": __version__, "python": python, "sizes": asdict(config)}
+    return {"form": form, "version": __version__, "python": platform.python_version(), "sizes": asdict(config)}
 
 
 def of_tasks(workspace: Workspace, paper: str, scale: str, form: int, names: Sequence[str]) -> dict[str, Any]:

@@ -155,8 +155,7 @@ class ScoringFunctions(Recipe):
         data = RunData(config)
         out: list[Step] = []
         for task in chosen:
-            dominoes = task == "dominoes"
-            out += steps_of_dominoes(config, data) if dominoes else steps_of_condition(task, config, data)
+            out += steps_of_dominoes(config, data) if task == "dominoes" else steps_of_condition(task, config, data)
         return [*out, *last_steps(self, partial(combine, scale=scale), [f"{task}/study" for task in chosen])]
 
 

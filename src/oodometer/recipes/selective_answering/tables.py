@@ -20,7 +20,7 @@ from ...metrics.risk_coverage import jointly_resampled, replicated
 from ...store import read_predictions
 from ...verbs.compare import SURE, compare
 from ...version import __version__
-from ..base import Progress, Workspace
+from ..base import Progress, Workspace, part_of
 from ..kit.tables import rounded
 from .lineup import Entry
 
@@ -222,17 +222,14 @@ def tabulate(
 ) -> dict[str, Any]:
     """Judge the predictions files; writes all to ``compare.json`` and returns the little that is published."""
     names, seed = [entry.name for entry in entries], int(about["sizes"]["seed"])
-
-    def part(number: int) -> Progress:
-        return lambda done, of: progress(number * of + done, 4 * of)
-
     home, away = ([workspace.folder / f"predictions/{name}.{s}.parquet" for name in names] for s in SETS)
-    how: dict[str, Any] = {"names": names, "weights": WEIGHTS, "seed": seed, "progress": part(0)}
+    how: dict[str, Any] = {"names": names, "weights": WEIGHTS, "seed": seed, "progress": part_of(progress, 0, 4)}
     compared = compare(home, out_of_domain=away, **how).to_dict()
     compared["argv"] = f"oodometer reproduce selective-answering --scale {scale}"
     workspace.write_json("compare.json", compared)
     settings = compared["settings"] | about["sizes"]
-    shares = {name: shares_of(workspace, names, name, settings, part(i)) for i, name in enumerate(SETS, 1)}
+    parts = {name: part_of(progress, number, 4) for number, name in enumerate(SETS, 1)}
+    shares = {name: shares_of(workspace, names, name, settings, part) for name, part in parts.items()}
     models = [_model(workspace, entry, model) for entry, model in zip(entries, compared["models"], strict=True)]
     disagreements = []
     for one in compared["disagreements"]:
@@ -263,7 +260,7 @@ def tabulate(
         "python": platform.python_version(), "work": {"cores": os.cpu_count(), "threads": threads, **work},
         "settings": {**given, "replicates": shares["imdb"].replicates}, "models": models, "rankings": ranked,
         "disagreements": disagreements, "pairs": pairs, "findings": found, "tails": tails,
-        "search": search_of(models, SETS, seed, part(3))}  # fmt: skip
+        "search": search_of(models, SETS, seed, part_of(progress, 3, 4))}  # fmt: skip
 
 
 _FINDING = ("name", "share", "contested", "sentence")
