@@ -81,6 +81,7 @@ class _Tests:
                 yield self._above(f"{group}_{metric}", [change], sign, "fall", **change, **fields)
 
     def steps(self, group: str) -> Row:
+        """R@1 falls from every severity to the next."""
         steps = {name: self._of[key] for name in self._named(group) if (key := f"step/{name}/accuracy") in self._of}
         text = "; ".join(f"to {name}: {step['value']:+.3f}" for name, step in steps.items())
         return self._above(f"{group}_steps", list(steps.values()), -1.0, "steps", shift=_SHIFTS[group], steps=text)
