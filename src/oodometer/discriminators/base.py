@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -227,9 +227,14 @@ class TrainedDiscriminator(Discriminator):
     def _train(self, learnt: Learnt, dev: Learnt | None, checkpoint: Path | None, progress: Progress | None) -> int:
         """Train the network; returns how many pairs were cut."""
 
-    def _answers(self, pairs: list[tuple[str, str]], progress: Progress | None = None) -> tuple[Answers, int]:
-        """Logits of `CLASSES` for each pair, and how many pairs were cut."""
-        return self.model.ask(pairs, progress=progress), int(self.model.truncated)
+    def _asking(self) -> Callable[..., Answers]:
+        """What answers a list of pairs with the logits of `CLASSES`."""
+        ask: Callable[..., Answers] = self.model.ask
+        return ask
+
+    def _cut(self) -> int:
+        """Pairs that were cut in the last call of it."""
+        return int(self.model.truncated)
 
     @classmethod
     @abstractmethod
@@ -243,7 +248,7 @@ class TrainedDiscriminator(Discriminator):
     def _calibrate(self, targets: Array, dev: Learnt | None) -> None:
         self.trained_share, self.temperature = float(targets.mean()), 1.0
         if dev is not None:
-            margins = self._margins(self._answers(list(zip(*dev[:2], strict=True)))[0])
+            margins = self._margins(self._asking()(list(zip(*dev[:2], strict=True))))
             self.temperature = fit_temperature(margins, dev[2], trained=self.trained_share)
 
     @property
@@ -262,9 +267,13 @@ class TrainedDiscriminator(Discriminator):
         self._calibrate(learnt[2], held_out)
         self._count_truncated(cut, len(learnt[0]), self.max_length)
 
-    def _ask(self, inputs: list[str], outputs: list[str], progress: Progress | None) -> Array:
-        answers, cut = self._answers(list(zip(inputs, outputs, strict=True)), progress)
-        self._count_truncated(cut, len(inputs), self.max_length)
+    def probabilities(
+        self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
+    ) -> Array:
+        """P(Correct) of each pair; see `Discriminator.probabilities`."""
+        self._must_be_fitted()
+        answers = self._asking()(list(zip(*check_pairs(inputs, outputs), strict=True)), progress=progress)
+        self._count_truncated(self._cut(), len(inputs), self.max_length)
         margins = self._margins(answers)
         return probability(margins, trained=self.trained_share, share=self.share, temperature=self.temperature)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, Self, final
@@ -19,7 +19,7 @@ from ..models.text.network import cut_longer_side
 from ..models.torch.batches import Asking, padded, token_batches
 from ..models.torch.library import torch as load_torch
 from ..models.torch.training import Best, TrainingConfig
-from .base import CLASSES, Learnt, TrainedDiscriminator, check_verdicts, log_odds
+from .base import CLASSES, Learnt, TrainedDiscriminator, check_pairs, check_verdicts, log_odds
 
 BETWEEN = " | "
 CPU_TOKENS = 2_048  # of a batch on a CPU: 1.7 times as fast as 16,384, whose values do not stay in its caches
@@ -46,6 +46,7 @@ class GenerativeDiscriminator(TrainedDiscriminator):
     """
 
     kind = "generative"
+    _long = 0  # pairs of the last call that were cut
 
     def __init__(
         self, source: str | None = None, *, config: Mapping[str, Any] | None = None,
@@ -90,10 +91,16 @@ class GenerativeDiscriminator(TrainedDiscriminator):
             best.restore()
         return cut
 
-    def _answers(self, pairs: list[tuple[str, str]], progress: Progress | None = None) -> tuple[Answers, int]:
+    def _asking(self) -> Callable[..., Answers]:
+        return self._answer
+
+    def _answer(self, pairs: list[tuple[str, str]], *, progress: Progress | None = None) -> Answers:
         inputs, outputs = ([pair[part] for pair in pairs] for part in (0, 1))
-        texts, cut = self._texts(inputs, outputs, self.model.tokenizer)
-        return Answers(CLASSES, self._logits(texts, progress)), cut
+        texts, self._long = self._texts(inputs, outputs, self.model.tokenizer)
+        return Answers(CLASSES, self._logits(texts, progress))
+
+    def _cut(self) -> int:
+        return self._long
 
     def _texts(self, inputs: list[str], outputs: list[str], tokenizer: Any) -> tuple[list[str], int]:
         """Pairs as the texts that the encoder reads, and how many were too long."""
@@ -181,8 +188,12 @@ class LikelihoodDiscriminator(TrainedDiscriminator):
     def _calibrate(self, targets: Array, dev: Learnt | None) -> None:
         """P is no odds."""
 
-    def _ask(self, inputs: list[str], outputs: list[str], progress: Progress | None) -> Array:
+    def probabilities(
+        self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
+    ) -> Array:
         """p(output | input), float32, shape (sample,); 0 for what the model cannot spell, and for an empty output."""
+        self._must_be_fitted()
+        inputs, outputs = check_pairs(inputs, outputs)
         filled = np.array([bool(output.strip()) for output in outputs])
         written = [output if output.strip() else NOTHING for output in outputs]
         totals = np.asarray(self.model.logprobs(inputs, written, progress=progress).sums(), dtype=np.float64)
