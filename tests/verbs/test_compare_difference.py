@@ -231,3 +231,15 @@ def test_scores_are_compared_by_their_means() -> None:
     both = compare([{**file, "correct": file["score"] > 0.5} for file in (one, other)])
     assert both.difference["metric"] == "accuracy"
     assert any("the mean of `score`" in warning for warning in both.warnings)
+
+
+def test_an_id_that_repeats_with_another_input_names_no_question() -> None:
+    rng = np.random.default_rng(7)
+    one = {"id": [f"q{i % 30}" for i in range(60)], "input": [f"question {i}" for i in range(60)]}
+    files = [{**one, "correct": rng.random(60) < share} for share in (0.5, 0.6)]
+    with pytest.raises(
+        InputError, match=r"row 31: column input: .*'question 0' as in row 1, got 'question 30'.*`epoch`"
+    ):
+        compare(files)
+    numbered = [{**file, "epoch": [1] * 30 + [2] * 30} for file in files]  # the same question in other words
+    assert compare(numbered).difference["clusters"] == 30

@@ -269,16 +269,20 @@ def _named(sources: Sequence[Source], rows: Sequence[Rows], key: str | None) -> 
 
 
 def _check_repeats(source: Source, row: Rows, bases: list[str]) -> None:
-    """`InputError` where an id repeats with another label or group: then it does not name a question."""
+    """`InputError` where an id repeats with another label or group, or, without epochs, another input."""
     first: dict[str, int] = {}
     at = np.array([first.setdefault(name, i) for i, name in enumerate(bases)])
-    for column, cells in (("label", row.truth), ("group", row.groups)):
+    asked = None  # an epoch may ask in other words
+    if source.holds("input") and not source.holds(EPOCH):
+        asked = np.array(source.keys("input").take(row.places).to_pylist(), dtype=object)
+    for column, cells in (("label", row.truth), ("group", row.groups), ("input", asked)):
         if cells is not None and (cells != cells[at]).any():
             i = int(np.argmax(cells != cells[at]))
             places: Any = row.places
-            expected = f"one question for each id, here {cells[at[i]]!r} as in row {places[at[i]] + 1}"
-            got = f"{cells[i]!r}, and the id is {bases[i]!r} again"
+            expected = f"one question for each id, here {str(cells[at[i]])[:40]!r} as in row {places[at[i]] + 1}"
+            got = f"{str(cells[i])[:40]!r}, and the id is {bases[i]!r} again"
             remedy = "give each question its own id, such as group/id, or name another column with --key"
+            remedy += "; repeats in other words are numbered in a column `epoch`" if column == "input" else ""
             where: Any = {"file": source.name, "row": int(places[i]) + 1, "column": column}
             raise InputError(expected, got=got, remedy=remedy, **where)
 
