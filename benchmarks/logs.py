@@ -25,7 +25,7 @@ import numpy as np
 
 from .kit import Result, command, joined, machine, promises, ranged, spread, table
 
-MOST_TIMES, MOST_SHORT, MOST_GROWTH = 3.0, 5.0, 1.1  # a row of 1 KB costs as much as one of 10 KB, beside its JSON
+MOST_TIMES, MOST_GROWTH = 3.0, 1.1
 ROUNDS = 3
 KINDS = {  # characters of a prompt in the larger log, and what is read
     "options": (2000, "four options, 0.4.9: JSONL"),
@@ -140,9 +140,9 @@ def measure(given: argparse.Namespace) -> Result:
             for side, runs in (("plain", theirs), ("read", ours)):
                 cell |= {f"{side}_seconds": spread([run[0] for run in runs]), f"{side}_mb": min(run[1] for run in runs)}
             out.append(cell | {"times": spread(times)})
-        most = MOST_SHORT if "short" in kind else MOST_TIMES
         limits += [
-            {"limit": f"{kind}: at most {most:g} times plain JSON", "value": min(times), "holds": min(times) <= most},
+            {"limit": f"{kind}: at most {MOST_TIMES:g} times plain JSON", "value": min(times),
+                "holds": min(times) <= MOST_TIMES},
             {"limit": f"{kind}: memory with prompts four times as long, at most {MOST_GROWTH:g} times", "value": growth,
                 "holds": growth <= MOST_GROWTH},
         ]  # fmt: skip
