@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from oodometer.intervals import holm
 from oodometer.recipes import RECIPES, find_recipe
 from oodometer.recipes.kit.claims import (
     LEVEL,
+    POWER,
     Claim,
     Look,
     Row,
@@ -26,9 +28,12 @@ from oodometer.recipes.kit.claims import (
     either,
     gap,
     judged,
+    larger,
     partial_conjunction,
+    positive,
     share,
     sign_flips,
+    smallest_effect,
 )
 from oodometer.recipes.kit.tables import Page, bare, number, percent, section, tables_page
 
@@ -55,8 +60,8 @@ def test_claims_are_corrected_for_their_number() -> None:
     assert [row.get("p_all") for row in rows] == [pytest.approx(0.06), pytest.approx(0.08), 0.5, None]
     text = claims_table(rows)
     assert "Of 3 claims tested 2 are decided; 0 of these verdicts also stand" in text
-    assert "| a | holds |  | test | 0.020 | 0.980 | 0.060 |" in text
-    assert "| d | undecided |  | none | - | - | - |" in text
+    assert "| a | holds |  | test | 0.020 | 0.980 | 0.060 | - |" in text
+    assert "| d | undecided |  | none | - | - | - | - |" in text
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -68,6 +73,8 @@ def test_every_committed_verdict_follows_from_its_p_value(name: str) -> None:
         if one["test"] is None:
             assert one["verdict"] == "undecided"
             continue
+        assert ("visible" in one) == (one["verdict"] == "undecided")
+        assert one.get("visible") is None or one["visible"] >= 0
         assert one["p_all"] >= min(one["p_for"], one["p_against"])
         sides = {"holds": one["p_for"], "does not hold": one["p_against"]}
         assert {word for word, p in sides.items() if p <= LEVEL} == {one["verdict"]} - {"undecided"}
@@ -159,3 +166,81 @@ def test_sections_stand_one_after_the_other() -> None:
 
 def test_what_is_missing_is_a_dash() -> None:
     assert (percent(None), bare(None), number(None)) == ("-", "-", "-")
+
+
+def normal_looks(z: np.ndarray, count: int) -> float:
+    """How often "at least ``count``" is seen, of looks that are normal numbers with error 1, a row a repetition."""
+    return float(np.mean([partial_conjunction(stats.norm.sf(row).tolist(), count) <= LEVEL for row in z]))
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 4.7, 30])
+@pytest.mark.parametrize(("level", "power"), [(0.05, 0.8), (0.05 / 11, 0.8 ** (1 / 11))])
+def test_the_smallest_effect_against_the_noncentral_t(freedom: float, level: float, power: float) -> None:
+    effect = smallest_effect(0.5, freedom, level, power)
+    assert stats.nct.sf(stats.t.isf(level, freedom), freedom, effect / 0.5) == pytest.approx(power, abs=1e-4)
+    assert smallest_effect(0.5, 1e6, level, power) == pytest.approx(smallest_effect(0.5, math.inf, level, power), 1e-4)
+
+
+def test_an_effect_of_the_smallest_size_is_seen_in_four_of_five_repetitions() -> None:
+    """Values of standard deviation 1 say an effect; draws of that spread with that mean show it so often."""
+    rng = np.random.default_rng(0)
+    for n in (3, 8):
+        values = rng.normal(size=n)
+        effect = positive(((values - values.mean()) / values.std(ddof=1)).tolist()).sees(LEVEL, POWER)
+        drawn = rng.normal(effect, 1.0, (4000, n))
+        p = stats.ttest_1samp(drawn, 0.0, axis=1, alternative="greater").pvalue
+        assert np.mean(p <= LEVEL) == pytest.approx(POWER, abs=0.02)
+    small, large = np.array([-1.0, 0.0, 1.0, 0.0]), 3 * np.array([-1.0, 0.0, 0.0, 0.0, 1.0, 1.0, -1.0])
+    effect, spreads = larger(large.tolist(), small.tolist()).sees(LEVEL, POWER), (large.std(ddof=1), small.std(ddof=1))
+    first, second = (rng.normal(0.0, sd, (4000, len(x))) for sd, x in zip(spreads, (large, small), strict=True))
+    p = stats.ttest_ind(first + effect, second, axis=1, equal_var=False, alternative="greater").pvalue
+    assert np.mean(p <= LEVEL) == pytest.approx(POWER, abs=0.03)
+
+
+def test_the_smallest_effect_of_one_look_by_its_closed_form() -> None:
+    plain = 1.6448536 + 0.8416212
+    for look in (gap(0.1, 2.0), share(0.6, 199, 2.0)):
+        assert look.sees(LEVEL, POWER) == pytest.approx(2 * plain)
+    cell = {"value": 0.5, "lower": 0.4, "upper": 0.7, "level": 0.95}
+    assert above(cell, 0.45).sees(LEVEL, POWER) == pytest.approx(0.1 / 1.9599640 * plain)
+    chance = binomial(11, 20, 0.5).sees(LEVEL, POWER)  # 15 of 20 is the least that a fair coin seldom gives
+    assert stats.binom.sf(14, 20, 0.5) <= LEVEL < stats.binom.sf(13, 20, 0.5)
+    assert stats.binom.sf(14, 20, chance) == pytest.approx(POWER)
+    flips = sign_flips([0.1, -0.2, 0.3, 0.2, 0.1])
+    assert flips.sees(LEVEL, POWER) == positive([0.1, -0.2, 0.3, 0.2, 0.1]).sees(LEVEL, POWER)
+    # Tests that are never so sure: 4 flips of 2 differences, 18 replicates, 4 successes of 4; and what has no error
+    never = (sign_flips([0.1, 0.2]), share(0.9, 18, 1.0), binomial(4, 4, 0.5), share(0.9), Look(), positive([1.0]))
+    assert {look.sees(LEVEL, POWER) for look in never} == {math.inf}
+    assert gap(0.0, 0.0).sees(LEVEL, POWER) == 0.0
+
+
+def test_the_smallest_effect_of_several_looks() -> None:
+    """What the needed looks see together, alone with an effect: as often as said, other looks with none at all."""
+    rng, looks = np.random.default_rng(0), [gap(0.0, 1.0)] * 5
+    for count in (1, 3, 5):
+        effect = at_least(count, looks).sees(LEVEL, POWER)
+        assert effect == smallest_effect(1.0, math.inf, LEVEL / (6 - count), POWER ** (1 / count))
+        z = rng.normal(size=(4000, 5)) + effect * (np.arange(5) < count)
+        assert normal_looks(z, count) == pytest.approx(POWER, abs=0.03)
+    assert either(looks).sees(LEVEL, POWER) == at_least(1, looks).sees(LEVEL, POWER)
+    mixed = [gap(0.0, 3.0), gap(0.0, 1.0), Look()]
+    assert all_of(mixed).sees(LEVEL, POWER) == math.inf
+    assert at_least(2, mixed).sees(LEVEL, POWER) == smallest_effect(3.0, math.inf, LEVEL / 2, POWER**0.5)
+    # A number within a margin by two one-sided tests: shown with this power where it is 0
+    margin = all_of([gap(0.5, 1.0), gap(-0.5, 1.0)]).sees(LEVEL, POWER)
+    number = rng.normal(size=4000)
+    shown = np.maximum(stats.norm.sf(margin - number), stats.norm.sf(margin + number)) <= LEVEL
+    assert np.mean(shown) == pytest.approx(POWER, abs=0.02)
+
+
+def test_only_what_is_undecided_has_a_visible_effect_in_its_unit() -> None:
+    page = Page({"page": {"unit": "points"}, "claims": {"a": ["A", ""], "b": ["B", "", "rises"], "c": ["C", "", ""]}})
+    rows = judged(claims_from(page, [Row(name, "test", [gap(0.1, 0.1)]) for name in "abc"]))
+    assert [(row["visible"], row["unit"]) for row in rows] == [(24.9, "points"), (0.249, "rises"), (0.249, "")]
+    text = claims_table(rows)
+    assert ("| 24.9 points |" in text, "| 0.249 rises |" in text, "| 0.249 |" in text) == (True, True, True)
+    (sure,) = judged(claims_from(page, [Row("a", "test", [gap(1.0, 0.1)])]))
+    assert "visible" not in sure
+    (unknown,) = judged(claims_from(page, [Row("a", "test", [share(0.6)])]))
+    assert unknown["visible"] is None
+    assert claims_table([unknown]).endswith("| - |")
