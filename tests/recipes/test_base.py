@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from oodometer.errors import UsageError, WorkError
+from oodometer.recipes import RECIPES, find_recipe, reproduce
 from oodometer.recipes.base import Progress, Step, Workspace
 from oodometer.recipes.steps import run_steps
 
@@ -76,6 +77,17 @@ def test_reports_rise_to_one(tmp_path: Path) -> None:
     assert shares == sorted(shares)
     assert shares[-1] == 1
     assert seen[1] == ("doing a", pytest.approx(1 / 6))
+
+
+def test_a_scale_is_one_that_the_sizes_have(tmp_path: Path) -> None:
+    for name in RECIPES:
+        recipe = find_recipe(name)
+        assert recipe.scales[0] == "small"
+        assert {"paper"} < set(recipe.scales) <= {"small", "tiny", "paper"}
+        if "tiny" not in recipe.scales:
+            with pytest.raises(UsageError, match="unknown scale 'tiny'; expected small or paper"):
+                reproduce(name, scale="tiny", out=tmp_path / name)
+            assert not (tmp_path / name).exists()
 
 
 def test_a_step_must_leave_its_files_and_have_a_name_of_its_own(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -118,14 +119,13 @@ class StepRun:
 
 
 class Recipe(ABC):
-    """A paper that can be reproduced: ``name`` for the command, ``citation`` (BibTeX key), ``scales``, the usual one
-    first. It compares models or does one thing on several tasks: the one names `models`, the other `tasks`.
+    """A paper that can be reproduced: ``name`` for the command, ``citation`` (BibTeX key). It compares models or does
+    one thing on several tasks: the one names `models`, the other `tasks`.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     citation: ClassVar[str]
-    scales: ClassVar[tuple[str, ...]] = ("small", "paper")
     row_key: ClassVar[str] = "name"
     """First key of the objects that stand on a line of their own in the published result."""
     side_by_side: ClassVar[bool] = False
@@ -144,6 +144,12 @@ class Recipe(ABC):
     def home(self) -> Path:
         """The folder of the recipe, with its README and the published results."""
         return Path(inspect.getfile(type(self))).parent
+
+    @property
+    def scales(self) -> tuple[str, ...]:
+        """Those that ``sizes.toml`` beside the recipe has, the usual one first, such as small, tiny and paper."""
+        sizes = self.home / "sizes.toml"
+        return tuple(tomllib.loads(sizes.read_text("utf-8"))) if sizes.is_file() else ("small", "paper")
 
     def models(self, scale: str) -> tuple[str, ...]:
         """Names of the models that the recipe knows at a scale; none where it has tasks instead."""

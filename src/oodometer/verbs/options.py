@@ -532,7 +532,7 @@ class ReproduceOptions(Options):
 
     paper: str = argument(kw_only=False, help="Name of the paper, such as selective-answering.")
     scale: str = option(default="small",
-        help="small (two cores; each paper or task about half an hour) or paper (a GPU, the paper's models).")
+        help="small (two cores, half an hour a task), tiny (a look in five minutes) or paper (a GPU, its models).")
     out: str | Path | None = option(
         default=None, path="folder", metavar="FOLDER", help="Folder for all files; by default reproduce/PAPER-SCALE.")
     only: Sequence[str] = option(
