@@ -21,13 +21,14 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint types imports unit demo docs tutorials readme samples pictures bench coverage wheel format clean
+.PHONY: help test lint types imports unit demo docs tutorials papers readme samples pictures bench coverage wheel format clean
 
 help:
 	@echo "make test      lint, types, import contracts, then every test"
 	@echo "make demo      run the main job on real data and print the path of its report"
 	@echo "make docs      build the documentation; warnings are errors"
 	@echo "make tutorials  run the notebooks of docs/tutorials again and keep what they print"
+	@echo "make papers    write docs/papers.md from the committed results of the recipes"
 	@echo "make readme    run what README and first steps show, and write the answers again"
 	@echo "make samples   run the commands of every page of docs, and write what they print again"
 	@echo "make pictures   draw the pictures of the documentation again"
@@ -92,6 +93,9 @@ docs: $(DEV)
 
 tutorials: $(DEV)
 	@$(BIN)/python scripts/tutorials.py
+
+papers: $(DEV)
+	@$(BIN)/python scripts/papers.py
 
 readme: $(DEV)
 	@$(BIN)/python scripts/console.py README first_steps
