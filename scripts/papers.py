@@ -90,8 +90,8 @@ def counts(claims: Sequence[Mapping[str, Any]]) -> tuple[list[int], int, int]:
 
 
 def results_of(recipe: Recipe) -> dict[str, list[dict[str, Any]]]:
-    """The claims of a recipe by scale, the usual scale first."""
-    files = {scale: recipe.home / "results" / f"{scale}.json" for scale in recipe.scales}
+    """The claims of a recipe by scale, the usual scale first; a first look (``tiny``) is no evidence."""
+    files = {scale: recipe.home / "results" / f"{scale}.json" for scale in recipe.scales if scale != "tiny"}
     return {s: json.loads(f.read_text(encoding="utf-8"))["claims"] for s, f in files.items() if f.is_file()}
 
 
