@@ -28,15 +28,13 @@ EPOCH_OF_ID = re.compile(r"_epoch_\d+$")  # how `predict` names the repeats of a
 def cluster_keys(values: Any, first_row: int = 0) -> Array:
     """A 64-bit key of each row's cluster, the same for equal cells anywhere; an empty cell is a cluster of its own."""
     cells = np.asarray(values)
-    if cells.dtype.kind not in "iub":
-        cells = np.array(["" if is_null(v) else str(v) for v in cells.tolist()], dtype=object)
     short: Any = cells
-    if cells.dtype.kind == "O":  # a digest stands for a long text
-        whole = cells.tolist()
+    if cells.dtype.kind not in "iub":  # a digest stands for a long text
+        whole = [v if type(v) is str else "" if is_null(v) else str(v) for v in cells.tolist()]
+        cells = np.array(whole, dtype=object)
         short = [v if len(v) <= _LONG_TEXT else blake2b(v.encode(), digest_size=16).hexdigest() for v in whole]
+        short = [EPOCH_OF_ID.sub("", v) if "_epoch_" in v else v for v in short]
     texts = np.array(short, dtype=str)
-    if len(texts) and (np.char.find(texts, "_epoch_") >= 0).any():
-        texts = np.array([EPOCH_OF_ID.sub("", v) for v in texts.tolist()])
     codes = np.ascontiguousarray(texts).view(np.uint32).reshape(len(texts), -1)
     keys = row_hash(codes) if codes.shape[1] else np.zeros(len(texts), dtype=np.uint64)
     empty = np.flatnonzero(cells == "")

@@ -121,7 +121,8 @@ class ArrowReader(Reader):
             if not is_file:
                 return reader
             # The footer does not tell how long the batches are: read the smallest column.
-            smallest = min(range(len(schema)), key=lambda i: _width(schema.field(i).type), default=0)
+            bits = [kind.bit_width if pa.types.is_primitive(kind) else 1 << 20 for kind in schema.types]
+            smallest = bits.index(min(bits, default=0)) if bits else 0
             file = pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=[smallest]))
             rows = tuple(file.get_batch(i).num_rows for i in range(file.num_record_batches))
         return replace(reader, rows=sum(rows), batch_rows=rows)
@@ -157,13 +158,6 @@ class ArrowReader(Reader):
             (replace(self, rows=sum(rows[a:b]), batch_rows=rows[a:b], start=self.start + a), before)
             for a, b, before in runs_of(rows, size)
         ]
-
-
-def _width(kind: Any) -> int:
-    try:
-        return int(kind.bit_width)
-    except ValueError:
-        return 1 << 20
 
 
 class MemoryReader(Reader):

@@ -103,12 +103,13 @@ def arrow_of(values: Any, mask: Array | None = None) -> Any:
     """
     known = None if mask is None else ~mask
     if not isinstance(values, np.ndarray):
-        cells = [b"" if cell is None else cell.encode() for cell in values]
-        ends = np.cumsum([0, *map(len, cells)])
+        known = np.array([cell is not None for cell in values], dtype=bool) if None in values else None
+        cells = values if known is None else ["" if cell is None else cell for cell in values]
+        text = "".join(cells)
+        ends = np.cumsum([0, *map(len, cells if text.isascii() else map(str.encode, cells))])
         if ends[-1] >= 1 << 31:  # more than the offsets of such strings count
             return pa.array(values, pa.large_string())
-        known = np.array([cell is not None for cell in values], dtype=bool)
-        kind, data = pa.string(), [pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(b"".join(cells))]
+        kind, data = pa.string(), [pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(text.encode())]
     elif values.dtype.kind == "b":
         kind, data = pa.bool_(), [pa.py_buffer(np.packbits(values, bitorder="little"))]
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -101,21 +102,17 @@ def _sampled(sources: Sequence[Source], names: list[str]) -> tuple[Any, bool, bo
         except (pa.ArrowException, TypeError):
             columns[name] = plain(batches[0].column(name))  # empty cells at first, or whole numbers
             for batch in batches[1:]:
-                columns[name] = _behind(columns[name], plain(batch.column(name)), name, first.path)
+                own, other = columns[name], plain(batch.column(name))
+                for kind in (other.type, own.type, pa.float64()):
+                    with suppress(pa.ArrowException):
+                        columns[name] = pa.concat_arrays([own.cast(kind), other.cast(kind)])
+                        break
+                else:
+                    got, remedy = f"{own.type} and {other.type}", "make them one type"
+                    raise InputError("cells of one type", got=got, file=first.path, column=name, remedy=remedy)
     rows = min(len(column) for column in columns.values())
     table = pa.table({name: column.slice(0, rows) for name, column in columns.items()})
     return table, first.raw_text, first.decimal_comma
-
-
-def _behind(first: Any, other: Any, name: str, file: str | None) -> Any:
-    """Two pieces of a column, the types of which differ, as one."""
-    for kind in (other.type, first.type, pa.float64()):
-        try:
-            return pa.concat_arrays([first.cast(kind), other.cast(kind)])
-        except pa.ArrowException:
-            continue
-    got = f"{first.type} and {other.type}"
-    raise InputError("cells of one type", got=got, file=file, column=name, remedy="make them one type")
 
 
 def _lowest(sample: list[tuple[Array, Any]]) -> list[tuple[Array, Any]]:

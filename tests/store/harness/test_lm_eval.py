@@ -532,3 +532,33 @@ def test_perplexities_are_scores_only_where_asked_for(tmp_path: Path) -> None:
 def test_a_filter_of_another_harness_is_refused() -> None:
     with pytest.raises(UsageError, match="filter is of lm-evaluation-harness"):
         read(LOGS / "inspect_sums.json", filter="strict")
+
+
+def test_rows_whose_texts_are_not_looked_at_give_the_same_as_a_plain_loop(tmp_path: Path) -> None:
+    """Options that differ, a target that is a position: the row that has neither prompt nor such a target is seen."""
+    rng, rows = np.random.default_rng(3), []
+    for number in range(60):
+        scores = np.round(-9 * rng.random(rng.integers(2, 6)), 3).tolist()
+        scores[0] = -math.inf if number == 30 else scores[0]
+        gold = int(rng.integers(len(scores)))
+        right = float(scores.index(max(scores)) == gold)
+        rows.append(choice(number, scores, [f" {number} {i}" for i in range(len(scores))], gold, acc=right))
+    halves = [-1.0, -2.0, -0.5, -3.0]  # the last row asks for each option without the prompt as well
+    rows.append(choice(60, halves, [" x", " y"] * 2, 0, prompts=["Q"] * 2 + [""] * 2, acc=1.0))
+    record = read(put(tmp_path, rows)).record
+    plain = [[float(pair[0]) for pair in row["filtered_resps"]] for row in rows]
+    plain[30][0], plain[60] = min(plain[30][1:]) - 1000, halves[:2]
+    assert [record.candidate_scores[i].tolist() for i in range(61)] == plain
+    assert record.label.tolist() == [int(row["target"]) for row in rows]
+    assert record.verdicts.tolist() == [int(row["acc"]) for row in rows]
+    rows[50]["target"] = "9"
+    with pytest.raises(InputError, match="row 51.*a position below"):
+        read(put(tmp_path, rows))
+
+
+def test_more_than_one_value_on_a_line_is_refused(tmp_path: Path) -> None:
+    row = choice(0, [-1.0, -2.0], [" a", " b"], 0, acc=1.0)
+    path = put(tmp_path, [row])
+    path.write_text(f"{json.dumps(row)} {json.dumps(row)}\n")
+    with pytest.raises(InputError, match="one JSON object a line"):
+        read(path)

@@ -175,7 +175,13 @@ class _Sample:
         self.is_empty = own.get("value") == "N" or not (self.output.strip() or answer)
         options = sample.get("choices")
         choices: list[str] = list(map(str, options)) if isinstance(options, list) else []
-        self.input = _question(sample.get("input"), choices, attached) if with_input else ""
+        asked, self.input = sample.get("input"), ""  # a text, or messages with their roles
+        if with_input:
+            messages = [mapping(m) for m in asked] if isinstance(asked, list) else [{"content": asked}]
+            roles = [f"{m.get('role')}: " if len(messages) > 1 else "" for m in messages]
+            texts = [role + _content(m.get("content"), attached) for role, m in zip(roles, messages, strict=True)]
+            letters = [f"{chr(ord('A') + i)}) {words}" for i, words in enumerate(choices)]
+            self.input = "\n".join(["\n\n".join(texts), *letters])
         tokens = _logprobs(choice.get("logprobs"), file, row) if self.scores else None
         tokens = tokens or (None if self.output.strip() else tokens)  # none of an answer that is empty
         self.letters = _letter_scores(tokens, self.output, choices, sample.get("target"), answer)
@@ -185,16 +191,6 @@ class _Sample:
     def name(self, repeated: bool) -> str:
         """The id, with the epoch where there are several."""
         return f"{self.id}_epoch_{self.epoch}" if repeated else self.id
-
-
-def _question(given: Any, choices: Sequence[str], attached: Mapping[str, Any]) -> str:
-    """The prompt: messages with their roles, options with their letters."""
-    if isinstance(given, list):
-        messages = [(m.get("role"), _content(m.get("content"), attached)) for m in map(mapping, given)]
-        text = messages[0][1] if len(messages) == 1 else "\n\n".join(f"{role}: {words}" for role, words in messages)
-    else:
-        text = _content(given, attached)
-    return "\n".join([text, *(f"{chr(ord('A') + i)}) {words}" for i, words in enumerate(choices))])
 
 
 def _samples(file: str) -> tuple[Mapping[str, Any], Iterator[Any]]:

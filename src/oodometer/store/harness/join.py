@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ...arrays import Ragged
 from ...errors import InputError, UsageError
 from ...fields import FIELDS
 from ...predictions import Predictions
@@ -266,11 +267,16 @@ def _record(read: Sequence[Answers], *, several: bool) -> Predictions:
         shared.remove("label")
     columns: dict[str, Any] = {}
     for name in shared:
-        values = [value for part in own for value in part[name]]
+        packed = [part[name] for part in own]
+        if all(isinstance(each, Ragged) for each in packed):
+            columns[name] = Ragged.concat(packed)
+            continue
+        values = [value for each in packed for value in each]
         columns[name] = _objects(values) if isinstance(values[0], str) else values
     classes = read[0].classes
     if classes and "label" in columns and all(answers.classes == classes for answers in read):
-        columns["logits"] = columns.pop("candidate_scores")
+        scores = columns.pop("candidate_scores")
+        columns["logits"] = np.reshape(scores.values if isinstance(scores, Ragged) else scores, (-1, len(classes)))
         for name in {"label", "prediction"} & {*columns}:
             columns[name] = _objects([classes[position] for position in columns[name]])
     else:

@@ -10,6 +10,7 @@ import math
 import os
 import re
 import shlex
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -18,7 +19,11 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
+import numpy as np
+
+from ...arrays import Ragged
 from ...errors import InputError
+from ...fields import top_candidates
 from .base import TARGET, Answers, LogOptions, Metric, NoMetric, choose_metric, described, json_rows, mapping, read_json
 
 # samples_<task>_<date>T<time>.jsonl; 0.4.3 wrote .json
@@ -31,25 +36,30 @@ _NOT_METRICS = {
 _NOTHING = "bypass"  # the metric of a run with --predict_only
 _FOUND_NOTHING = "[invalid]"
 
-_SHARED = re.compile(r"(passage|paragraph|context|article|story|document|conversation|dialog(ue)?)(_?(id|title|name))?")
+_SHARED = r"(passage|paragraph|context|article|story|document|conversation|dialog(ue)?)(_?(id|title|name))?"
+_is_shared = lru_cache(1024)(re.compile(_SHARED).fullmatch)
 _LONG = 40  # letters that are kept of a long one
 _Gold = tuple[int, ...]  # positions of the right options; empty where the target cannot be read so
+_Target = tuple[_Gold, _Gold, list[str], bool]  # the right options by position and letter, its words, if it may count
 
 
 @dataclass
 class _Rows:
     """What the rows of one filter hold; of options what tells how the target is to be read, no text."""
 
+    first_target: str
     places: dict[str, int] = field(default_factory=dict)  # id of each document -> its row in the file, from 1
-    scores: list[list[float]] = field(default_factory=list)
-    splits: list[int] = field(default_factory=list)  # options, where the second half asks without the prompt, else 0
-    golds: tuple[list[_Gold], ...] = field(default_factory=lambda: ([], [], []))  # by position, text and letter
-    lengths: dict[str, tuple[list[list[int]], list[list[int]]]] = field(default_factory=dict)  # without a first blank
-    first_target: str = ""
+    scores: array[float] = field(default_factory=lambda: array("d"))  # of all options, end to end
+    widths: array[int] = field(default_factory=lambda: array("q"))  # how many of them each row has
+    splits: array[int] = field(default_factory=lambda: array("q"))  # options, if the second half lacks the prompt, or 0
+    targets: list[_Target] = field(default_factory=list)
+    by_text: list[_Gold] | None = field(default_factory=list)  # the right options; None once a target is no option
+    is_spare: bool = False  # whether nothing needs the texts of options
+    lengths: dict[str, array[int]] = field(default_factory=dict)  # of options, end to end; 0 where unknown
+    blanks: array[int] = field(default_factory=lambda: array("q"))  # 1 where all options of a row begin with a blank
     options: tuple[str, ...] | None = None  # those of every row, empty where rows differ
     in_prompts: bool = False  # whether it is the prompts of the first row that differ, not its options
     outside: tuple[int, str, int] | None = None  # the first row whose target is a position behind the options
-    is_numbered: bool = True  # whether all targets may be positions
     outputs: list[str | None] = field(default_factory=list)  # None where one continuation was scored
     repeats: list[str] = field(default_factory=list)  # JSON of further answers to the same question
     hits: list[bool] = field(default_factory=list)  # whether the output is the target
@@ -109,10 +119,6 @@ class Totals:
         figures = mapping(mapping(whole["results"])[names[stem]])
         return cls(path, task, model, order, lower, own, asked, existing, figures)
 
-    def figure(self, metric: Metric, filter: str) -> Any:
-        """What the results say of a metric; None where it is no mean."""
-        return None if metric.is_pairs or metric.name in self.lower else self.figures.get(f"{metric.name},{filter}")
-
 
 def read_samples(file: str, options: LogOptions) -> Answers:
     """A samples file as columns of a record: multiple choice gives ``candidate_scores`` and, where the log tells the
@@ -123,8 +129,12 @@ def read_samples(file: str, options: LogOptions) -> Answers:
     totals = Totals.beside(file)
     asked = " ".join(options.table.values()) + " ".join(totals.order[:1] if totals else ())
     for row, sample in json_rows(file):
-        answers = _responses(sample, file, row)
-        row_kind = _kind(answers, file, row)
+        answers: Any = sample.get("filtered_resps")
+        scores = _scored(answers)
+        if not scores:
+            answers = _responses(sample, file, row)
+            scores = _scored(answers)
+        row_kind = _OPTIONS if scores else _kind(answers, file, row)
         if kind is not None and row_kind != kind:
             remedy = "a samples file holds one task"
             raise InputError(f"{kind} in each row", got=row_kind, file=file, row=row, remedy=remedy)
@@ -136,10 +146,10 @@ def read_samples(file: str, options: LogOptions) -> Answers:
         rows = by_filter.get(which)
         if rows is None:
             needed = [name for name in _BY_LENGTH if name in asked or "acc" not in sample]
-            rows = by_filter[which] = _Rows(lengths={name: ([], []) for name in needed})
+            rows = by_filter[which] = _Rows(repr(sample.get("target"))[:40], lengths={n: array("q") for n in needed})
         if rows.places.setdefault(name, row) != row:
             _refuse_twice(name, rows.places[name], row, file)
-        _keep(sample, answers, rows, (row, kind == _WRITTEN), file, options)
+        _keep(sample, answers, scores, rows, (row, kind == _WRITTEN), file, options)
     if kind is None:
         raise InputError("at least one row", got="none", file=file, remedy="check what wrote the log")
     counted = [by_filter[str(n)].places for n in range(1, max(times.values(), default=0) + 1)]
@@ -161,7 +171,14 @@ def _answers(out: Answers, by_filter: Mapping[str, _Rows], totals: Totals | None
     wanted, filter = options.choice(out.task, {name for rows in by_filter.values() for name in rows.metrics})
     if options.several and filter == options.filter and filter not in by_filter:
         filter = None  # of another task
-    out.filter = _filter(by_filter, filter, totals.filters if totals else (), out.file)
+    is_open = filter is None or (filter == "none" and len(by_filter) == 1)
+    order = [*(totals.filters if totals else ()), *by_filter] if is_open else [str(filter)]
+    out.filter = next((name for name in order if name in by_filter), "")
+    if not out.filter:
+        every = {name: {n: Metric(n, v) for n, v in rows.metrics.items()} for name, rows in by_filter.items()}
+        got = f"{filter!r}; there are {'; '.join(f'{name}: {described(own)}' for name, own in every.items())}"
+        remedy = f"name one, {' or '.join(f'`--filter {shlex.quote(name)}`' for name in by_filter)}"
+        raise InputError("a filter of this log", got=got, file=out.file, remedy=remedy)
     rows = by_filter[out.filter]
     out.ids = list(rows.places)
     out.shared = {name: own for name, own in rows.shared.items() if len(own) == len(out.ids) > len({*own}) > 1}
@@ -199,24 +216,13 @@ def _answers(out: Answers, by_filter: Mapping[str, _Rows], totals: Totals | None
     if metric is not None and totals is not None:
         source, named = os.path.basename(totals.file), wanted is not None
         fewest = min(len(own.places) for own in by_filter.values())
-        reported = totals.figure(metric, out.filter) if metric.least is None else None
+        is_mean = metric.least is None and not metric.is_pairs and metric.name not in totals.lower
+        reported = totals.figures.get(f"{metric.name},{out.filter}") if is_mean else None
         out.check(source, metric.mean, reported, fewest, totals.asked, named)
         if isinstance(totals.existing, int) and totals.asked == len(rows.places) < totals.existing:
             out.warnings.append(f"{out.task}: the run was limited to {totals.asked} of {totals.existing} questions")
     out.metric += f",{out.filter}" if len(by_filter) > 1 else ""
     return out
-
-
-def _filter(by_filter: Mapping[str, _Rows], wanted: str | None, order: Iterable[str], file: str) -> str:
-    """The filter that was named, or the first of the task."""
-    if wanted in by_filter:
-        return str(wanted)
-    if wanted is None or (len(by_filter) == 1 and wanted == "none"):
-        return next((name for name in order if name in by_filter), next(iter(by_filter)))
-    metrics = {filter: {n: Metric(n, v) for n, v in rows.metrics.items()} for filter, rows in by_filter.items()}
-    got = f"{wanted!r}; there are {'; '.join(f'{filter}: {described(own)}' for filter, own in metrics.items())}"
-    remedy = f"name one, {' or '.join(f'`--filter {shlex.quote(name)}`' for name in by_filter)}"
-    raise InputError("a filter of this log", got=got, file=file, remedy=remedy)
 
 
 def _options(out: Answers, rows: _Rows, metric: Metric | None) -> None:
@@ -225,16 +231,16 @@ def _options(out: Answers, rows: _Rows, metric: Metric | None) -> None:
     by_score = metric is not None and metric.least is None and (metric.name in _BY_SCORE or metric.is_pairs)
     verdicts: Sequence[bool] | None = out.columns.get("correct") if by_score else None
     scores, golds, picked = _fitting(rows, metric if verdicts else None, verdicts, out.file)
-    out.columns["candidate_scores"] = [_finite(one) for one in scores]
-    if any(math.isinf(one) for row in scores for one in row):
+    out.columns["candidate_scores"] = _finite(scores)
+    if np.isinf(scores.values).any():
         out.notes.append(f"{out.task}: options of log-likelihood -inf get a probability of 0")
     if picked is not None and metric is not None:
         out.columns["prediction"] = picked
-        right = sum(_best(row) in gold for row, gold in zip(scores, golds or (), strict=True)) / len(scores)
+        right = sum(best in gold for best, gold in zip(_best(scores), golds or (), strict=True)) / len(scores)
         text = f"{out.task}: this release of the harness took options with and without the prompt for one another; "
         out.warnings.append(f"{text}{metric} is its own verdict, by the log-likelihoods it would be {right:.4g}")
-    if golds is None and verdicts is not None and all(len(one) == 2 for one in scores):
-        golds = [(_best(s) if right else 1 - _best(s),) for s, right in zip(scores, verdicts, strict=True)]
+    if golds is None and verdicts is not None and (scores.lengths == 2).all():
+        golds = [(best if right else 1 - best,) for best, right in zip(_best(scores), verdicts, strict=True)]
     if golds is None and metric is None:
         expected, remedy = "the right option, or a metric", "a log without both does not say what is right"
         got, row = rows.first_target, next(iter(rows.places.values()))
@@ -266,40 +272,47 @@ def _responses(sample: Mapping[str, Any], file: str, row: int) -> list[Any]:
     return answers
 
 
+_GREEDY, _LISTS = ("False", "True", False, True), {list}
+_WRITTEN, _OPTIONS = "an answer that was written", "log-likelihoods of several options"
+
+
+def _scored(answers: Any) -> list[float]:
+    """The log-likelihoods of several options, each a pair with whether the text was the greedy one; else nothing."""
+    try:
+        pairs = answers if len(answers) > 1 and {*map(type, answers)} == _LISTS else ()
+        scores = [float(score) for score, is_greedy in pairs if is_greedy in _GREEDY]
+    except (TypeError, ValueError):
+        return []
+    return scores if len(scores) == len(answers) and sum(scores) < math.inf else []
+
+
 def _kind(answers: Sequence[Any], file: str, row: int) -> str:
-    """What the answers of a row are: a log-likelihood is a pair with whether the text was the greedy one."""
-    scored = sum([isinstance(one, list) and len(one) == 2 and one[1] in _GREEDY for one in answers])
-    if len(answers) == 1 and not (scored and _number(answers[0][0]) < math.inf):
-        return _WRITTEN
-    if scored == len(answers):
-        return "log-likelihoods of several options" if len(answers) > 1 else "the log-likelihood of one text"
+    """What the answers of a row are, as far as `_scored` does not tell."""
+    if len(answers) == 1:
+        return "the log-likelihood of one text" if _scored([*answers, *answers]) else _WRITTEN
+    if all(isinstance(one, list) and len(one) == 2 and one[1] in _GREEDY for one in answers):
+        got = repr(next((pair[0] for pair in answers if not _scored([pair, pair])), answers))[:40]
+        expected, remedy = "a log-likelihood", "find out why the model gave it, or remove the row"
+        raise InputError(expected, got=got, file=file, row=row, column="filtered_resps", remedy=remedy)
     expected, remedy = "one answer that was written, or a log-likelihood for each option", "read the other tasks alone"
     raise NoMetric(expected, got=repr(answers)[:60], file=file, row=row, remedy=remedy)
 
 
-_GREEDY, _WRITTEN = ("False", "True", False, True), "an answer that was written"
-
-
-@lru_cache(1024)
-def _is_shared(name: str) -> bool:
-    return _SHARED.fullmatch(name) is not None
-
-
 def _keep(
-    sample: Mapping[str, Any], answers: Sequence[Any], rows: _Rows, at: tuple[int, bool], file: str, options: LogOptions
-) -> None:
+    sample: Mapping[str, Any], answers: Sequence[Any], scores: Sequence[float], rows: _Rows, at: tuple[int, bool],
+    file: str, options: LogOptions
+) -> None:  # fmt: skip
     """Add what is needed of one row; ``at`` is its number, and whether its answer was written."""
     row, is_written = at
-    arguments, target, doc = sample.get("arguments"), sample.get("target"), sample.get("doc")
+    arguments, doc, target = sample.get("arguments"), sample.get("doc"), sample.get("target")
     given = list(arguments.values()) if isinstance(arguments, dict) else arguments or []
-    requests = [list(request.values()) if isinstance(request, dict) else list(request) for request in given]
     for name, value in doc.items() if isinstance(doc, dict) else ():
         if _is_shared(name) and isinstance(value, (str, int)):
             text = str(value)
             digest = blake2b(text.encode(), digest_size=6).hexdigest()
             rows.shared.setdefault(name, []).append(text if len(text) <= _LONG else f"{text[:_LONG]}... {digest}")
     if options.keep_input:
-        prompts = dict.fromkeys(_text(request[0]) for request in requests if request and request[0])
+        prompts = dict.fromkeys(_text(request[0]) for request in _requests(given) if request and request[0])
         rows.prompts.append("\n".join(prompts))
     names = sample.get("metrics")
     names = names if isinstance(names, list) else [name for name in sample if name not in _NOT_METRICS]
@@ -313,19 +326,13 @@ def _keep(
         rows.names = names
     for name, values in rows.metrics.items():
         values.append(sample.get(name))
-    if len(answers) > 1:
-        scores = [_number(answer[0]) for answer in answers]
-        if not sum(scores) < math.inf:  # minus infinity is the logarithm of a probability of 0
-            got = repr(next(answer[0] for answer, score in zip(answers, scores, strict=True) if not score < math.inf))
-            expected, remedy = "a log-likelihood", "find out why the model gave it, or remove the row"
-            raise InputError(expected, got=got[:40], file=file, row=row, column="filtered_resps", remedy=remedy)
-        rows.scores.append(scores)
-        pairs = [(request[0], _text(request[1])) for request in requests if len(request) > 1]
-        _keep_options(rows, pairs if len(pairs) == len(answers) else [], target, row)
-    elif not is_written or any(len(request) == 1 for request in requests):  # the second: a text alone
-        rows.outputs.append(None)
-    else:
-        rows.outputs.append(_written(answers[0]))
+    if not scores and (not is_written or any(len(request) == 1 for request in _requests(given))):
+        rows.outputs.append(None)  # of a text alone
+    elif not scores:
+        said = answers[0]
+        while isinstance(said, list) and len(said) == 1:  # several samples of one prompt are a JSON list
+            said = said[0]
+        rows.outputs.append(_text(said))
         raw = sample.get("resps")
         raw = list(raw[0]) if isinstance(raw, list) and len(raw) == 1 and isinstance(raw[0], list) else []
         if len(raw) > 1 and rows.outputs[-1] in raw:
@@ -333,42 +340,55 @@ def _keep(
             rows.repeats.append(json.dumps(raw, ensure_ascii=False))
         output = (rows.outputs[-1] or "").strip().casefold()
         rows.hits.append(any(output == str(one).strip().casefold() for one in _targets(target)))
-
-
-def _keep_options(rows: _Rows, pairs: Sequence[tuple[Any, str]], target: Any, row: int) -> None:
-    """Add what the options of one row say about the target: (prompt, option) of each request."""
-    half, texts = len(pairs) // 2, [option.strip() for _, option in pairs]
-    split = 0
-    if half > 1 and not pairs[half][0] and texts[:half] == texts[half:]:
-        split = half * (not any(prompt for prompt, _ in pairs[half:]) and any(prompt for prompt, _ in pairs[:half]))
-    count = split or len(rows.scores[-1])
-    if texts and texts.count(texts[0]) == len(texts):  # it is the prompts that differ
-        texts = []
-    texts = texts[:count]
-    by_position, by_text, by_letter = rows.golds
-    targets = _targets(target)
-    places = [_whole(one) for one in targets]
-    words = [one.strip() if isinstance(one, str) else str(one) for one in targets]
-    by_position.append(_gold(places, count))
-    by_text.append(_gold([texts.index(word) if word in texts else None for word in words], count))
-    letters = [] if None not in places else [word.strip("().").upper() for word in words]
-    by_letter.append(_gold([ord(one) - ord("A") if len(one) == 1 else None for one in letters], count))
-    rows.is_numbered &= None not in places
-    if rows.outside is None and not (by_position[-1] or by_text[-1]):
-        rows.outside = (row, str(target), count)
-    rows.first_target = rows.first_target or repr(target)[:40]
+    if not scores:
+        return
+    rows.scores.extend(scores)
+    rows.widths.append(len(scores))
+    count, split, half = len(scores), 0, len(scores) // 2
+    read = _read if target.__hash__ else _read.__wrapped__
+    meaning = read(target, count)
+    middle = given[half] if half < len(given) else ()
+    has_prompt = half < 2 or next(iter(middle.values() if isinstance(middle, dict) else middle), None)
+    if not (rows.is_spare and meaning[0] and has_prompt):
+        pairs = [(request[0], _text(request[1])) for request in _requests(given) if len(request) > 1]
+        pairs = pairs if len(pairs) == count else []
+        texts = [option.strip() for _, option in pairs]
+        if pairs and half > 1 and not pairs[half][0] and texts[:half] == texts[half:]:
+            split = half * (not any(prompt for prompt, _ in pairs[half:]) and any(prompt for prompt, _ in pairs[:half]))
+        count, meaning = split or count, read(target, split or count)
+        for name, sizes in rows.lengths.items():
+            asked = [option.encode() if name == "acc_bytes" else option for _, option in pairs[:count]]
+            sizes.extend([*map(len, asked)] or [0] * count)
+        rows.blanks.append(bool(pairs) and all(option[:1].isspace() for _, option in pairs[:count]))
+        texts = [] if texts and texts.count(texts[0]) == len(texts) else texts[:count]  # it is the prompts that differ
+        if rows.options is None:
+            rows.options, rows.in_prompts = tuple(texts), bool(pairs) and not texts
+        elif rows.options and rows.options != tuple(texts):
+            rows.options = ()
+        by_text = _gold([texts.index(word) if word in texts else None for word in meaning[2]], count)
+        rows.outside = rows.outside or (None if meaning[0] or by_text else (row, str(target), count))
+        if rows.by_text is not None:
+            rows.by_text.append(by_text)
+            rows.by_text = rows.by_text if by_text else None
+        rows.is_spare = not (rows.options or rows.by_text is not None or rows.lengths)
+    rows.targets.append(meaning)
     rows.splits.append(split)
-    if rows.options is None:
-        rows.options, rows.in_prompts = tuple(texts), bool(pairs) and not texts
-    elif rows.options and rows.options != tuple(texts):
-        rows.options = ()
-    for name, (stripped, whole) in rows.lengths.items():
-        given = [option for _, option in pairs[:count]]
-        blank = bool(given) and all(option[:1].isspace() for option in given)
-        sizes = [len(option.encode() if name == "acc_bytes" else option) for option in given]
-        whole.append(sizes if all(sizes) else [])
-        sizes = [size - blank for size in sizes]
-        stripped.append(sizes if all(sizes) else [])
+
+
+def _requests(given: Iterable[Any]) -> list[list[Any]]:
+    """What a row asked: of each request its parts, such as the prompt and an option."""
+    return [list(request.values()) if isinstance(request, dict) else list(request) for request in given]
+
+
+@lru_cache(1 << 12, typed=True)
+def _read(target: Any, count: int) -> _Target:
+    """What a target means for so many options."""
+    targets = _targets(target)
+    words = [one.strip() if isinstance(one, str) else str(one) for one in targets]
+    places = [int(word) if word.lstrip("-").isdecimal() and len(word) < 20 else None for word in words]
+    letters = [] if None not in places else [word.strip("().").upper() for word in words]
+    by_letter = _gold([ord(one) - ord("A") if len(one) == 1 else None for one in letters], count)
+    return _gold(places, count), by_letter, words, None not in places
 
 
 def _gold(places: Sequence[int | None], count: int) -> _Gold:
@@ -377,22 +397,8 @@ def _gold(places: Sequence[int | None], count: int) -> _Gold:
     return tuple(sorted({*right})) if len(right) == len(places) else ()
 
 
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return math.nan
-
-
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _written(answer: Any) -> str:
-    """What was judged, as text; several samples of one prompt as a JSON list."""
-    while isinstance(answer, list) and len(answer) == 1:
-        answer = answer[0]
-    return _text(answer)
 
 
 # Metrics that ask whether the best option is the right one; they differ in what makes an option the best.
@@ -401,22 +407,25 @@ _BY_LENGTH = ("acc_norm", "acc_bytes")
 _FAR = 1000.0  # behind all others: exp(-1000) is 0
 
 
-def _finite(scores: Sequence[float]) -> Sequence[float]:
-    """Scores with infinite ones as finite ones, so far from the others that the probability is 0, or 1."""
-    if all(map(math.isfinite, scores)):
+def _finite(scores: Ragged) -> Ragged:
+    """Scores with -inf as finite ones, so far behind the others of their row that the probability is 0."""
+    is_finite = np.isfinite(scores.values)
+    if is_finite.all():
         return scores
-    finite = [score for score in scores if math.isfinite(score)] or [0.0]
-    return [min(max(score, min(finite) - _FAR), max(finite) + _FAR) for score in scores]
+    lowest = Ragged(np.where(is_finite, scores.values, np.inf), scores.offsets).minima()
+    lowest[np.isinf(lowest)] = 0.0
+    return Ragged(np.maximum(scores.values, np.repeat(lowest - _FAR, scores.lengths)), scores.offsets)
 
 
 def _fitting(
     rows: _Rows, metric: Metric | None, verdicts: Sequence[bool] | None, file: str
-) -> tuple[Sequence[Sequence[float]], list[_Gold] | None, list[int] | None]:
+) -> tuple[Ragged, list[_Gold] | None, list[int] | None]:
     """Scores, and the right options of each row, that give the verdicts; no right options where none can be read."""
     ways = _scores(rows, "acc" if metric is None or metric.is_pairs else metric.name, file)
-    readings = [golds for golds in rows.golds if all(golds)]
+    by_position, by_letter = [target[0] for target in rows.targets], [target[1] for target in rows.targets]
+    readings = [golds for golds in (by_position, rows.by_text or [()], by_letter) if all(golds)]
     if not readings:
-        if not rows.in_prompts and rows.is_numbered and rows.outside is not None:
+        if not rows.in_prompts and rows.outside is not None and all(target[3] for target in rows.targets):
             row, got, count = rows.outside
             expected = f"a position below {count}, the number of options"
             remedy = "the harness counts such a row as wrong whatever the model says: remove it"
@@ -425,12 +434,12 @@ def _fitting(
     if verdicts is None or metric is None:
         return ways[0], readings[0] if all(reading == readings[0] for reading in readings) else None, None
     wrong: tuple[int, _Gold, int] | None = None
-    picks = [(scores, [_best(row) for row in scores], False) for scores in ways]
+    picks = [(scores, _best(scores), False) for scores in ways]
     if all(rows.splits):
         # how earlier releases picked an option, where each was asked about with and without the prompt
-        halves = [(_finite(scores[::2]), _finite(scores[1::2])) for scores in rows.scores]
-        mixed_up = [[a - b * (metric.name != "acc") for a, b in zip(*both, strict=True)] for both in halves]
-        picks.append((ways[0], [*map(_best, mixed_up)], True))
+        ends = np.cumsum([0, *rows.splits])
+        first, second = (_finite(Ragged(np.array(rows.scores[i::2]), ends)).values for i in (0, 1))
+        picks.append((ways[0], _best(Ragged(first - second * (metric.name != "acc"), ends)), True))
     for scores, best, mixed in picks:
         for golds in readings:
             agrees = [(b in g) == v for b, g, v in zip(best, golds, verdicts, strict=True)]
@@ -449,30 +458,33 @@ def _fitting(
     raise InputError(expected, got=got, file=file, row=list(rows.places.values())[at], remedy=remedy)
 
 
-def _scores(rows: _Rows, metric: str, file: str) -> list[Sequence[Sequence[float]]]:
+def _scores(rows: _Rows, metric: str, file: str) -> list[Ragged]:
     """Scores by which the metric picks the best option; two ways where the log does not say how long an option is."""
-    what, ways = "pairs with and without the prompt", list[Sequence[Sequence[float]]]()
-    if metric == "acc_mutual_info" and all(rows.splits):
-        halves = [(_finite(row[:k]), _finite(row[k:])) for row, k in zip(rows.scores, rows.splits, strict=True)]
-        return [[[a - b for a, b in zip(*both, strict=True)] for both in halves]]
-    plain = [row[:k] if k else row for row, k in zip(rows.scores, rows.splits, strict=True)]
+    what, splits, whole = "pairs with and without the prompt", np.array(rows.splits), np.array(rows.scores)
+    plain = Ragged(whole, np.cumsum([0, *rows.widths]))
+    if splits.any():
+        widths = np.where(splits, splits, rows.widths)
+        is_first = np.arange(len(whole)) < np.repeat(plain.offsets[:-1] + widths, rows.widths)
+        plain = Ragged(whole[is_first], np.cumsum([0, *widths]))
+        if metric == "acc_mutual_info" and splits.all():
+            without = _finite(Ragged(whole[~is_first], plain.offsets))
+            return [Ragged(_finite(plain).values - without.values, plain.offsets)]
     if metric not in _BY_SCORE[1:]:
         return [plain]
-    lengths = rows.lengths.get(metric, ())
-    for sizes in lengths:  # the blank before an option is not counted, where the harness put it there
-        if all(sizes):
-            ways.append([[s / n for s, n in zip(*row, strict=True)] for row in zip(plain, sizes, strict=True)])
-    if not ways:
-        lacking, what = (lengths[1], "the text of each option") if lengths else (rows.splits, what)
-        row = next(row for row, part in zip(rows.places.values(), lacking, strict=True) if not part)
-        remedy = "take the plain log-likelihoods: --metric acc"
-        raise InputError(what, got="none in `arguments`", file=file, row=row, remedy=remedy)
-    return ways
+    lacks = splits == 0
+    if metric in rows.lengths:
+        sizes, what = Ragged(np.array(rows.lengths[metric]), plain.offsets), "the text of each option"
+        lacks = sizes.minima() == 0
+        if not lacks.any():  # the blank before an option is not counted, where the harness put it there
+            both = sizes.values - np.repeat(rows.blanks, plain.lengths), sizes.values
+            return [Ragged(plain.values / own, plain.offsets) for own in both if own.all()]
+    row, remedy = list(rows.places.values())[int(np.argmax(lacks))], "take the plain log-likelihoods: --metric acc"
+    raise InputError(what, got="none in `arguments`", file=file, row=row, remedy=remedy)
 
 
-def _best(scores: Sequence[float]) -> int:
-    """Position of the largest score, the first among ties, as the harness has it."""
-    return scores.index(max(scores))
+def _best(scores: Ragged) -> list[int]:
+    """Position of the largest score of each row, the first among ties, as the harness has it."""
+    return list(top_candidates(scores, scores).best.tolist())
 
 
 def _targets(target: Any) -> list[Any]:
@@ -481,9 +493,3 @@ def _targets(target: Any) -> list[Any]:
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
             target = ast.literal_eval(target)
     return list(target) if isinstance(target, list) else [target]
-
-
-def _whole(target: Any) -> int | None:
-    """A whole number, also as text."""
-    text = "" if isinstance(target, bool) else str(target).strip()
-    return int(text) if text.lstrip("-").isdecimal() and len(text) < 20 else None
