@@ -1,11 +1,13 @@
 """Differences of models on the same rows beside the plain ways, and how long a comparison takes; results/paired.*.
 
-python -m benchmarks.paired [--draws N] [--rounds N]
+python -m benchmarks.paired [--draws N] [--rounds N] [--many N]
 
 Simulations in which the difference is known: answers that are right or wrong, scores from 0 to 1, passages of several
 questions, six models at once, five tasks. Each cell holds the coverage of nominal 95 % intervals, their mean width and,
-where the models do not differ, how often a difference is claimed. Then 12,000 questions and 6 models, read, compared
-and written as a page by the command as typed, in a new process.
+where the models do not differ, how often a difference is claimed. 1,000 draws leave a standard error of 0.7 points in
+a share of 5 %: so the claims of two models that do not differ are also worked out exactly, and those of six models
+counted in many more draws. Then 12,000 questions and 6 models, read, compared and written as a page by the command as
+typed, in a new process.
 """
 
 from __future__ import annotations
@@ -145,12 +147,41 @@ def clustered(draws: int) -> Iterator[kit.Result]:
             }
 
 
-def together(draws: int) -> Iterator[kit.Result]:
-    """Six models: whether all 15 intervals hold at once, and whether a difference to the picked best is claimed."""
+def exactly() -> Iterator[kit.Result]:
+    """How often a difference of two models is claimed that do not differ, without draws: the law of the number of
+    discordant rows, times that of who is right on them, summed over all counts that are claimed.
+    """
+
+    def is_claimed(ahead: int, behind: int, rows: int) -> bool:
+        scores = np.zeros((2, rows))
+        scores[0, :ahead] = scores[1, ahead : ahead + behind] = 1
+        made = Paired(scores).difference(0, 1, LEVEL)
+        return made.lower > 0 or made.upper < 0
+
+    for rate in (0.02, 0.1, 0.2, 0.4, 0.6, 1.0):
+        errors = {}
+        for rows in (20, 50, 200, 1000):
+            chance, total = scipy.stats.binom.pmf(np.arange(rows + 1), rows, rate), 0.0
+            for discordant in map(int, np.flatnonzero(chance > 1e-12)):
+                low, high = (discordant + 1) // 2, discordant + 1  # the fewest rows ahead that are claimed
+                while low < high:
+                    middle = (low + high) // 2
+                    claimed = is_claimed(middle, discordant - middle, rows)
+                    low, high = (low, middle) if claimed else (middle + 1, high)
+                total += chance[discordant] * 2 * scipy.stats.binom.sf(low - 1, discordant, 0.5)
+            errors[str(rows)] = float(total)
+        yield {"discordant": rate, "claims": errors}
+
+
+def together(draws: int, again: bool = False) -> Iterator[kit.Result]:
+    """Six models: whether all 15 intervals hold at once, and whether a difference to the picked best is claimed; again:
+    of independent rows and models that are all alike, with another seed.
+    """
     means = {"all alike": np.full(6, 0.6), "two behind": np.array([0.65, 0.65, 0.65, 0.65, 0.55, 0.5])}
-    for case, mean in means.items():
-        for name, rows, per in (("50 rows", 50, 1), ("400 rows", 400, 1), ("20 of 10", 200, 10)):
-            rng, by = np.random.default_rng([rows, len(case)]), np.arange(rows) // per
+    sizes = (("50 rows", 50, 1), ("400 rows", 400, 1), ("20 of 10", 200, 10))
+    for case, mean in [*means.items()][: 1 if again else None]:
+        for name, rows, per in sizes[1:2] if again else sizes:
+            rng, by = np.random.default_rng([rows, len(case), *[1] * again]), np.arange(rows) // per
             held: dict[str, list[tuple[bool, bool]]] = {"ours": [], "single": []}
             for _ in range(draws):
                 hard = rng.normal(0, 0.15, rows // per)[by]
@@ -243,7 +274,9 @@ def measure(given: argparse.Namespace) -> kit.Result:
     parts, before = (single, clustered, together, over_tasks, visible), given.before
     cells = [cell for part in parts for cell in part(given.draws)] if given.draws else before["cells"]
     seconds = clocks(given.rounds) if given.rounds else before.get("seconds", {})
-    return {"draws": given.draws or before["draws"], "cells": cells, "seconds": seconds}
+    result = {"draws": given.draws or before["draws"], "many": given.many or before.get("many", 0), "cells": cells}
+    again = [*together(given.many, again=True)] if given.many else before.get("again", [])
+    return {**result, "exact": [*exactly()], "again": again, "seconds": seconds}
 
 
 def page(result: kit.Result) -> str:
@@ -273,6 +306,23 @@ def page(result: kit.Result) -> str:
     text = "How often all 15 intervals hold at once, and how often a model that is not worse is said to be behind the "
     text += "best, in %; single: each interval for itself."
     lines += ["", "## Six models", "", text, "", *kit.table(["case", "rows", "ours", "single"], rows)[:-1]]
+    rows, exact = [], result.get("exact", [])
+    for cell in exact:
+        rows.append([f"{100 * cell['discordant']:g} %", *(f"{100 * error:.2f}" for error in cell["claims"].values())])
+    text = "Decisions at 5 % where there is no difference: how often one is claimed, in %, summed over the law of the "
+    text += "rows on which just one of two models is right, and of which of them. The exact test keeps 5 % at each "
+    text += "number of such rows, and the intervals claim no more than it does: what is above 5 with two models that "
+    text += "are right or wrong, further up, is luck."
+    if exact:
+        lines += ["", "## Claims without any difference, exactly", "", text, ""]
+        lines += kit.table(["only one is right", *(f"{n} rows" for n in exact[0]["claims"])], rows)[:-1]
+    if result.get("again"):
+        error, rows = 100 * float(np.sqrt(0.05 * 0.95 / result["many"])), []
+        for c in result["again"]:
+            rows.append([c["case"], c["rows"], f"{100 * c['ours']['coverage']:.2f}", f"{100 * c['ours']['wrong']:.2f}"])
+        text = f"The six models again, all alike, {result['many']:,} other draws (`--many {result['many']}`); the "
+        lines += ["", f"{text}standard error of a share of 5 % is {error:.2f} points:", ""]
+        lines += kit.table(["case", "rows", "all 15 hold, %", "wrongly behind, %"], rows)[:-1]
     tasks = next(cell for cell in result["cells"] if cell["kind"] == "tasks")
     text = f"Without any difference one of the five is claimed in {100 * tasks['holm']:.1f} % with Holm's p-values, in "
     text += f"{100 * tasks['raw']:.1f} % without. The mean over tasks: {said(tasks['macro'])}; all rows alike, held "
@@ -299,6 +349,7 @@ def page(result: kit.Result) -> str:
 if __name__ == "__main__":
     more = {
         "draws": (1000, "draws a cell; 0 keeps the cells that are there"),
+        "many": (10_000, "draws of six models that are all alike; 0 keeps those that are there"),
         "rounds": (5, "rounds of the clock; 0 keeps the times that are there"),
     }
     raise SystemExit(kit.command(__doc__, "paired", measure, page, **more))
