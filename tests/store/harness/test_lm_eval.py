@@ -552,7 +552,7 @@ def test_rows_whose_texts_are_not_looked_at_give_the_same_as_a_plain_loop(tmp_pa
     assert record.label.tolist() == [int(row["target"]) for row in rows]
     assert record.verdicts.tolist() == [int(row["acc"]) for row in rows]
     rows[50]["target"] = "9"
-    with pytest.raises(InputError, match="row 51.*a position below"):
+    with pytest.raises(InputError, match=r"row 51.*a position below"):
         read(put(tmp_path, rows))
 
 
