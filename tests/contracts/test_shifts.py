@@ -21,6 +21,7 @@ TEXTS = [name for name in names("shift") if issubclass(find("shift", name), Text
 @pytest.mark.parametrize("name", [name for name in names("shift") if name not in TEXTS])
 def test_contract(name: str) -> None:
     check_image_shift(lambda: find_image_shift(name))
+    check_image_shift(lambda: find_image_shift(name, "imagenet-c"))
 
 
 def ready(name: str) -> TextShift:

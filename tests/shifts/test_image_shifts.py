@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from oodometer import InputError, methods, registry
 from oodometer.errors import UsageError
 from oodometer.registry import names
-from oodometer.shifts import IMAGE_SHIFTS, ImageShift, find_image_shift
+from oodometer.shifts import EXTRA_IMAGE_SHIFTS, IMAGE_SHIFTS, ImageShift, find_image_shift
 from oodometer.shifts.base import Draws
 from oodometer.verbs.methods import cite
 
@@ -28,12 +28,14 @@ CIFAR_10_C = (
     *("gaussian_noise", "shot_noise", "impulse_noise", "defocus_blur", "glass_blur", "motion_blur", "zoom_blur"),
     *("snow", "frost", "fog", "brightness", "contrast", "elastic_transform", "pixelate", "jpeg_compression"),
 )
+EXTRA = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
 WITHOUT_CHANCE = {"defocus_blur", "zoom_blur", "brightness", "contrast", "pixelate", "jpeg_compression"}
-EVERY = pytest.mark.parametrize("kind", CIFAR_10_C)
+WITHOUT_CHANCE |= {"gaussian_blur", "saturate"}
+EVERY = pytest.mark.parametrize("kind", [*CIFAR_10_C, *EXTRA])
 
 
 def test_the_kinds_are_those_of_cifar_10_c() -> None:
-    assert IMAGE_SHIFTS == CIFAR_10_C
+    assert (IMAGE_SHIFTS, EXTRA_IMAGE_SHIFTS) == (CIFAR_10_C, EXTRA)
     assert tuple(names("shift"))[: len(CIFAR_10_C)] == CIFAR_10_C
     assert [m["name"] for m in methods("shift")][:15] == list(CIFAR_10_C)
 
@@ -45,7 +47,7 @@ def test_batches_do_not_matter(kind: str) -> None:
     """
     shift = find_image_shift(kind)
     assert "hendrycks2019" in cite(kind)
-    assert bool(shift.deviation) == (kind == "frost")
+    assert bool(shift.deviation) == (kind in ("frost", "spatter"))
     for rows, *size in ((60, 32, 32), (5, 70, 90), (5, 128, 100)):
         images = natural_images(rows, *size)
         for severity in (1, 3, 5) if rows > 5 else (4,):
@@ -89,7 +91,8 @@ def test_a_second_draw_is_another() -> None:
 
 
 @given(
-    kind=st.sampled_from(CIFAR_10_C),
+    kind=st.sampled_from([*CIFAR_10_C, *EXTRA]),
+    preset=st.sampled_from(["cifar-10-c", "imagenet-c"]),
     severity=st.integers(1, 5),
     height=st.integers(1, 40),
     width=st.integers(1, 40),
@@ -99,12 +102,20 @@ def test_a_second_draw_is_another() -> None:
     first_row=st.integers(0, 2**40),
 )
 def test_any_size(
-    kind: str, severity: int, height: int, width: int, rows: int, channels: int | None, seed: int, first_row: int
+    kind: str,
+    preset: str,
+    severity: int,
+    height: int,
+    width: int,
+    rows: int,
+    channels: int | None,
+    seed: int,
+    first_row: int,
 ) -> None:
     shape = (rows, height, width) if channels is None else (rows, height, width, channels)
     images = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
     before = images.copy()
-    found = find_image_shift(kind).apply(images, severity, seed=seed, first_row=first_row)
+    found = find_image_shift(kind, preset).apply(images, severity, seed=seed, first_row=first_row)
     assert found.dtype == np.uint8
     assert found.shape == shape
     np.testing.assert_array_equal(images, before)
@@ -118,6 +129,13 @@ def test_what_only_moves_pixels_leaves_one_colour_alone(kind: str, size: tuple[i
         images = np.full((2, *size, 3), level, dtype=np.uint8)
         for severity in range(1, 6):
             assert (find_image_shift(kind).apply(images, severity) == level).all(), (level, severity)
+
+
+def test_a_preset_that_there_is_not() -> None:
+    with pytest.raises(UsageError, match=r"expected a preset of cifar-10-c or imagenet-c, got 'imagenet'; choose one"):
+        find_image_shift("fog", "imagenet")
+    with pytest.raises(UsageError, match="test-plain has no constants of imagenet-c; leave the preset out"):
+        type("Plain", (Inverted,), {"name": "test-plain"})("imagenet-c")
 
 
 @pytest.mark.parametrize("severity", [0, 6, -1, 2.5, "3", None, True])

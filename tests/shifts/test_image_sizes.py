@@ -16,6 +16,7 @@ from oodometer.shifts.image.filters import correlated, zoom_blurred
 
 # What each kind may do to the mean of a picture of middle grey, in grey levels; noise is of mean 0, frost and snow add.
 LIGHT = {"snow": (0, 110), "frost": (-60, 110), "fog": (-60, 60), "brightness": (0, 110), "contrast": (-10, 10)}
+STEPS = tuple(1 + i / 100 for i in range(12))
 SIZES = [(8, 8), (9, 8), (8, 300), (400, 9), (33, 31), (64, 64), (100, 260), (257, 258), (300, 225)]
 
 
@@ -60,13 +61,13 @@ def test_a_photograph_is_not_black(kind: str) -> None:
 
 def test_strips_give_what_the_whole_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     images = np.concatenate([waves(300, 260), waves(300, 260)[:, ::-1]])
-    whole = zoom_blurred(images, 11)
+    whole = zoom_blurred(images, STEPS)
     pulled = find_image_shift("elastic_transform").apply(images, 4)
     monkeypatch.setattr("oodometer.shifts.image.filters._STRIP", 10_000_000)
-    np.testing.assert_array_equal(zoom_blurred(images, 11), whole)
+    np.testing.assert_array_equal(zoom_blurred(images, STEPS), whole)
     np.testing.assert_array_equal(find_image_shift("elastic_transform").apply(images, 4), pulled)
     monkeypatch.setattr("oodometer.shifts.image.filters._LARGE", 10_000_000)
-    np.testing.assert_allclose(zoom_blurred(images, 11), whole, atol=1e-3)
+    np.testing.assert_allclose(zoom_blurred(images, STEPS), whole, atol=1e-3)
 
 
 PEAK = """

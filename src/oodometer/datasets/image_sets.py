@@ -17,6 +17,7 @@ from ..errors import InputError
 from .base import Dataset
 from .files import check_name, damaged, data_folder, hub_rows, missing_file
 from .images import decode_image, pillow_image
+from .reading import StackedExamples
 
 _COLUMNS = (("img", "image"), ("label", "labels"))
 
@@ -157,6 +158,21 @@ def cifar10_1() -> Dataset:
         raise _absent("CIFAR-10.1 (cifar10.1_v6_data.npy and cifar10.1_v6_labels.npy)")
     labels = _load(file.with_name("cifar10.1_v6_labels.npy"))
     return image_set("cifar10.1-v6", _load(file), labels, "v6", file, _SHAPE)
+
+
+def cifar10_c(kind: str, severity: int) -> Dataset:
+    """CIFAR-10-C at one kind and severity: 10,000 uint8 images (sample, 32, 32, 3), targets 0 to 9; only they are read.
+
+    From ``<kind>.npy`` and ``labels.npy`` in the folder of data, its ``images``, or ``CIFAR-10-C`` of either. Raises
+    `UsageError` for another severity, `InputError` for files that are not there or of another form. Source: Hendrycks
+    and Dietterich (2019).
+    """
+    check_name(str(severity), ("1", "2", "3", "4", "5"))
+    file = _found("CIFAR-10-C", f"{kind}.npy")
+    if file is None:
+        raise _absent(f"CIFAR-10-C ({kind}.npy and labels.npy)")
+    examples = StackedExamples(file, ("image",))
+    return replace(next(examples.batches(examples.rows // 5, first=severity - 1)).data, name="cifar-10-c")
 
 
 STL10_CLASSES = ("airplane", "bird", "car", "cat", "deer", "dog", "horse", "monkey", "ship", "truck")

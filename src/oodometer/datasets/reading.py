@@ -238,14 +238,14 @@ class ArrayExamples(Examples):
             got, remedy = ", ".join(self.arrays), "name it with --input"
             raise InputError("an array of inputs", got=got, file=str(path), remedy=remedy)
         self.input = self._check_found(inputs, self.arrays, "an array of inputs", "--input")[0]
-        self._label = columns.label or next((name for name in ("label", "labels", "y") if name in self.arrays), None)
-        self._check_found([self._label] if self._label else [], self.arrays, "an array", "--label")
+        self.label = columns.label or next((name for name in ("label", "labels", "y") if name in self.arrays), None)
+        self._check_found([self.label] if self.label else [], self.arrays, "an array", "--label")
         values = self.arrays[self.input]
         of_images = values.dtype == np.uint8 and values.ndim > 2
         self.modality = "image" if of_images else "text" if values.dtype.kind == "U" else "table"
         self.rows = len(values)
         self._check_modality(reads, str(path))
-        for name in [column for column in (self._label, columns.id, *columns.keep) if column is not None]:
+        for name in [column for column in (self.label, columns.id, *columns.keep) if column is not None]:
             got = str(len(self.arrays[name])) if name in self.arrays else "no such array"
             if got != str(self.rows):
                 expected = f"an array of {self.rows} entries"
@@ -263,10 +263,64 @@ class ArrayExamples(Examples):
             inputs = tuple(values.tolist())
         elif self.modality == "table":
             inputs = Table({f"x{i}": column for i, column in enumerate(values.reshape(len(values), -1).T)})
-        targets = () if self._label is None else tuple(self.arrays[self._label][part].tolist())
+        targets = () if self.label is None else tuple(self.arrays[self.label][part].tolist())
         ids = () if self.columns.id is None else tuple(map(str, self.arrays[self.columns.id][part].tolist()))
         further = {name: self.arrays[name][part] for name in self.columns.keep}
         return Batch(self._data(inputs, targets, ids), part.start, further, read=part.stop - part.start)
+
+
+LABELS = "labels.npy"
+CONDITION = ("kind", "severity")  # columns that say how images were shifted
+
+
+@final
+class StackedExamples(Examples):
+    """Images as CIFAR-10-C has them: a folder of ``<kind>.npy``, or one of its files, with severities 1 to 5 one after
+    another, uint8 (5 n, height, width, 3), beside ``labels.npy`` (5 n, or n). Only what is used is read.
+    """
+
+    def __init__(self, path: Path, reads: Sequence[Modality]) -> None:
+        self.name, self.file, self.modality = str(path), str(path), "image"
+        self._check_modality(reads, self.file)
+        labels = (path if path.is_dir() else path.parent) / LABELS
+        self.files = [*sorted({*(path.glob("*.npy") if path.is_dir() else [path])} - {labels}), labels]
+        arrays: list[Array] = []
+        for file in self.files:
+            try:
+                arrays.append(np.load(file, mmap_mode="r", allow_pickle=False))
+            except Exception as error:  # numpy raises many classes for damaged files and for pickles
+                there = file.is_file()
+                got = f"{type(error).__name__}: {error}"[:120] if there else "no such file"
+                remedy = "write it with np.save, without objects" if there else "put it beside the others"
+                raise InputError("an NPY file of numbers", got=got, remedy=remedy, file=str(file)) from error
+        *self.images, self.labels = arrays
+        many = len(self.images[0]) if self.images else 0
+        expected = "uint8 images (sample, height, width, 3), five severities of as many images in every file"
+        for file, array in zip(self.files, arrays, strict=True):
+            plain = array.dtype == np.uint8 and array.ndim == 4 and array.shape[-1] == 3
+            good = plain and many > 0 and many % 5 == 0 and len(array) == many
+            if file == labels:
+                expected = f"{many:,} labels, or {many // 5:,}, whole numbers or names"
+                good = array.dtype.kind in "iuU" and array.ndim == 1 and len(array) in {many, many // 5} - {0}
+            if not good:
+                got, remedy = f"{array.dtype} of shape {array.shape}", "write it so, or put images into an NPZ file"
+                raise InputError(expected, got=got, remedy=remedy, file=str(file))
+        self.labels = np.tile(self.labels, many // len(self.labels))
+        self.rows = many * len(self.images)
+
+    @property
+    def stamp(self) -> Any:
+        """Name and content of every file."""
+        return [[os.path.realpath(file), content_of(file)] for file in self.files]
+
+    def _batch(self, part: slice, skip: bool) -> Batch:
+        many, each = len(self.labels), len(self.labels) // 5
+        file, at = np.divmod(np.arange(part.start, part.stop), many)
+        columns = {"kind": objects([self.files[i].stem for i in file]), "severity": at // each + 1}
+        ids = [f"{kind}/{level}/{row}" for kind, level, row in zip(*columns.values(), at % each, strict=True)]
+        pixels = np.concatenate([self.images[i][at[file == i]] for i in np.unique(file)])
+        data = self._data(pixels, tuple(self.labels[at].tolist()), tuple(ids))
+        return Batch(data, part.start, columns, read=len(at))
 
 
 _BESIDE = ("response", "candidates", "turn", "source_row", "label", "id")
@@ -373,7 +427,9 @@ class DialogueExamples(Examples):
 
 
 class FolderExamples(Examples):
-    """Images below a folder; the subfolder is the label (beside such, images at the top have none), the path the id."""
+    """Images below a folder; the subfolder is the label (beside such, images at the top have none), the path the id.
+    Of folders as ImageNet-C has them, ``<kind>/<severity>/<class>``, these are columns.
+    """
 
     labels_are_folders = True
 
@@ -382,7 +438,9 @@ class FolderExamples(Examples):
         self.folder, self.name, self.file, self.rows = folder, str(folder), str(folder), len(self.files)
         self.modality = "image"
         self._check_modality(reads, str(folder))
-        self._labelled = any(file.parent != folder for file in self.files)
+        homes = [file.relative_to(folder).parts for file in self.files]
+        self._labelled = any(len(parts) > 1 for parts in homes)
+        self._shifted = all(len(parts) > 3 and parts[1] in {*"12345"} for parts in homes)
 
     @property
     def stamp(self) -> Any:
@@ -396,7 +454,10 @@ class FolderExamples(Examples):
         homes = [files[i].parent.as_posix() for i in there]
         labels = tuple(None if label == "." else label for label in homes) if self._labelled else ()
         data = self._data(pixels, labels, tuple(names[i] for i in there))
-        return Batch(data, part.start, skipped=skipped, read=len(files))
+        cells = [files[i].parts for i in there if self._shifted]
+        numbers = np.array([int(parts[1]) for parts in cells])
+        shifted = {"kind": objects([parts[0] for parts in cells]), "severity": numbers} if cells else {}
+        return Batch(data, part.start, shifted, skipped=skipped, read=len(files))
 
 
 class DatasetExamples(Examples):
@@ -442,7 +503,9 @@ def open_examples(
         if path.is_dir():
             if (path / "dataset_info.json").is_file() or (path / "dataset_dict.json").is_file():
                 return TableExamples(open_table(_from_disk(path)), reads, columns)
-            return FolderExamples(path, reads)
+            return StackedExamples(path, reads) if (path / LABELS).is_file() else FolderExamples(path, reads)
+        if path.suffix.lower() == ".npy":
+            return StackedExamples(path, reads)
         if path.suffix.lower() == ".npz":
             return ArrayExamples(path, reads, columns)
     return TableExamples(open_table(data, names), reads, columns)

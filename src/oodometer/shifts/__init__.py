@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import UsageError
-from ..registry import create, find, names
+from ..registry import find, names
 
 # The order of import is that of presentation.
 # isort: off
@@ -14,28 +14,31 @@ from .base import ImageShift, Shift
 from .text.base import TextShift
 
 __all__ = [
-    "DIALOGUE_SHIFTS", "IMAGE_SHIFTS", "TEXT_SHIFTS", "ImageShift", "Shift", "TextShift", "find_image_shift",
-    "find_text_shift",
+    "DIALOGUE_SHIFTS", "EXTRA_IMAGE_SHIFTS", "IMAGE_SHIFTS", "TEXT_SHIFTS", "ImageShift", "Shift", "TextShift",
+    "find_image_shift", "find_text_shift",
 ]  # fmt: skip
 
 IMAGE_SHIFTS: tuple[str, ...] = tuple(kind.name for kind in image.KINDS)
+EXTRA_IMAGE_SHIFTS: tuple[str, ...] = tuple(kind.name for kind in image.EXTRA)
 TEXT_SHIFTS: tuple[str, ...] = tuple(kind.name for kind in text.KINDS)
 DIALOGUE_SHIFTS: tuple[str, ...] = tuple(kind.name for kind in dialogue.KINDS)
 
 
-def find_image_shift(name: str) -> ImageShift:
-    """The shift of images under a name, of a plugin too; `UsageError` with near names where there is none.
+def find_image_shift(name: str, preset: str = "cifar-10-c") -> ImageShift:
+    """The shift of images under a name, of a plugin too, with the constants of a preset, "cifar-10-c" (32 pixels) or
+    "imagenet-c" (224 pixels); `UsageError` for another preset, and with near names where there is no such kind.
 
-    >>> find_image_shift("fog").severities
-    (1, 2, 3, 4, 5)
+    >>> find_image_shift("fog").constants[4], find_image_shift("fog", "imagenet-c").constants[4]
+    ((1.5, 1.75), (3.0, 1.4))
     >>> find_image_shift("foggy")
     Traceback (most recent call last):
     oodometer.errors.UsageError: unknown shift 'foggy'; did you mean fog
     """
-    shift = create("shift", name)
-    if not isinstance(shift, ImageShift):
-        raise UsageError(f"{name} shifts no images; those that do are {', '.join(IMAGE_SHIFTS)}")
-    return shift
+    kind: type[Shift] = find("shift", name)
+    if not issubclass(kind, ImageShift):
+        there = (*IMAGE_SHIFTS, *EXTRA_IMAGE_SHIFTS)
+        raise UsageError(f"{name} shifts no images; those that do are {', '.join(there)}")
+    return kind() if preset == kind.preset else kind(preset)
 
 
 def find_text_shift(name: str, *, dialogues: bool = False) -> type[TextShift]:

@@ -72,7 +72,8 @@ def normal_quantiles() -> Array:
 _VALUES = 200_000  # pixel values that are worked on at once: what stays in a processor's cache
 _ROUNDING = 2.0**-10  # what float32 may lack to a whole number, before it is cut to one
 _FROM_ZERO = need("a whole number from 0 on", lambda value: is_whole(value, 0), int)
-NATIVE = 32  # side of the images that lengths in pixels are stated for
+PRESETS = {"cifar-10-c": 32, "imagenet-c": 224}
+"""Whose constants -> the side of the images that their lengths in pixels are stated for."""
 
 
 class Shift(ABC):
@@ -98,12 +99,28 @@ class Shift(ABC):
 class ImageShift(Shift):
     """A corruption of images: ``apply(images, severity)`` gives as many images of the same sizes.
 
-    A subclass is final and defines ``constants``, one for each severity, and ``_shifted``. Lengths in pixels are those
-    of CIFAR-10-C, for a side of 32; for other images they are multiplied by the shorter side / 32.
+    A subclass is final and defines ``constants``, one for each severity, and ``_shifted``; of the published kinds these
+    are those of CIFAR-10-C, and ``imagenet`` those of ImageNet-C. Lengths in pixels are stated for the ``side`` of the
+    preset, 32 or 224; for other images they are multiplied by the shorter side / that.
     """
 
-    constants: ClassVar[tuple[Any, ...]]
+    constants: tuple[Any, ...]
+    imagenet: ClassVar[tuple[Any, ...]] = ()
+    preset, side = "cifar-10-c", PRESETS["cifar-10-c"]
     citation: ClassVar[str] = "hendrycks2019"
+
+    def __init__(self, preset: str = "cifar-10-c") -> None:
+        if preset not in PRESETS:
+            raise UsageError(f"expected a preset of {' or '.join(PRESETS)}, got {preset!r}; choose one")
+        self.preset, self.side = preset, PRESETS[preset]
+        self.constants = self.imagenet if preset == "imagenet-c" else self.constants
+        if not self.constants:
+            raise UsageError(f"{self.name} has no constants of {preset}; leave the preset out, or choose another kind")
+
+    def scale(self, pixels: Array) -> float:
+        """What a length in pixels is multiplied by: shorter side / side of the preset."""
+        shorter: int = min(pixels.shape[1:3])
+        return shorter / self.side
 
     def apply(self, images: Any, severity: int, *, seed: int = 0, first_row: int = 0) -> Any:
         """Shift images; the draw of image i depends on (seed, kind, first_row + i) alone, not on its batch.
@@ -147,12 +164,6 @@ class ImageShift(Shift):
     @abstractmethod
     def _shifted(self, pixels: Array, constant: Any, draws: Draws) -> Array:
         """Pixels uint8 (row, height, width, channel) shifted: uint8, or float32 from 0 to 255, which is cut."""
-
-
-def scale(pixels: Array) -> float:
-    """What a length in pixels is multiplied by: shorter side / 32."""
-    shorter: int = min(pixels.shape[1:3])
-    return shorter / NATIVE
 
 
 def _checked(images: Array) -> Array:

@@ -66,7 +66,14 @@ class Turns(Options):
         doc="For ``insufficient-context``: only contexts of at least so many turns, and of them the last so many.")
 
 
-class ShiftOptions(Training, Turns, Tasks, Typed):
+class Constants(Options):
+    """How strong corruptions of images are."""
+
+    preset: str | None = option(default=None, group=_IMAGES, check=one_of("cifar-10-c", "imagenet-c"),
+        help="Whose constants: cifar-10-c, stated for 32 pixels, by default; or imagenet-c, for 224.")
+
+
+class ShiftOptions(Training, Turns, Constants, Tasks, Typed):
     """What `shift` is asked."""
 
     data: str | Path = argument(kw_only=False, path="read",
@@ -85,8 +92,9 @@ class ShiftOptions(Training, Turns, Tasks, Typed):
         "go into an empty or new folder as <kind>-<severity>.")
     kind: str | Sequence[str] = option(default=(),
         help="Kind of shift, such as fog, typing-errors or insufficient-context; may be repeated; all: the fifteen of "
-        "CIFAR-10-C.",
-        doc='What shift: of images one of ``oodometer.shifts.IMAGE_SHIFTS`` or "all", of texts one of ``TEXT_SHIFTS``, '
+        "CIFAR-10-C, extra: its four others.",
+        doc='What shift: of images one of ``oodometer.shifts.IMAGE_SHIFTS`` or "all" of them, one of '
+        '``EXTRA_IMAGE_SHIFTS`` or "extra", all of these; of texts one of ``TEXT_SHIFTS``, '
         "of dialogues also of ``DIALOGUE_SHIFTS``; several give one copy for each severity.")
     severity: float | str | Sequence[float | str] = option(
         default=(), check=anything, many=True, parse=list,  # each shift says which severities it has
@@ -108,6 +116,9 @@ class ShiftOptions(Training, Turns, Tasks, Typed):
     where: str | Sequence[str] = option(default=(), group=_TEXTS, help="Only rows with COLUMN=VALUE; may be repeated.")
     on_error: str = option(default="refuse", check=one_of("refuse", "skip"), group=_IMAGES, rare=True,
         help="Images that do not decode: refuse, or skip and count them.")
+    layout: str | None = option(default=None, group=_IMAGES, check=one_of("cifar-10-c", "imagenet-c"),
+        help="Lay copies out as the published sets do: cifar-10-c, of an NPZ file (<kind>.npy, severities 1 to 5 one "
+        "after another, beside labels.npy), or imagenet-c, of a folder (<kind>/<severity>/).")
     input: str | None = option(default=None, group=_IMAGES, rare=True,
         help="Name of the array of images in an NPZ file.",
         doc="Name of the array of images in an NPZ file; by default ``image``, ``img``, ``images``, ``x`` or ``X``.")
@@ -209,7 +220,7 @@ class ReadOptions(Renaming):
     keep_input: bool = option(default=False, help="Keep the prompts as input.")
 
 
-class StressOptions(Training, Turns, Models, Level, Tasks, Typed):
+class StressOptions(Training, Turns, Constants, Models, Level, Tasks, Typed):
     """What `stress` is asked."""
 
     data: str | Path = argument(kw_only=False, path="read",
@@ -229,8 +240,8 @@ class StressOptions(Training, Turns, Models, Level, Tasks, Typed):
         doc="A folder, new or of the same job: predictions of each model at each severity, ``stress.json``, "
         "``stress.csv``. What is finished in it is kept.")
     kind: str | Sequence[str] = option(default=(),
-        help="Kind of shift, such as casing, or with severities: casing=0.1,0.3; may be repeated.",
-        doc='What shifts, of ``oodometer.shifts.TEXT_SHIFTS``, ``DIALOGUE_SHIFTS`` or ``IMAGE_SHIFTS``; '
+        help="Kind of shift, such as casing, or with severities: casing=0.1,0.3; may be repeated; all, extra: images.",
+        doc='What shifts, of ``oodometer.shifts.TEXT_SHIFTS``, ``DIALOGUE_SHIFTS`` or ``IMAGE_SHIFTS`` ("all"); '
         '``"casing=0.1,0.3"`` has severities of its own. Without a kind: synonyms where there are training texts; else '
         "typing errors and casing; of dialogues contexts that are cut; of images one each of noise, blur, weather and "
         "digital faults.")

@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ..datasets.reading import Batch, Columns, Drawing, Examples, open_examples
+from ..datasets.reading import CONDITION, Batch, Columns, Drawing, Examples, open_examples
 from ..engines import run_tasks, task_engine
 from ..errors import InputError, UsageError
 from ..models.artifacts import fingerprint
@@ -140,7 +140,7 @@ class Asked(PredictOptions):
     @property
     def extra(self) -> tuple[str, ...]:
         """Further columns of the predictions."""
-        return ("id", *self.columns.keep, "time", "group", "variance")
+        return ("id", *self.columns.keep, "time", "group", "variance", *CONDITION)
 
     def examples(self, reads: Sequence[Any]) -> Examples:
         """The data as models of these kinds read them."""

@@ -42,7 +42,7 @@ from .estimate import estimate
 from .evaluate import evaluate
 from .model_options import StressOptions
 from .predict import named_models, predict, read_all, said_model, sent_models, twice_named
-from .shift.job import deviations
+from .shift.image import GROUPS, notes_on
 from .shift.text import Rows, ShiftInputs, Texts, filters_of, refuse_others
 
 Parts = Mapping[int, tuple[Any, ...]]
@@ -214,7 +214,7 @@ def shift_examples(
     """
     out = []
     for cls, levels in wanted.items():
-        shift: Any = inputs.made(cls)[0] if issubclass(cls, TextShift) else cls()
+        shift: Any = inputs.made(cls)[0] if issubclass(cls, TextShift) else find_image_shift(cls.name, inputs.preset)
         conditions = []
         for severity in levels:
             stem = f"{shift.name}-{severity.replace('/', '-of-')}"
@@ -541,6 +541,7 @@ def stress(options: StressOptions) -> StressTest:
     # The job: data, rows, their labels and candidates, the seed; other models, kinds and severities may join it.
     job = [options.column, filters_of(options.where), options.label, options.rows, options.seed, modality]
     job += [options.candidates if modality == "dialogue" else None]
+    job += [] if inputs.preset == "cifar-10-c" else [inputs.preset]
     files = [[os.path.realpath(path), content_of(path)] for path in (options.data, options.reference) if path]
     about = places_said(data=options.data, models=[run.source for run in runs], out=options.out)
     kept = Kept(Path(options.out), {"verb": "stress", **about}, checksum(json.dumps([files, job], default=str)))
@@ -587,6 +588,7 @@ def stress(options: StressOptions) -> StressTest:
             accuracy = _quality(known[0], options)["accuracy"].to_dict()
             about_reference = {"rows": len(reference_rows), "accuracy": accuracy}
             models.append(StressedModel(name, tuple(run.source for run in own), about_reference, tuple(curves)))
+        looks = [_pixels(row.parts[0]) for row in shifted.rows[:1] if modality == "image"]
         result = StressTest(
             version=__version__,
             data=str(options.data),
@@ -600,7 +602,7 @@ def stress(options: StressOptions) -> StressTest:
             seed=seed,
             repeats=options.repeats,
             models=tuple(models),
-            notes=deviations(shift for shift, *_ in kinds),
+            notes=notes_on([shift for shift, *_ in kinds], looks, options.preset),
             warnings=tuple(warnings),
             argv=options.argv,
         )
@@ -621,11 +623,13 @@ def _wanted(options: StressOptions, inputs: ShiftInputs, modality: str) -> dict[
     every = tuple(dict.fromkeys(map(str, severity if isinstance(severity, (list, tuple, range)) else [severity])))
     usual = _USUAL[modality] if options.training is None else TEXT_SHIFTS[:2]  # texts tell what is known
     out: dict[Any, tuple[str, ...]] = {}
-    for kind in ([options.kind] if isinstance(options.kind, str) else options.kind) or usual:
-        name, equals, own = kind.partition("=")
+    given = [options.kind] if isinstance(options.kind, str) else options.kind
+    asked = [kind.partition("=") for kind in given or usual]
+    groups: Any = GROUPS if modality == "image" else {}
+    for name, equals, own in [(name, *rest) for first, *rest in asked for name in groups.get(first, (first,))]:
         cls: Any
         if modality == "image":
-            cls = type(find_image_shift(name))
+            cls = type(find_image_shift(name, inputs.preset))
             levels = tuple(own.split(",")) if equals else every or tuple(map(str, cls.severities))
         else:
             cls = find_text_shift(name, dialogues=modality == "dialogue")

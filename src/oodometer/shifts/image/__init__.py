@@ -1,4 +1,6 @@
-"""Image shifts: the fifteen corruptions of CIFAR-10-C. One file for each of their four groups."""
+"""Image shifts: the fifteen corruptions of CIFAR-10-C and ImageNet-C, one file for each of their four groups, and the
+four extra ones.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,13 @@ from .noise import GaussianNoise, ImpulseNoise, ShotNoise
 from .blur import DefocusBlur, GlassBlur, MotionBlur, ZoomBlur
 from .weather import Brightness, Fog, Frost, Snow
 from .digital import Contrast, ElasticTransform, JpegCompression, Pixelate
+from .extra import GaussianBlur, Saturate, Spatter, SpeckleNoise
 # isort: on
 
-__all__ = ["KINDS"]
+__all__ = ["EXTRA", "KINDS"]
 
 KINDS: tuple[type[ImageShift], ...] = (
     GaussianNoise, ShotNoise, ImpulseNoise, DefocusBlur, GlassBlur, MotionBlur, ZoomBlur, Snow, Frost, Fog,
     Brightness, Contrast, ElasticTransform, Pixelate, JpegCompression,
 )  # fmt: skip
+EXTRA: tuple[type[ImageShift], ...] = (SpeckleNoise, GaussianBlur, Spatter, Saturate)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...registry import register
-from ..base import Draws, ImageShift, scale
+from ..base import Draws, ImageShift
 from .filters import correlated, gaussian_blurred, streaked, zoom_blurred
 
 
@@ -27,10 +27,11 @@ class DefocusBlur(ImageShift):
     name = "defocus_blur"
     about = "a point becomes a disk, as with a lens that is out of focus"
     constants = ((0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1.0, 0.2), (1.5, 0.1))
+    imagenet = ((3.0, 0.1), (4.0, 0.5), (6.0, 0.5), (8.0, 0.5), (10.0, 0.5))
 
     def _shifted(self, pixels: Array, constant: tuple[float, float], draws: Draws) -> Array:
         radius, rim = constant
-        return correlated(pixels.astype(np.float32), disk(radius * scale(pixels), rim))
+        return correlated(pixels.astype(np.float32), disk(radius * self.scale(pixels), rim))
 
 
 @lru_cache(maxsize=16)
@@ -54,8 +55,8 @@ class GlassBlur(ImageShift):
     """Gaussian blur, then i times each pixel takes the colour of one at most d away, then the same blur again.
 
     (sigma, d, i) = (0.05, 1, 1), (0.25, 1, 1), (0.4, 1, 1), (0.25, 1, 2), (0.4, 1, 2), in pixels.
-    The paper swaps pixels; the published files were made by a loop that copies, and with d = 1 every copy reads a pixel
-    that the loop has not changed yet, so that all can be made at once, as here.
+    The paper swaps pixels; the published files were made by a loop that copies, from the last pixel to the first, so
+    that a copy from below or from the right reads what the loop has changed already.
     Source: Hendrycks and Dietterich (2019).
 
     >>> image = np.arange(192, dtype=np.uint8).reshape(1, 8, 8, 3)
@@ -66,10 +67,11 @@ class GlassBlur(ImageShift):
     name = "glass_blur"
     about = "pixels take the colour of a near one, as seen through frosted glass"
     constants = ((0.05, 1, 1), (0.25, 1, 1), (0.4, 1, 1), (0.25, 1, 2), (0.4, 1, 2))
+    imagenet = ((0.7, 1, 2), (0.9, 2, 1), (1.0, 2, 3), (1.1, 3, 2), (1.5, 4, 2))
 
     def _shifted(self, pixels: Array, constant: tuple[float, int, int], draws: Draws) -> Array:
         sigma, farthest, times = constant
-        sigma, farthest = sigma * scale(pixels), max(1, round(farthest * scale(pixels)))
+        sigma, farthest = sigma * self.scale(pixels), max(1, round(farthest * self.scale(pixels)))
         out = (gaussian_blurred(pixels, sigma) + np.float32(2.0**-10)).astype(np.uint8)
         for _ in range(times):
             out = _copied(out, farthest, draws.bits(*pixels.shape[1:3]))
@@ -84,8 +86,13 @@ def _copied(pixels: Array, farthest: int, bits: Array) -> Array:
     away = (down - farthest) * width + (right - farthest)
     inside = np.zeros((height, width), dtype=np.int32)
     inside[farthest + 1 : height - farthest + 1, farthest + 1 : width - farthest + 1] = 1  # others stay
-    source = np.arange(count * height * width, dtype=np.int32).reshape(count, height, width) + away * inside
-    out: Array = pixels.reshape(-1, channels).take(source.reshape(-1), axis=0)
+    own = np.arange(count * height * width, dtype=np.int32)
+    first = own + (away * inside).reshape(-1)
+    source, later = first.copy(), np.flatnonzero(first > own)  # the loop has changed what these read
+    while len(later):
+        before, source[later] = source[later], first[source[later]]
+        later = later[source[later] > before]
+    out: Array = pixels.reshape(-1, channels).take(source, axis=0)
     return out.reshape(pixels.shape)
 
 
@@ -103,18 +110,19 @@ class MotionBlur(ImageShift):
     name = "motion_blur"
     about = "a point becomes a streak, as when the camera moves"
     constants = ((6, 1.0), (6, 1.5), (6, 2.0), (8, 2.0), (9, 2.5))
+    imagenet = ((10, 3.0), (15, 5.0), (15, 8.0), (15, 12.0), (20, 15.0))
 
     def _shifted(self, pixels: Array, constant: tuple[float, float], draws: Draws) -> Array:
-        radius, sigma = (length * scale(pixels) for length in constant)
+        radius, sigma = (length * self.scale(pixels) for length in constant)
         return streaked(pixels, radius, sigma, draws.uniform(-45.0, 45.0))
 
 
 @register("shift")
 class ZoomBlur(ImageShift):
-    """Mean of the image and of its middle enlarged 1, 1.01, 1.02, ... times, bilinear.
+    """Mean of the image and of its middle enlarged 1, 1.01, 1.02, ... times, bilinear; no chance is in it.
 
     The last is 1.06, 1.11, 1.15, 1.20, 1.25: ranges of floats, of which the first two hold their end by rounding.
-    No chance is in it. Source: Hendrycks and Dietterich (2019).
+    ``constants`` are (steps, hundredths of a step). Source: Hendrycks and Dietterich (2019).
 
     >>> plain = np.full((1, 8, 8, 3), 77, dtype=np.uint8)
     >>> bool((ZoomBlur().apply(plain, 3) == 77).all())
@@ -123,7 +131,10 @@ class ZoomBlur(ImageShift):
 
     name = "zoom_blur"
     about = "the mean of an image at several magnifications, as when the camera comes nearer"
-    constants = (6, 11, 15, 20, 25)
+    constants = ((6, 1), (11, 1), (15, 1), (20, 1), (25, 1))
+    imagenet = ((11, 1), (15, 1), (10, 2), (12, 2), (10, 3))
 
-    def _shifted(self, pixels: Array, constant: int, draws: Draws) -> Array:
-        return zoom_blurred(pixels, constant)
+    def _shifted(self, pixels: Array, constant: tuple[int, int], draws: Draws) -> Array:
+        steps, hundredths = constant
+        step = 1 + hundredths / 100 - 1  # as ranges of floats do: the 25th is above 1.25, which decides a rounding
+        return zoom_blurred(pixels, tuple(1 + i * step for i in range(steps + 1)))

@@ -25,6 +25,7 @@ class Contrast(ImageShift):
     name = "contrast"
     about = "values move towards the mean of their channel"
     constants = (0.75, 0.5, 0.4, 0.3, 0.15)
+    imagenet = (0.4, 0.3, 0.2, 0.1, 0.05)
 
     def _shifted(self, pixels: Array, constant: float, draws: Draws) -> Array:
         out = pixels.astype(np.float32)
@@ -52,6 +53,10 @@ class ElasticTransform(ImageShift):
     name = "elastic_transform"
     about = "the picture is skewed a little and its parts are pulled about"
     constants = ((0.0, 0.0, 0.08), (0.05, 0.2, 0.07), (0.08, 0.06, 0.06), (0.1, 0.04, 0.05), (0.1, 0.03, 0.03))
+    imagenet = tuple(  # published as parts of 244 where 224 was meant
+        tuple(part * 244 / 224 for part in parts)
+        for parts in ((2.0, 0.7, 0.1), (2.0, 0.08, 0.2), (0.05, 0.01, 0.02), (0.07, 0.01, 0.02), (0.12, 0.01, 0.02))
+    )
 
     def _shifted(self, pixels: Array, constant: tuple[float, float, float], draws: Draws) -> Array:
         count, height, width, _ = pixels.shape
@@ -122,6 +127,7 @@ class Pixelate(ImageShift):
     name = "pixelate"
     about = "the picture has fewer, larger pixels"
     constants = (0.95, 0.9, 0.85, 0.75, 0.65)
+    imagenet = (0.6, 0.5, 0.4, 0.3, 0.25)
 
     def _shifted(self, pixels: Array, constant: float, draws: Draws) -> Array:
         image = pillow_image("pixelate")
@@ -150,6 +156,7 @@ class JpegCompression(ImageShift):
     name = "jpeg_compression"
     about = "the picture bears the traces of a strongly compressed file"
     constants = (80, 65, 58, 50, 40)
+    imagenet = (25, 18, 15, 10, 7)
 
     def _shifted(self, pixels: Array, constant: int, draws: Draws) -> Array:
         image = pillow_image("jpeg_compression")

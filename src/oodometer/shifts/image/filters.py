@@ -121,21 +121,20 @@ def zoomed(images: Array, factor: float, rows: slice = slice(None)) -> Array:
 
 
 _LARGE = 2**16  # pixels from which on a matrix of all of them takes too much memory, and long to make
-_STEP = 1.01 - 1  # as a range of floats steps: the 25th step is a hair above 1.25, which decides a rounding
 
 
-def zoom_blurred(images: Array, steps: int) -> Array:
-    """Mean of the images and of their middles enlarged by 1, 1.01, ... 1 + steps / 100; float32."""
+def zoom_blurred(images: Array, factors: tuple[float, ...]) -> Array:
+    """Mean of the images and of their middles enlarged by each of the factors; float32."""
     count, height, width, channels = images.shape
     if height * width > _LARGE:
         out = images.astype(np.float32)
         for rows in strips(images.shape):
-            for step in range(steps + 1):
-                out[:, rows] += zoomed(images, 1 + step * _STEP, rows)
-        out /= steps + 2
+            for factor in factors:
+                out[:, rows] += zoomed(images, factor, rows)
+        out /= len(factors) + 1
         return out
     flat = images.reshape(count, height * width, channels).transpose(1, 0, 2).reshape(height * width, -1)
-    mean = _zoom_matrix(height, width, steps) @ flat.astype(np.float32)
+    mean = _zoom_matrix(height, width, factors) @ flat.astype(np.float32)
     back: Array = mean.reshape(height * width, count, channels).transpose(1, 0, 2)
     return back.reshape(images.shape)
 
@@ -148,7 +147,7 @@ def strips(shape: tuple[int, ...]) -> Iterator[slice]:
 
 
 @lru_cache(maxsize=8)
-def _zoom_matrix(height: int, width: int, steps: int) -> Any:
+def _zoom_matrix(height: int, width: int, factors: tuple[float, ...]) -> Any:
     """The mean of all enlargements as one sparse matrix (to, from) over the pixels of an image."""
     from scipy import sparse
 
@@ -158,7 +157,6 @@ def _zoom_matrix(height: int, width: int, steps: int) -> Any:
         return sparse.csr_array((np.concatenate([1 - share, share]), cells), shape=(side, side))
 
     total = sparse.eye_array(height * width, dtype=np.float32, format="csr")
-    for step in range(steps + 1):
-        factor = 1 + step * _STEP
+    for factor in factors:
         total = total + sparse.kron(enlargement(height, factor), enlargement(width, factor), format="csr")
-    return (total / (steps + 2)).astype(np.float32)
+    return (total / (len(factors) + 1)).astype(np.float32)

@@ -23,6 +23,7 @@ class GaussianNoise(ImageShift):
     name = "gaussian_noise"
     about = "each value of a pixel moves by a normal number, as in low light"
     constants = (0.04, 0.06, 0.08, 0.09, 0.10)
+    imagenet = (0.08, 0.12, 0.18, 0.26, 0.38)
 
     def _shifted(self, pixels: Array, constant: float, draws: Draws) -> Array:
         out = _moves(constant).take(draws.bits(*pixels.shape[1:]))
@@ -30,7 +31,7 @@ class GaussianNoise(ImageShift):
         return np.clip(out, 0, 255, out=out).astype(np.uint8)
 
 
-@lru_cache(maxsize=5)
+@lru_cache(maxsize=10)
 def _moves(constant: float) -> Array:
     """Quantiles of the noise, cut to whole numbers: a whole pixel plus noise is cut to the same."""
     return np.floor(255 * constant * normal_quantiles()).astype(np.int16)
@@ -55,6 +56,7 @@ class ShotNoise(ImageShift):
     name = "shot_noise"
     about = "each value of a pixel becomes a Poisson count, as light comes in single photons"
     constants = (500, 250, 100, 75, 50)
+    imagenet = (60, 25, 12, 5, 3)
 
     def _shifted(self, pixels: Array, constant: int, draws: Draws) -> Array:
         index = pixels.astype(np.int32)
@@ -63,7 +65,7 @@ class ShotNoise(ImageShift):
         return _counts(constant).take(index)
 
 
-@lru_cache(maxsize=5)
+@lru_cache(maxsize=10)
 def _counts(constant: int) -> Array:
     """Value after the noise, uint8, shape (256 * 2 ** 14,): of every value before it, by quantile."""
     from scipy.special import pdtr
@@ -93,6 +95,7 @@ class ImpulseNoise(ImageShift):
     name = "impulse_noise"
     about = "some values of pixels turn black or white, as by faulty bits"
     constants = (0.01, 0.02, 0.03, 0.05, 0.07)
+    imagenet = (0.03, 0.06, 0.09, 0.17, 0.27)
 
     def _shifted(self, pixels: Array, constant: float, draws: Draws) -> Array:
         bits = draws.bits(*pixels.shape[1:])

@@ -8,10 +8,10 @@ import numpy as np
 
 from ...arrays import Array
 from ...registry import register
-from ..base import Draws, ImageShift, scale
+from ..base import Draws, ImageShift
 from .filters import streaked, zoomed
 
-_LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)
+LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)
 
 
 @register("shift")
@@ -30,23 +30,24 @@ class Snow(ImageShift):
     name = "snow"
     about = "white flakes fall in streaks over a paler picture"
     constants = (
-        (0.1, 0.2, 1.0, 0.6, 8, 3.0, 0.95),
-        (0.1, 0.2, 1.0, 0.5, 10, 4.0, 0.9),
-        (0.15, 0.3, 1.75, 0.55, 10, 4.0, 0.9),
-        (0.25, 0.3, 2.25, 0.6, 12, 6.0, 0.85),
-        (0.3, 0.3, 1.25, 0.65, 14, 12.0, 0.8),
-    )
+        (0.1, 0.2, 1.0, 0.6, 8, 3.0, 0.95), (0.1, 0.2, 1.0, 0.5, 10, 4.0, 0.9), (0.15, 0.3, 1.75, 0.55, 10, 4.0, 0.9),
+        (0.25, 0.3, 2.25, 0.6, 12, 6.0, 0.85), (0.3, 0.3, 1.25, 0.65, 14, 12.0, 0.8),
+    )  # fmt: skip
+    imagenet = (
+        (0.1, 0.3, 3.0, 0.5, 10, 4.0, 0.8), (0.2, 0.3, 2.0, 0.5, 12, 4.0, 0.7), (0.55, 0.3, 4.0, 0.9, 12, 8.0, 0.7),
+        (0.55, 0.3, 4.5, 0.85, 12, 8.0, 0.65), (0.55, 0.3, 2.5, 0.85, 12, 12.0, 0.55),
+    )  # fmt: skip
 
     def _shifted(self, pixels: Array, constant: tuple[float, ...], draws: Draws) -> Array:
         mean, deviation, enlargement, threshold, radius, sigma, share = constant
-        size = scale(pixels)
+        size = self.scale(pixels)
         flakes = draws.normal(*pixels.shape[1:3])[..., None] * np.float32(deviation) + np.float32(mean)
         flakes = zoomed(flakes, max(1.0, enlargement * size))
         flakes[flakes < threshold] = 0
         flakes = np.floor(np.clip(flakes, 0, 1) * 255)
         flakes = np.rint(streaked(flakes, radius * size, sigma * size, draws.uniform(-135.0, -45.0)))
         image = pixels.astype(np.float32)
-        grey = sum(image[..., i : i + 1] * luma for i, luma in enumerate(_LUMA)) if image.shape[3] == 3 else image
+        grey = sum(image[..., i : i + 1] * luma for i, luma in enumerate(LUMA)) if image.shape[3] == 3 else image
         out: Array = np.maximum(image, grey * np.float32(1.5) + np.float32(127.5))
         out *= np.float32(1 - share)
         out += np.float32(share) * image
@@ -83,12 +84,14 @@ class Frost(ImageShift):
         "were made with; no photograph is shipped"
     )
     constants = ((1.0, 0.2), (1.0, 0.3), (0.9, 0.4), (0.85, 0.4), (0.75, 0.45))
+    imagenet = ((1.0, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75))
 
     def _shifted(self, pixels: Array, constant: tuple[float, float], draws: Draws) -> Array:
         share, added = constant
         which, top, left = draws.bits(3).astype(np.int64).T
         which, top, left = which * len(_LOOKS) >> 16, top * _TILE >> 16, left * _TILE >> 16
-        out: Array = _cuts(which, top, left, pixels.shape[1:3], scale(pixels))
+        enlargement = self.scale(pixels) * {32: 1, 224: 5}[self.side]  # at 32 pixels the photographs are a fifth
+        out: Array = _cuts(which, top, left, pixels.shape[1:3], enlargement)
         out = out.mean(axis=3, keepdims=True) if pixels.shape[3] == 1 else out
         out *= np.float32(added)
         out += np.float32(share) * pixels.astype(np.float32)
@@ -150,6 +153,7 @@ class Fog(ImageShift):
     name = "fog"
     about = "clouds of light lie over the picture"
     constants = ((0.2, 3.0), (0.5, 3.0), (0.75, 2.5), (1.0, 2.0), (1.5, 1.75))
+    imagenet = ((1.5, 2.0), (2.0, 2.0), (2.5, 1.7), (2.5, 1.5), (3.0, 1.4))
 
     def _shifted(self, pixels: Array, constant: tuple[float, float], draws: Draws) -> Array:
         density, decay = constant
@@ -200,6 +204,7 @@ class Brightness(ImageShift):
     name = "brightness"
     about = "the picture becomes brighter, its hues stay"
     constants = (0.05, 0.1, 0.15, 0.2, 0.3)
+    imagenet = (0.1, 0.2, 0.3, 0.4, 0.5)
 
     def _shifted(self, pixels: Array, constant: float, draws: Draws) -> Array:
         largest = pixels[..., 0]
@@ -209,7 +214,7 @@ class Brightness(ImageShift):
         return _raised(constant).take(largest[..., None] | pixels)
 
 
-@lru_cache(maxsize=5)
+@lru_cache(maxsize=10)
 def _raised(constant: float) -> Array:
     """New value of a channel, uint8, at (256 times the largest of the pixel's channels) + (its own)."""
     largest, own = np.arange(256)[:, None], np.arange(256)[None, :]

@@ -12,7 +12,7 @@ from ...registry import find
 from ...results.shifting import Shifting
 from ...shifts import ImageShift, TextShift
 from ..model_options import ShiftOptions
-from .image import ALL, shift_images
+from .image import GROUPS, shift_images
 from .text import LINES, TEXT, Rows, refuse_others, shift_texts
 
 __all__ = ["shift"]
@@ -44,13 +44,13 @@ def shift(options: ShiftOptions) -> Shifting:
     severity = options.severity
     names = list(dict.fromkeys([options.kind] if isinstance(options.kind, str) else options.kind))
     levels = list(severity) if isinstance(severity, (list, tuple, range)) else [severity]
-    if not names or not levels:
+    if not names or not (levels or options.layout == "cifar-10-c"):
         raise UsageError(
             "expected a kind of shift and a severity; name both, such as --kind fog --severity 3 for images, or --kind "
             "casing --severity 0.2 for texts"
         )
     modality = options.modality
-    kind: Any = ImageShift if names[0] == ALL else find("shift", names[0])
+    kind: Any = ImageShift if names[0] in GROUPS else find("shift", names[0])
     if modality is None and issubclass(kind, ImageShift):
         modality = "image"
     elif modality is None and issubclass(kind, TextShift) and kind.for_dialogues:

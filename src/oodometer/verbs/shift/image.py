@@ -17,18 +17,19 @@ import numpy as np
 
 from ...arrays import Array
 from ...datasets.images import decode_image, image_files, pillow_image
-from ...datasets.reading import ArrayExamples, Columns
+from ...datasets.reading import LABELS, ArrayExamples, Columns
 from ...engines import Engine, run_tasks, task_engine
 from ...errors import InputError, UsageError
 from ...results.shifting import ShiftedCopy, Shifting
-from ...shifts import IMAGE_SHIFTS, find_image_shift
+from ...shifts import EXTRA_IMAGE_SHIFTS, IMAGE_SHIFTS, find_image_shift
 from ...store import write_atomic
 from ...store.artifact_cache import checksum, content_of
 from ...version import __version__
 from ..model_options import ShiftOptions
 from .job import MANIFEST, FileJob, Job, deviations
 
-ALL = "all"
+GROUPS = {"all": IMAGE_SHIFTS, "extra": EXTRA_IMAGE_SHIFTS}  # what stands for several kinds
+LARGE = 100  # shorter side from which on the constants for 32 pixels are weak
 STRETCH = 64  # images of a task
 _BYTES = 2**25  # of pixels that are held at once
 _VALUES = 2**24  # pixel values of an array that are shifted and written at once
@@ -38,14 +39,20 @@ Skipped = list[tuple[str, str]]
 
 def _fingerprint(job: Job, stamp: Any) -> str:
     """A short name of source and settings: the same job writes the same pixels."""
-    settings = {"source": stamp, "shifts": [[shift.name, severity] for shift, severity in job.copies]}
+    settings = {"source": stamp, "shifts": [[shift.name, shift.preset, some] for shift, some in job.copies]}
     settings |= {"seed": job.options.seed, "skip": job.options.on_error == "skip", "version": __version__}
     return checksum(json.dumps(settings, sort_keys=True, default=str))
+
+
+def _levels(severity: Any) -> tuple[int, ...]:
+    """The severities of a copy: of one in the layout of CIFAR-10-C all."""
+    return severity if isinstance(severity, tuple) else (severity,)
 
 
 def _manifest(job: Job, number: int, fingerprint: str, rows: int, skipped: Skipped, **more: Any) -> dict[str, Any]:
     """How a copy was made."""
     shift, severity = job.copies[number]
+    constants = [shift.constants[level - 1] for level in _levels(severity)]
     return {
         "version": __version__,
         "command": job.command,
@@ -54,8 +61,9 @@ def _manifest(job: Job, number: int, fingerprint: str, rows: int, skipped: Skipp
         "fingerprint": fingerprint,
         "kind": shift.name,
         "severity": severity,
-        "constants": shift.constants[severity - 1],
-        "lengths": "in pixels of an image whose shorter side is 32; multiplied by the shorter side / 32",
+        "preset": shift.preset,
+        "constants": constants if isinstance(severity, tuple) else constants[0],
+        "lengths": f"in pixels of an image whose shorter side is {shift.side}; multiplied by that side / {shift.side}",
         "deviation": shift.deviation,
         "citation": shift.citation,
         "seed": job.options.seed,
@@ -132,7 +140,7 @@ class _FolderJob(Job):
         fingerprint = _fingerprint(self, [[str(file), content_of(file)] for file in files])
         every, total = len(files), len(self.copies) * len(files)
         with self.filling(fingerprint) as kept:
-            folders = [kept.path / self.name(n) if len(self.copies) > 1 else kept.path for n in range(len(self.copies))]
+            folders = [kept.path if self.alone else kept.path / self.name(n) for n in range(len(self.copies))]
             size = every if engine is None else STRETCH
             stretches = [
                 _Stretch(number, folder, first, files[first : first + size], names[first : first + size])
@@ -172,7 +180,7 @@ class _FolderJob(Job):
 
     def paths(self, number: int) -> tuple[Path, Path]:
         """Where a copy and its manifest are in the end."""
-        folder = self.out / self.name(number) if len(self.copies) > 1 else self.out
+        folder = self.out if self.alone else self.out / self.name(number)
         return folder, folder / MANIFEST
 
 
@@ -205,7 +213,7 @@ def _write(image: Array, path: Path) -> None:
 
 @dataclass(eq=False)
 class _ArrayJob(FileJob):
-    """Shifts an array of an NPZ file; the others are carried along."""
+    """Shifts an array of an NPZ file; the others are carried along, or the labels in the layout of CIFAR-10-C."""
 
     @cached_property
     def examples(self) -> ArrayExamples:
@@ -219,7 +227,9 @@ class _ArrayJob(FileJob):
         return _fingerprint(self, self.examples.stamp)
 
     def paths_in(self, folder: Path, number: int) -> tuple[Path, Path]:
-        """In a folder of its own."""
+        """In a folder of its own; in the layout of CIFAR-10-C beside the others."""
+        if self.layout:
+            return folder / f"{self.copies[number][0].name}.npy", folder / f"{self.copies[number][0].name}.{MANIFEST}"
         return folder / self.name(number) / self.source.name, folder / self.name(number) / MANIFEST
 
     def check(self) -> int:
@@ -229,7 +239,7 @@ class _ArrayJob(FileJob):
             got = f"a file that ends in {source.suffix or 'nothing'}" if there else "no such file"
             remedy = "put images into a folder" if there else "check the path"
             raise InputError("a folder of images or an NPZ file", got=got, remedy=remedy, file=str(source))
-        if len(self.copies) == 1 and self.out.suffix.lower() != ".npz":
+        if self.alone and self.out.suffix.lower() != ".npz":
             raise UsageError(f"cannot write {self.out}: the shifted copy of an NPZ file is one; end the name in .npz")
         images = self.examples.arrays[self.examples.input]
         grey_or_colour = images.ndim == 3 or (images.ndim == 4 and images.shape[-1] in (1, 3))
@@ -241,46 +251,64 @@ class _ArrayJob(FileJob):
                 remedy="name the array of images with --input",
                 file=str(source),
             )
+        if self.layout and self.examples.label is None:
+            got, remedy = f"the arrays {', '.join(self.examples.arrays)}", "add an array label, or leave --layout out"
+            raise InputError("labels beside the images", got=got, remedy=remedy, file=str(source))
         return len(images)
+
+    def stream(self, number: int, file: IO[bytes]) -> None:
+        """Write the images of an NPY file, part by part, one severity after another."""
+        shift, images = self.copies[number][0], self.examples.arrays[self.examples.input]
+        levels = _levels(self.copies[number][1])
+        step, total = max(1, _VALUES // int(np.prod(images.shape[1:]))), len(levels) * len(images)
+        header = {"descr": "|u1", "fortran_order": False, "shape": (total, *images.shape[1:])}
+        np.lib.format.write_array_header_1_0(file, header)
+        for at, start in np.ndindex(len(levels), -(-len(images) // step)):
+            part = images[start * step : (start + 1) * step]
+            file.write(shift.apply(part, levels[at], seed=self.options.seed, first_row=start * step).tobytes())
+            self.tell(number * total + at * len(images) + start * step + len(part), len(self.copies) * total)
 
     def write(self, number: int, path: Path, beside: Path, write: Callable[[Path, Any], Any]) -> dict[str, Any]:
         """Write the shifted images, part by part, then the other arrays as they are; then the manifest."""
-        shift, severity = self.copies[number]
         arrays, name = self.examples.arrays, self.examples.input
-        images = arrays[name]
-        step = max(1, _VALUES // int(np.prod(images.shape[1:])))
 
         def copy(file: IO[bytes]) -> None:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as packed:
                 with packed.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    header = {"descr": "|u1", "fortran_order": False, "shape": images.shape}
-                    np.lib.format.write_array_header_1_0(member, header)
-                    for start in range(0, len(images), step):
-                        part = images[start : start + step]
-                        shifted = shift.apply(part, severity, seed=self.options.seed, first_row=start)
-                        member.write(shifted.tobytes())
-                        done = number * len(images) + start + len(part)
-                        self.tell(done, len(self.copies) * len(images))
+                    self.stream(number, member)
                 for other, array in arrays.items():
                     if other != name:
                         with packed.open(f"{other}.npy", "w", force_zip64=True) as member:
                             np.lib.format.write_array(member, array, allow_pickle=False)
 
-        manifest = _manifest(self, number, self.fingerprint, len(images), [], array=name, carried=list(arrays))
+        manifest = _manifest(self, number, self.fingerprint, len(arrays[name]), [], array=name, carried=list(arrays))
         path.parent.mkdir(exist_ok=True)
-        write(path, copy)
+        if self.layout:
+            labels = np.tile(arrays[str(self.examples.label)], len(_levels(self.copies[number][1])))
+            small = labels.dtype.kind in "iu" and labels.min() >= 0 and labels.max() < 256  # as published
+            labels = labels.astype(np.uint8) if small else labels
+            write(path.parent / LABELS, lambda file: np.lib.format.write_array(file, labels, allow_pickle=False))
+        write(path, partial(self.stream, number) if self.layout else copy)
         write(beside, _as_text(manifest))
         return manifest
 
 
 def shift_images(options: ShiftOptions, names: Sequence[str], levels: Sequence[Any]) -> Shifting:
     """Write the shifted copies of a folder of images, or of an NPZ file that holds images."""
-    names = list(dict.fromkeys(kind for name in names for kind in (IMAGE_SHIFTS if name == ALL else (name,))))
-    numbers = [int(level) if str(level).isdecimal() else level for level in levels]
-    shifts = [find_image_shift(name) for name in names]
-    copies = tuple(dict.fromkeys((shift, shift.check_severity(number)) for shift in shifts for number in numbers))
+    names = list(dict.fromkeys(kind for name in names for kind in GROUPS.get(name, (name,))))
+    shifts = [find_image_shift(name, options.preset or "cifar-10-c") for name in names]
+    numbers = [int(level) if str(level).isdecimal() else level for level in levels or shifts[0].severities]
+    copies: Any = tuple(dict.fromkeys((shift, shift.check_severity(number)) for shift in shifts for number in numbers))
     engine = task_engine(options.engine, options.workers)
-    job = (_FolderJob if Path(options.data).is_dir() else _ArrayJob)("shift image", options, copies)
+    folder, layout = Path(options.data).is_dir(), options.layout
+    if layout is not None and Path(options.data).exists() and folder is not (layout == "imagenet-c"):
+        other = "a folder, which needs --layout imagenet-c" if folder else "a file, which needs --layout cifar-10-c"
+        raise UsageError(f"{options.data} is {other}; write that, or leave --layout out")
+    if layout == "cifar-10-c":
+        copies = tuple((shift, tuple(sorted({*numbers}))) for shift in shifts)
+        if any(own != shift.severities for shift, own in copies):
+            raise UsageError("a file of CIFAR-10-C holds severities 1 to 5; leave --severity out, or --layout")
+    job = (_FolderJob if folder else _ArrayJob)("shift image", options, copies)
     source, out = job.source.resolve(), job.out.resolve()
     inside = out == source or source in out.parents or out in source.parents
     job.check_out(f"it and {job.source} lie in one another" if inside else None)
@@ -291,9 +319,18 @@ def shift_images(options: ShiftOptions, names: Sequence[str], levels: Sequence[A
     else:
         manifest = job.run(engine)
     copied = tuple(
-        ShiftedCopy(shift.name, severity, *map(str, job.paths(number)))
-        for number, (shift, severity) in enumerate(copies)
+        ShiftedCopy(shift.name, "1 to 5" if isinstance(own, tuple) else own, *map(str, job.paths(number)))
+        for number, (shift, own) in enumerate(copies)
     )
     about = (__version__, "shift image", str(job.source), options.seed, manifest["rows"], copied)
     skipped = tuple((image["name"], image["why"]) for image in manifest["skipped"])
-    return Shifting(*about, skipped=skipped, notes=deviations(shift for shift, _ in copies))
+    of_array = job.examples.arrays[job.examples.input][0] if isinstance(job, _ArrayJob) else None
+    look = decode_image(image_files(job.paths(0)[0])[0]) if of_array is None else of_array
+    return Shifting(*about, skipped=skipped, notes=notes_on(shifts, [look], options.preset))
+
+
+def notes_on(shifts: Sequence[Any], images: Sequence[Array], preset: str | None) -> tuple[str, ...]:
+    """What differs from the published form of each kind, and that large images got the constants of small ones."""
+    large = [image.shape for image in images if preset is None and min(image.shape[:2]) >= LARGE]
+    said = "pixels with constants made for 32: --preset imagenet-c has those for 224"
+    return (*deviations(shifts), *(f"{height} x {width} {said}" for height, width, *_ in large))

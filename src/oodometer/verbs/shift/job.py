@@ -38,6 +38,8 @@ class Job:
 
     def __post_init__(self) -> None:
         self.source, self.out = Path(self.options.data), Path(self.options.out)
+        self.layout = self.options.layout
+        self.alone = len(self.copies) == 1 and self.layout is None
 
     @property
     def sent(self) -> Self:
@@ -47,7 +49,7 @@ class Job:
     def name(self, number: int) -> str:
         """The name of a copy among several."""
         shift, severity = self.copies[number]
-        return f"{shift.name}-{str(severity).replace('/', '-of-')}"
+        return f"{shift.name}{'/' if self.layout else '-'}{str(severity).replace('/', '-of-')}"
 
     def tell(self, done: int, total: int) -> None:
         """Say how far the work is."""
@@ -114,7 +116,7 @@ class FileJob(Job):
 
     def paths(self, number: int) -> tuple[Path, Path]:
         """Where a copy and its manifest are in the end."""
-        if len(self.copies) == 1:
+        if self.alone:
             return self.out, self.out.with_suffix(f".{MANIFEST}")
         return self.paths_in(self.out, number)
 
@@ -123,7 +125,7 @@ class FileJob(Job):
         progress.
         """
         every = len(self.copies)
-        if every == 1:
+        if self.alone:
             with together():
                 return [self.write(0, *self.paths(0), write_result)]
         with self.filling(self.fingerprint) as kept:

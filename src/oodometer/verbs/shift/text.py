@@ -238,6 +238,7 @@ class ShiftInputs:
 
     def __init__(self, options: Any) -> None:
         self._options, self._turns = options, getattr(options, "turns", None)
+        self.preset = options.preset or "cifar-10-c"  # of images
         self._made: dict[type[TextShift], tuple[TextShift, dict[str, Any]]] = {}
 
     def check(self, kinds: Sequence[type[TextShift]]) -> None:
