@@ -20,6 +20,7 @@ import oodometer
 from oodometer.arrays import Ragged
 from oodometer.cli import main
 from oodometer.errors import InputError, UsageError
+from oodometer.shifts import EXTRA_IMAGE_SHIFTS
 from oodometer.verbs.stress import read_examples
 
 CODE = '''
@@ -428,6 +429,24 @@ def test_images_are_shifted_as_their_copies_are(photos: Path) -> None:
     same = copy.take([ids.index(name) for name in record.columns["id"].tolist()])
     np.testing.assert_array_equal(same.probabilities, record.probabilities)
     assert same.accuracy == record.accuracy == point.metrics["accuracy"].value
+
+
+def test_images_are_shifted_with_the_constants_of_a_preset(photos: Path) -> None:
+    more: dict[str, Any] = {"classes": ["dark", "light"], "seed": 1, "kind": ["extra=5", "contrast=5"]}
+    result = oodometer.stress(photos, bright, out="out", preset="imagenet-c", **more)
+    curves = {curve.kind: curve for curve in result.models[0].curves}
+    assert list(curves) == [*EXTRA_IMAGE_SHIFTS, "contrast"]
+    assert "distances from the edge of a drop" in result.notes[0]
+    for kind in ("speckle_noise", "contrast"):
+        oodometer.shift(photos, kind=kind, severity=5, out=kind, seed=1, preset="imagenet-c")
+        copy = oodometer.predict(bright, kind, classes=["dark", "light"]).record
+        path = curves[kind].points[1].predictions[0]
+        record = oodometer.store.as_source(path, extra_columns=["id"]).read(["probabilities"])  # type: ignore[attr-defined]
+        ids = copy.columns["id"].tolist()
+        same = copy.take([ids.index(name) for name in record.columns["id"].tolist()])
+        np.testing.assert_array_equal(same.probabilities, record.probabilities)
+    with pytest.raises(UsageError, match="cannot write out"):
+        oodometer.stress(photos, bright, out="out", **more)
 
 
 def test_images_of_an_npz_file_go_on_and_options_of_texts_are_refused(

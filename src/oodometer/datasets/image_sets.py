@@ -172,7 +172,7 @@ def cifar10_c(kind: str, severity: int) -> Dataset:
     if file is None:
         raise _absent(f"CIFAR-10-C ({kind}.npy and labels.npy)")
     examples = StackedExamples(file, ("image",))
-    return replace(next(examples.batches(examples.rows // 5, first=severity - 1)).data, name="cifar-10-c")
+    return replace(next(examples.batches(len(examples.labels) // 5, first=severity - 1)).data, name="cifar-10-c")
 
 
 STL10_CLASSES = ("airplane", "bird", "car", "cat", "deer", "dog", "horse", "monkey", "ship", "truck")

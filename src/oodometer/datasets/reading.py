@@ -503,7 +503,8 @@ def open_examples(
         if path.is_dir():
             if (path / "dataset_info.json").is_file() or (path / "dataset_dict.json").is_file():
                 return TableExamples(open_table(_from_disk(path)), reads, columns)
-            return StackedExamples(path, reads) if (path / LABELS).is_file() else FolderExamples(path, reads)
+            stacked = ".npy" in (endings := {file.suffix for file in path.iterdir()}) and endings <= {".npy", ".json"}
+            return (StackedExamples if stacked or (path / LABELS).is_file() else FolderExamples)(path, reads)
         if path.suffix.lower() == ".npy":
             return StackedExamples(path, reads)
         if path.suffix.lower() == ".npz":

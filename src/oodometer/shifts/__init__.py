@@ -36,8 +36,7 @@ def find_image_shift(name: str, preset: str = "cifar-10-c") -> ImageShift:
     """
     kind: type[Shift] = find("shift", name)
     if not issubclass(kind, ImageShift):
-        there = (*IMAGE_SHIFTS, *EXTRA_IMAGE_SHIFTS)
-        raise UsageError(f"{name} shifts no images; those that do are {', '.join(there)}")
+        raise UsageError(f"{name} shifts no images; those that do are {', '.join(IMAGE_SHIFTS)}")
     return kind() if preset == kind.preset else kind(preset)
 
 

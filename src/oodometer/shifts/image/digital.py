@@ -53,10 +53,8 @@ class ElasticTransform(ImageShift):
     name = "elastic_transform"
     about = "the picture is skewed a little and its parts are pulled about"
     constants = ((0.0, 0.0, 0.08), (0.05, 0.2, 0.07), (0.08, 0.06, 0.06), (0.1, 0.04, 0.05), (0.1, 0.03, 0.03))
-    imagenet = tuple(  # published as parts of 244 where 224 was meant
-        tuple(part * 244 / 224 for part in parts)
-        for parts in ((2.0, 0.7, 0.1), (2.0, 0.08, 0.2), (0.05, 0.01, 0.02), (0.07, 0.01, 0.02), (0.12, 0.01, 0.02))
-    )
+    _parts = ((2.0, 0.7, 0.1), (2.0, 0.08, 0.2), (0.05, 0.01, 0.02), (0.07, 0.01, 0.02), (0.12, 0.01, 0.02))
+    imagenet = tuple(tuple(part * 244 / 224 for part in parts) for parts in _parts)  # of 244 where 224 was meant
 
     def _shifted(self, pixels: Array, constant: tuple[float, float, float], draws: Draws) -> Array:
         count, height, width, _ = pixels.shape

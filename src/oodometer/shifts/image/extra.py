@@ -34,7 +34,8 @@ class SpeckleNoise(ImageShift):
 class GaussianBlur(ImageShift):
     """Gaussian blur; sigma = 0.4, 0.6, 0.7, 0.8, 1 pixels. No chance is in it. Source: Hendrycks and Dietterich (2019).
 
-    >>> int(GaussianBlur().apply(np.pad(np.full((1, 1, 1), 255, np.uint8), 4), 5).max())  # a point: 255 / (2 pi)
+    >>> point = (255 * (np.arange(1024) == 300)).astype(np.uint8).reshape(1, 32, 32)
+    >>> int(GaussianBlur().apply(point, 5).max())  # 255 / (2 pi)
     40
     """
 
@@ -56,7 +57,7 @@ class Spatter(ImageShift):
 
     Each of ``constants`` is (mean, deviation, sigma, threshold, a, whether mud). Water: m is the noise times the light
     on a drop, as a share of the largest. Mud: m is the drop smoothed by sigma a, without what is below 0.8. Sigmas are
-    in pixels; the noise's deviation grows with them, so that drops of large images are larger and as many.
+    in pixels; the noise's deviation grows with them, so that drops of large images are larger and not fewer.
     Source: Hendrycks and Dietterich (2019).
 
     >>> Spatter().apply(np.zeros((1, 32, 32, 3), dtype=np.uint8), 5).max(axis=(0, 1, 2)).tolist()  # mud
