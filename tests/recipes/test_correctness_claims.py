@@ -7,20 +7,21 @@ from dataclasses import asdict
 from statistics import NormalDist
 from typing import Any
 
+import numpy as np
 import pytest
 
 from oodometer.errors import UsageError
-from oodometer.recipes.correctness_discriminators.findings import (
-    PAGE,
-    choice_results,
-    claims_of,
-    farings,
-    left_out,
-    markdown,
-    pooled,
-    sets_of,
-)
+from oodometer.recipes.correctness_discriminators.findings import PAGE, claims_of, markdown, pooled, sets_of
 from oodometer.recipes.correctness_discriminators.tasks import tasks_of
+from oodometer.recipes.correctness_discriminators.yardsticks import (
+    Worth,
+    chosen_elsewhere,
+    coins,
+    constant,
+    enough,
+    interval_score,
+    intervals,
+)
 from oodometer.recipes.kit.claims import judged
 
 
@@ -107,25 +108,26 @@ def test_claims_by_hand() -> None:
     good = {f"t{i}": study(f"T{i}", 0.5, (0.4, 0.7)) for i in range(5)}
     found = verdicts(result(**good))
     assert "atc_on_parsing" not in found
-    names = ("inside", "inside_out", "tighter_than_oracle", "single_close", "recalls", "accepted_are_purer")
+    names = ("inside_out", "tighter_than_oracle", "single_close", "recalls", "accepted_are_purer")
+    assert "inside" not in found  # in distribution thresholds hold by construction
     assert {found[name] for name in (*names, *BEATS)} == {"holds"}
     assert found["small_samples"] == "holds"  # 225 of 250 draws where 80 % are asked
     bad = {f"t{i}": study(f"T{i}", 0.2, (0.4, 0.9), oracle=(0.1, 0.3), baseline=0.25) for i in range(5)}
     found = verdicts(result(**bad))
-    assert {found[name] for name in ("inside", "single_close", *BEATS)} == {"does not hold"}
+    assert {found[name] for name in ("inside_out", "single_close", *BEATS)} == {"does not hold"}
     assert found["tighter_than_oracle"] == "undecided"  # where bounds do not hold, their width says nothing
     wide = {f"t{i}": study(f"T{i}", 0.5, (0.4, 0.9), oracle=(0.45, 0.55)) for i in range(3)}
     assert verdicts(result(**wide))["tighter_than_oracle"] == "does not hold"
     few = verdicts(result(t0=good["t0"]))
-    assert few["inside"] == few["mean_beats_ac"] == "undecided"  # one set is not "most"
+    assert few["inside_out"] == few["mean_beats_ac"] == "undecided"  # one set is not "most"
     assert claims_of({"tasks": {}}) == []
 
 
 def test_what_is_seen_on_most_sets_may_be_chance() -> None:
     """Gold inside on all of three sets, but on two of them by less than the rows can tell."""
     sets = {"a": study("A", 0.5, (0.4, 0.7)), **{n: study(n, 0.405, (0.4, 0.7)) for n in "bc"}}
-    (inside,) = [one for one in claims_of(result(**sets)) if one.name == "inside_at_thresholds"]
-    assert inside.evidence.startswith("on 3 of 3 sets")
+    (inside,) = [one for one in claims_of(result(**sets)) if one.name == "inside_out_at_thresholds"]
+    assert inside.evidence == "on 3 of 3 sets, bounds 30.0 to 30.0 points wide; of as many coins 0"
     assert (inside.verdict, inside.needed, inside.looks) == ("undecided", 2, 3)
     z = 0.005 / (0.01 / 1.959964)  # its interval reaches 0.01 to either side
     assert inside.look.supports == pytest.approx(NormalDist().cdf(-z))
@@ -201,25 +203,53 @@ def test_seeds_are_pooled() -> None:
     assert "means over 3 trainings" in text
 
 
-def test_later_trainings_stand_by_themselves() -> None:
-    """The first training does not count, nor a task that has no other; errors are means over the others."""
-    made = result(
-        a=study("A", 0.5, (0.4, 0.7)), b=study("B", 0.5, (0.8, 0.9)), c=study("C", 0.5, (0.4, 0.7), domain="in")
-    )
-    assert farings(made) == []
-    replicated(made, 1, sets={"test": study("A", 0.6, (0.2, 0.7), baseline=0.9)})  # errors 0.15 and 0.3
-    replicated(made, 2, sets={"test": study("A", 0.7, (0.3, 0.6), baseline=0.9)})  # 0.25 and 0.2
-    one = next(one for one in farings(made) if one.procedure == "thresholds")
-    assert (one.inside, one.looks, one.looks_near, one.away) == (1, 2, 0, 1)
-    assert one.width == pytest.approx(0.4)
-    assert one.error == pytest.approx(0.2)
-    assert one.beside["atc"][0] == pytest.approx(0.25)
-    assert one.beside["atc"][1:] == (1, 0.5)
-    text = markdown(made | {"claims": judged(claims_of(made))})
-    assert "| thresholds of the judges | 1 of 2 | 0 of 0 | 40.0 | 20.0 | 25.0, 1 of 1, 0.500 |" in text
-    made["replicates"] = {"c": {"1": {**made["tasks"]["c"], "seed": 1}}}
-    near = next(one for one in farings(made) if one.procedure == "thresholds")
-    assert (near.inside_near, near.looks_near, near.error, near.beside) == (1, 1, None, {})
+def test_interval_scores_against_a_plain_loop() -> None:
+    """ATC plus and minus the largest error of the other tasks, out of distribution alone; coins; first seeds apart."""
+    sets = {"a": study("A", 0.5, (0.4, 0.7), baseline=0.55), "b": study("B", 0.4, (0.5, 0.6), baseline=0.52)}
+    made = result(**sets, c=study("C", 0.5, (0.4, 0.7), domain="in", baseline=0.9))
+    replicated(made, 1, sets={"test": study("A", 0.6, (0.2, 0.7), baseline=0.9)})
+    rows = intervals(made)
+    errors = {"a": [0.05, 0.3], "b": [0.12]}
+    for task in "abc":
+        others = [e for name, some in errors.items() if name != task for e in some]
+        assert constant(rows, task) == pytest.approx(max(others))
+    by = [row["by"]["constant"] for row in rows]
+    assert by[0] == pytest.approx((0.55 - 0.12, 0.55 + 0.12))
+    assert by[1] == pytest.approx((0.9 - 0.12, 1.0))  # cut
+    assert by[3] == pytest.approx((0.9 - 0.3, 1.0))
+    assert [row["seed"] for row in rows] == [0, 1, 0, 0]
+    away = [row for row in rows if not row["near"]]
+    worth = Worth.of_rows(away, "constant")
+    ends = [(0.43, 0.67, 0.5), (0.78, 1.0, 0.6), (0.22, 0.82, 0.4)]
+    loop = [b - a + 40 * ((a - y) * (y < a) + (y - b) * (y > b)) for a, b, y in ends]
+    assert worth is not None
+    assert (worth.inside, worth.of, worth.score) == (2, 3, pytest.approx(sum(loop) / 3))
+    assert interval_score(0.2, 0.3, 0.35, 0.9) == pytest.approx(0.1 + 20 * 0.05)
+    assert Worth.of_rows(away, "mixed") is None
+    assert rows[0]["by"]["coins"] == pytest.approx((0.9**3, 1 - 0.1**3))
+    # one in twenty sets may be missed: of 19 none, of 39 one
+    assert [enough(n) for n in (1, 18, 19, 20, 39, 40)] == [1, 18, 19, 20, 38, 39]
+
+
+def test_coins_are_coins() -> None:
+    """The closed form against drawn verdicts; where thresholds were set, coins hold the truth whatever it is."""
+    drawn = np.random.default_rng(0).random((3, 200_000)) < 0.7
+    assert coins(0.7, 3) == pytest.approx((drawn.all(0).mean(), drawn.any(0).mean()), abs=0.005)
+    assert all(coins(a, n)[0] <= a <= coins(a, n)[1] for a in (0.0, 0.02, 0.5, 0.97, 1.0) for n in (1, 2, 5))
+
+
+def test_worth_is_tested_over_tasks() -> None:
+    """Six tasks whose bounds are narrow and hold, beside an ATC that errs: 1 of 64 ways to flip signs is as good."""
+    good = {f"t{i}": study(f"T{i}", 0.5, (0.45, 0.6), baseline=0.5 + 0.05 * i) for i in range(6)}
+    found = {one.name: one for one in claims_of(result(**good))}
+    one = found["worth_constant_at_thresholds"]
+    assert (one.verdict, one.look.supports) == ("holds", 1 / 64)
+    assert found["worth_coins_at_thresholds"].verdict == "holds"
+    assert "score at 95 % 15.0 against " in one.evidence
+    poor = {f"t{i}": study(f"T{i}", 0.5, (0.1, 0.9), baseline=0.52) for i in range(6)}
+    found = {one.name: one for one in claims_of(result(**poor))}
+    assert found["worth_constant_at_thresholds"].verdict == "does not hold"
+    assert "worth_constant_at_mixed" not in found
 
 
 def test_rows_of_seeds_are_matched_by_name() -> None:
@@ -230,19 +260,28 @@ def test_rows_of_seeds_are_matched_by_name() -> None:
 
 
 def test_choices_are_made_on_other_tasks() -> None:
-    """Narrow bounds that hold everywhere but on one task are chosen for that task alone."""
-    sets = {name: study(name, 0.5, (0.45, 0.55), domain="in") for name in "ab"} | {"c": study("c", 0.2, (0.4, 0.6))}
+    """Narrow bounds that hold everywhere but on one task are chosen for that task alone, and the claims follow them."""
+    sets = {name: study(name, 0.5, (0.45, 0.55)) for name in "ab"} | {"c": study("c", 0.2, (0.4, 0.6))}
     narrow, wide = "judges, thresholds, 3 of 3", "judges, P ≥ 0.5, 3 of 3"
-    by_name = {one.name: one for one in choice_results(result(**sets))}
-    assert by_name[narrow][1:5] == (2, 3, 2, 2)
-    assert by_name[narrow].width == pytest.approx(0.4 / 3)
-    assert by_name[wide][1:3] == (3, 3)
-    assert by_name[wide].error_away == pytest.approx(0.3)
-    found = left_out(result(**sets))
-    assert found[1] == {"a": wide, "b": wide, "c": narrow}
-    assert found[0].inside == 2  # on c the narrow one fails: that is what choosing on the others costs
-    assert left_out(result(a=sets["a"], b=sets["b"])) is None
-    assert "chosen on the other tasks | 2 of 3 | 2 of 2 | 73.3 |" in markdown(result(**sets))
+    made = result(**sets, d=study("d", 0.9, (0.4, 0.5), domain="in"))  # in distribution: no evidence for a choice
+    rows = intervals(made)
+    assert chosen_elsewhere(rows) == {"a": wide, "b": wide, "c": narrow, "d": wide}
+    ends = [row["by"]["chosen"] for row in rows]
+    assert ends == [(0.0, 1.0), (0.0, 1.0), (0.4, 0.6), (0.0, 1.0)]  # on c the narrow one fails
+    shown = {one["title"]: one for one in sets_of(made, at="chosen")}
+    assert [shown[name]["inside"] for name in "abcd"] == [True, True, False, True]
+    assert shown["c"]["by_method"]["mean"]["error"]["value"] == pytest.approx(0.3)
+    z, deviation = 1.959964, (0.6 * 0.4 / 100) ** 0.5 + (0.2 * 0.8 / 100) ** 0.5  # errors of the same rows are added
+    gap = shown["c"]["bounds"][0]["below_upper"]
+    assert (gap["value"], gap["upper"]) == (pytest.approx(0.4), pytest.approx(0.4 + z * deviation, rel=1e-5))
+    found = {one.name: one.evidence for one in claims_of(made) if one.name.endswith("_at_chosen")}
+    assert found["inside_out_at_chosen"].startswith("on 2 of 3 sets")
+    assert "small_samples_at_chosen" not in found  # no samples were drawn
+    assert chosen_elsewhere(intervals(result(a=sets["a"], b=sets["b"]))) == {}
+    text = markdown(made)
+    assert "| voters, thresholds and agreement chosen on the other tasks | 2 of 3 | 0 of 0 |" not in text
+    assert "| voters, thresholds and agreement chosen on the other tasks | 2 of 3 | - of - | 73.3 |" in text
+    assert f"(a: {wide}; b: {wide}; c: {narrow}; d: {wide})" in text
 
 
 def test_tables_show_ours_beside_the_papers() -> None:
@@ -314,13 +353,11 @@ def test_voters_of_three_kinds_are_a_procedure_of_their_own() -> None:
     beside["methods"] = [row for row in better["methods"] if row["method"] in ("single", "lower", "upper", "mean")]
     sets = {name: {**one, "mixed": {"agree": 5, **beside, "judges": 6}} for name, one in plain.items()}
     made = result(**sets)
-    found = verdicts(made, "mixed")
-    assert (found["inside"], found["mean_beats_atc"]) == ("holds", "holds")
-    assert verdicts(made)["inside"] == "does not hold"
-    assert "single_close" not in found  # the first judge is the same as at thresholds
+    assert set(verdicts(made, "mixed")) == {"accepted_are_purer"}  # all else was looked at when it was chosen
+    assert verdicts(made)["inside_out"] == "does not hold"
     one = sets_of(made, at="mixed")[0]
     assert (one["judges"], one["by_method"]["atc"]["value"]["value"]) == (6, 0.99)
     text = markdown(made)
     assert "all voters at thresholds: bounds" in text
     assert "5, 4 (2 unseen)" in text
-    assert "all voters" not in markdown(result(**plain)).replace("of all voters", "")
+    assert "all voters at thresholds" not in markdown(result(**plain))

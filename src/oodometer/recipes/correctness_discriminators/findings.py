@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,15 +16,21 @@ from ..kit import claims as tests
 from ..kit.claims import FEWEST, Claim, Look, Row, above, all_of, at_least, claims_from, claims_table, gap, spread
 from ..kit.publish import Figures
 from ..kit.tables import Page, bare, percent, tables_page
+from .yardsticks import (
+    LEVEL,
+    PAPERS,
+    Worth,
+    around,
+    bounds_of_choice,
+    chosen_elsewhere,
+    coins,
+    constant,
+    intervals,
+    trainings,
+)
 
 _NAMES = ("method", "agree")
 """What names a row of a list: a method of the study, or how many judges must agree."""
-
-
-def trainings(result: Mapping[str, Any], task: str) -> list[Mapping[str, Any]]:
-    """All trainings of a task, the first seed first."""
-    others = result.get("replicates", {}).get(task, {})
-    return [result["tasks"][task], *(others[seed] for seed in sorted(others, key=int))]
 
 
 def pooled(several: Sequence[Any]) -> Any:
@@ -53,7 +59,7 @@ def pooled(several: Sequence[Any]) -> Any:
     return 2 * sum(several) > len(several) if isinstance(first, bool) else first
 
 
-PAGE = Page.beside(__file__, yes=lambda inside: "yes" if inside else "**no**")
+PAGE = Page.beside(__file__, yes=lambda inside: "-" if inside is None else "yes" if inside else "**no**")
 BASELINES = {"max-prob": "MaxProb", "ac": "AC", "atc": "ATC"}
 CLOSE = 0.10  # of a single judge: the paper's own distances are up to 8.3 points
 NEAR_ALL = 0.90  # a recall that approaches 100 %
@@ -63,18 +69,22 @@ NORMAL = "normal, on the rows"
 SPREADS = "normal, errors added"  # two numbers from the same rows, however they depend on each other
 Sets = Sequence[Mapping[str, Any]]
 PROCEDURES: Mapping[str, str] = PAGE.words["procedures"]
-_BESIDE = {"half": "at_half", "mixed": "mixed"}  # where what differs from the thresholds of the judges stands
+_BESIDE = {"half": "at_half", "mixed": "mixed", "chosen": "chosen"}  # where what differs from thresholds stands
 
 
 def sets_of(result: Mapping[str, Any], domain: str | None = None, at: str = "thresholds") -> list[dict[str, Any]]:
     """The test sets of finished tasks for a procedure ``at``: means over trainings, rows by method, oracle's width."""
-    out = []
+    out, elsewhere = [], chosen_elsewhere(intervals(result)) if at == "chosen" else {}
     for key, task in result["tasks"].items():
         runs = trainings(result, key)
         for name, first in task["sets"].items():
             if domain is not None and first["domain"] != domain:
                 continue
-            study = pooled([run["sets"][name] for run in runs if name in run["sets"]])
+            studies = [run["sets"][name] for run in runs if name in run["sets"]]
+            if key in elsewhere:
+                own = [bounds_of_choice(study, elsewhere[key]) for study in studies]
+                studies = [{**study, "chosen": ends} for study, ends in zip(studies, own, strict=True) if ends]
+            study = pooled(studies or [first])
             by_method = {row["method"]: row for row in study["methods"]}
             if at in _BESIDE:
                 if _BESIDE[at] not in study:
@@ -86,19 +96,22 @@ def sets_of(result: Mapping[str, Any], domain: str | None = None, at: str = "thr
             known = [end["value"]["value"] for end in ends if end is not None]
             oracle = known[1] - known[0] if len(known) == 2 else None
             about = {"name": name, "task": task["task"], "family": task["family"], "seeds": len(runs)}
+            about["coins"] = coins(pooled([run["dev_accuracy"] for run in runs])["value"], first["judges"])
             out.append({**study, **about, "by_method": by_method, "oracle_width": oracle})
     return out
 
 
 def claims_of(result: Mapping[str, Any]) -> list[Claim]:
     """Every claim that the finished tasks let one check, in the paper's order, for each procedure."""
-    rows: list[Row] = []
+    rows, looks = list[Row](), intervals(result)
     for at, words in PROCEDURES.items():
         every, away = sets_of(result, at=at), sets_of(result, "out", at)
         if every:
-            for row in _of_sets(every, away, single=at != "mixed"):  # the first judge is the same as at thresholds
+            for row in _of_sets(every, away, at):
                 fields = {**row.fields, "procedure": words}
                 rows.append(row._replace(name=f"{row.name}_at_{at}", words=row.words or row.name, fields=fields))
+            if at != "mixed":
+                rows += _worth(looks, at, words)
     return claims_from(PAGE, [*rows, *_self_training(result), *_metric(result)] if rows else [])
 
 
@@ -111,28 +124,37 @@ def _smaller(first: Mapping[str, Any], second: Mapping[str, Any]) -> Look:
     return gap(second["value"] - first["value"], spread(first) + spread(second))
 
 
-def _of_sets(sets: Sets, away: Sets, *, single: bool) -> Iterator[Row]:
-    """The claims on data sets, all of them and those ``away`` from the training distribution."""
+def _of_sets(every: Sets, away: Sets, at: str) -> Iterator[Row]:
+    """The claims on data sets. Where thresholds are set on a development set, the bounds hold in its distribution by
+    construction: then those sets ``away`` from it count alone. Of ``mixed``, which was chosen by what the bounds did on
+    these sets, and of the ``chosen`` bounds only what the choice did not look at, or looked at on other tasks.
+    """
+    sets = every if at == "half" else away
     of = len(sets)
-    if single:  # is one judge's share near the truth?
+    if at in ("half", "thresholds") and sets:  # is one judge's share near the truth?
         errors = [(study["title"], study["by_method"]["single"]["error"]) for study in sets]
         far = [f"{title} {_points(error['value'])}" for title, error in errors if error["value"] > CLOSE]
         looks = [gap(CLOSE - error["value"], spread(error)) for _, error in errors]
         fields = {"near": of - len(far), "of": of, "far": f"; farther: {'; '.join(far)}" if far else ""}
         yield Row("single_close", NORMAL, looks, fields, "most")
-    # Do the bounds find nearly all right, or all wrong, outputs? In the paper on 6 and 4 of 10 sets
-    needed, parts, near = math.ceil(MANY * of), [], []
-    for method, measure in (("upper", "correct_recall"), ("lower", "incorrect_recall")):
-        recalls = [study["by_method"][method].get(measure) for study in sets]
-        near.append(sum(recall is not None and recall["value"] >= NEAR_ALL for recall in recalls))
-        parts.append(at_least(needed, [Look() if recall is None else above(recall, NEAR_ALL) for recall in recalls]))
-    fields = {"near": near, "of": of}
-    yield Row("recalls", "normal, on the rows, for both recalls", [all_of(parts)], fields, (of, needed))
-    yield _inside("inside", sets, "any distribution")
-    yield _inside("inside_out", away, "another distribution")
-    yield _tight(away)
+        # Do the bounds find nearly all right, or all wrong, outputs? In the paper on 6 and 4 of 10 sets
+        needed, parts, near = math.ceil(MANY * of), [], []
+        for method, measure in (("upper", "correct_recall"), ("lower", "incorrect_recall")):
+            recalls = [study["by_method"][method].get(measure) for study in sets]
+            near.append(sum(recall is not None and recall["value"] >= NEAR_ALL for recall in recalls))
+            parts.append(
+                at_least(needed, [Look() if recall is None else above(recall, NEAR_ALL) for recall in recalls])
+            )
+        fields = {"near": near, "of": of}
+        yield Row("recalls", "normal, on the rows, for both recalls", [all_of(parts)], fields, (of, needed))
+    if at == "half":
+        yield _inside("inside", sets, "any distribution")
+    if at != "mixed":
+        yield _inside("inside_out", away, "another distribution")
+    if at in ("half", "thresholds"):
+        yield _tight(away)
     # Is the mean of the bounds nearer to the truth than a baseline, in the mean over the data sets?
-    for method, title in BASELINES.items():
+    for method, title in BASELINES.items() if at != "mixed" else ():
         known = [study["by_method"] for study in away if method in study["by_method"]]
         errors = [(by["mean"]["error"]["value"], by[method]["error"]["value"]) for by in known]
         ours, theirs = (sum(pair[i] for pair in errors) / max(1, len(errors)) for i in (0, 1))
@@ -145,12 +167,13 @@ def _of_sets(sets: Sets, away: Sets, *, single: bool) -> Iterator[Row]:
     pairs = [[study["by_method"][method]["error"] for method in ("atc", "mean")] for study in known]
     values = [(study["title"], *(_points(e["value"]) for e in pair)) for study, pair in zip(known, pairs, strict=True)]
     seen = "; ".join(f"{title}: ATC {atc}, mean of bounds {mean}" for title, atc, mean in values)
-    if known:
+    if known and at != "mixed":
         yield Row("atc_on_parsing", SPREADS, [_smaller(*pair) for pair in pairs], {"seen": seen})
-    yield _small_samples(sets)
-    # The paper's outlook: what the lower bound accepts is right more often than the rest
+    if at in ("half", "thresholds"):
+        yield _small_samples(sets)
+    # The paper's outlook: what the lower bound accepts is right more often than the rest; of coins it is not
     purer, looks = [], []
-    for study in sets:
+    for study in every:
         accepted, gold = study["by_method"]["lower"], study["gold"]["value"]
         precision = accepted.get("correct_precision")
         if precision is not None and 0 < gold < 1:
@@ -168,20 +191,37 @@ def _of_sets(sets: Sets, away: Sets, *, single: bool) -> Iterator[Row]:
         yield Row("accepted_are_purer", "hypergeometric, on the rows", looks, fields, "most")
 
 
+def _worth(looks: Sets, at: str, words: str) -> Iterator[Row]:
+    """Are the bounds worth more than those of ATC and a constant, and those of coins? Not asked in the paper."""
+    for rival in ("constant", "coins"):
+        away, gains = [row for row in looks if not row["near"] and {rival, at} <= set(row["by"])], dict[str, float]()
+        for task in dict.fromkeys(row["task"] for row in away):
+            own = [row for row in away if row["task"] == task]
+            if (ours := Worth.of_rows(own, at)) and (theirs := Worth.of_rows(own, rival)):
+                gains[task] = theirs.score - ours.score
+        fields: dict[str, Any] = {"procedure": words, "rival": PAGE.words["page"][rival], "level": LEVEL}
+        fields |= {"ours": Worth.of_rows(away, at), "theirs": Worth.of_rows(away, rival)}
+        fields["seen"] = "; ".join(f"{task} {100 * gain:+.1f}" for task, gain in gains.items())
+        flips = [tests.sign_flips(list(gains.values()))] if len(gains) >= FEWEST else []
+        test = "sign flips of the gains, over tasks"
+        yield Row(f"worth_{rival}_at_{at}", test, flips, fields, words="worth")
+
+
 def _inside(name: str, sets: Sets, where: str) -> Row:
     """Does the truth lie between the bounds?"""
     outside, looks = [], []
     for study in sets:
         widest = study["bounds"][0]
         looks.append(all_of([above(widest[end], 0) for end in ("above_lower", "below_upper")]))
-        if not study["inside"]:
-            below = widest["above_lower"]["value"] < 0
-            side, apart = ("below", "above_lower") if below else ("above", "below_upper")
-            outside.append(f"{study['title']} by {_points(-widest[apart]['value'])} points {side}")
+        for side, apart in (("below", "above_lower"), ("above", "below_upper")):
+            if (miss := -widest[apart]["value"]) > 0:
+                outside.append(f"{study['title']} by {_points(miss)} points {side}")
     widths = sorted(study["width"]["value"] for study in sets)
-    fields = {"where": where, "inside": sum(bool(study["inside"]) for study in sets), "of": len(sets)}
+    fields = {"where": where, "inside": len(sets) - len(outside), "of": len(sets)}
     fields["widths"] = f", bounds {_points(widths[0])} to {_points(widths[-1])} points wide" if widths else ""
     fields["outside"] = f"; outside: {'; '.join(outside)}" if outside else ""
+    by_chance = sum(lower <= study["gold"]["value"] <= upper for study in sets for lower, upper in [study["coins"]])
+    fields["coins"] = f"; of as many coins {by_chance}" if sets else ""
     return Row(name, NORMAL, looks, fields, "most", "inside")
 
 
@@ -252,113 +292,6 @@ def _metric(result: Mapping[str, Any]) -> Iterator[Row]:
             yield Row(f"metric_{task['task']}", SPREADS, looks, fields, words="metric")
 
 
-class Faring(NamedTuple):
-    """How a procedure fared on the later trainings; ``beside``: by baseline its error, sets won, p-value over them."""
-
-    procedure: str
-    inside: int
-    looks: int
-    inside_near: int
-    looks_near: int
-    width: float
-    away: int
-    error: float | None
-    beside: dict[str, tuple[float, int, float]]
-
-
-def farings(result: Mapping[str, Any]) -> list[Faring]:
-    """Each procedure on the later trainings; errors are averaged over trainings before they are paired."""
-    tasks, others, single, rows = {}, {}, list[dict[str, Any]](), []
-    for name in result["tasks"]:
-        first, *later = trainings(result, name)
-        if later:
-            tasks[name] = {**first, "sets": later[0]["sets"]}
-            others[name] = {str(run["seed"]): run for run in later[1:]}
-            single += [{"tasks": {name: {**first, "sets": run["sets"]}}} for run in later]
-    for at in PROCEDURES:
-        sets = sets_of({"tasks": tasks, "replicates": others}, at=at)
-        if not sets:
-            continue
-        looks = [(row["domain"] == "in", row["inside"]) for training in single for row in sets_of(training, at=at)]
-        near = [inside for is_near, inside in looks if is_near]
-        away = [row["by_method"] for row in sets if row["domain"] == "out"]
-        errors = {key: [row[key]["error"]["value"] for row in away] for key in ("mean", *BASELINES)}
-        beside = {}
-        for key in BASELINES if away else ():
-            gains = [their - our for our, their in zip(errors["mean"], errors[key], strict=True)]
-            won, p = sum(gain > 0 for gain in gains), tests.sign_flips(gains).supports
-            beside[key] = (float(np.mean(errors[key])), won, p)
-        counts = (sum(inside for _, inside in looks), len(looks), sum(near), len(near))
-        width = float(np.mean([row["width"]["value"] for row in sets]))
-        error = float(np.mean(errors["mean"])) if away else None
-        rows.append(Faring(at, *counts, width, len(away), error, beside))
-    return rows
-
-
-ENOUGH = 0.9  # of the sets must have the truth inside: the paper's 9 of 10
-_ACCEPT = {"half": "P ≥ 0.5", "thresholds": "thresholds", "slack": "thresholds with slack"}
-
-
-class ChoiceResult(NamedTuple):
-    """How a choice fared: sets that hold the truth, of how many; the same in distribution; mean width and error."""
-
-    name: str
-    inside: int
-    sets: int
-    inside_near: int
-    sets_near: int
-    width: float
-    error: float
-    error_away: float
-
-    @classmethod
-    def of(cls, name: str, rows: Sets) -> ChoiceResult:
-        """Of the data sets and trainings that it was made on."""
-        near, away = ([row for row in rows if row["near"] == is_near] for is_near in (True, False))
-        widths = [row["upper"] - row["lower"] for row in rows]
-        errors = ([row["error"] for row in some] for some in (rows, away))
-        means = [sum(values) / max(1, len(values)) for values in (widths, *errors)]
-        inside, inside_near = (sum(row["inside"] for row in some) for some in (rows, near))
-        return cls(name, inside, len(rows), inside_near, len(near), *means)
-
-
-def choice_results(result: Mapping[str, Any]) -> list[ChoiceResult]:
-    """Every choice over all data sets and trainings."""
-    return _by_choice(_choices(result))
-
-
-def left_out(result: Mapping[str, Any]) -> tuple[ChoiceResult, dict[str, str]] | None:
-    """What a choice made on the other tasks gives on each task, and which it is; None with fewer than three tasks."""
-    rows, used, chosen = _choices(result), [], {}
-    tasks = list(dict.fromkeys(row["task"] for row in rows))
-    if len(tasks) < 3:
-        return None
-    for task in tasks:
-        others = _by_choice([row for row in rows if row["task"] != task])
-        enough = [choice for choice in others if choice.inside >= ENOUGH * choice.sets]
-        best = min(enough, key=lambda c: c.width) if enough else max(others, key=lambda c: (c.inside, -c.width))
-        chosen[task] = best.name
-        used += [row for row in rows if row["task"] == task and row["choice"] == best.name]
-    return ChoiceResult.of("chosen on the other tasks", used), chosen
-
-
-def _choices(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A row for each data set, training and choice that every set has."""
-    return [
-        {**row, "task": task, "near": study["domain"] == "in"}
-        | {"choice": f"{row['voters']}, {_ACCEPT[row['accept']]}, {row['agree']} of {row['of']}"}
-        for task in result["tasks"]
-        for training in trainings(result, task)
-        for study in training["sets"].values()
-        for row in study["choices"]
-    ]
-
-
-def _by_choice(rows: Sets) -> list[ChoiceResult]:
-    names = dict.fromkeys(row["choice"] for row in rows)
-    return [ChoiceResult.of(name, [row for row in rows if row["choice"] == name]) for name in names]
-
-
 def _figures_of_samples(result: Mapping[str, Any], name: str) -> list[Panel]:
     """For each data set the bounds in samples of every size, or what fewer judges that must agree give."""
     panels = []
@@ -422,8 +355,8 @@ def markdown(result: Mapping[str, Any]) -> str:
         return "No task is finished yet.\n"
     missing = PAGE.fill(words["missing"], {"missing": ", ".join(result["missing"])}) if result["missing"] else ""
     out = [PAGE.table("runs", map(_run, tasks.values()), missing=missing), PAGE.table("recalls", _recalls(result))]
-    out += [*(_accuracies(result, family) for family in PAGE.words["families"]), _procedures(result), _choice(result)]
-    out += [PAGE.table("seeds", _by_seed(result)), PAGE.table("later", _later(result))]
+    out += [*(_accuracies(result, family) for family in PAGE.words["families"]), _procedures(result)]
+    out += [*_worths(result), PAGE.table("seeds", _by_seed(result))]
     out.append(PAGE.table("votes", ((study, bound) for study in sets for bound in study["bounds"])))
     draws = max(row["draws"] for study in sets for row in study["subsets"])
     samples = ((study, row) for study in sets for row in _thinned(study["subsets"]))
@@ -501,19 +434,38 @@ def _procedures(result: Mapping[str, Any]) -> str:
     rows = []
     for key, one in shown["half"].items():
         errors = (bare((one["by_method"].get(name) or {}).get("error")) for name in BASELINES)
-        bounds = PAGE.rows("procedures", [sets[key] for sets in shown.values()])
+        bounds = PAGE.rows("procedures", [sets.get(key, {}) for sets in shown.values()])
         rows.append([_titled(one), percent(one["gold"]), *bounds, *errors])
     return PAGE.table("procedures", rows, heads=" | ".join(PAGE.words["voters"][at] for at in shown))
 
 
-def _choice(result: Mapping[str, Any]) -> str:
-    """Every choice of voters, thresholds and agreement, and what choosing on other tasks gives."""
-    rows, after, chosen = choice_results(result), "", left_out(result)
-    if chosen is not None:
-        rows.append(chosen[0])
-        by_task = "; ".join(f"{task}: {choice}" for task, choice in chosen[1].items())
-        after = PAGE.fill(PAGE.words["page"]["chosen"], {"enough": ENOUGH, "chosen": by_task})
-    return PAGE.table("choices", (row._asdict() for row in rows), after=after)
+def _worths(result: Mapping[str, Any]) -> Iterator[str]:
+    """What bounds are worth beside ATC and a constant, and beside coins: over all sets, by set, by type."""
+    rows, chosen = intervals(result), chosen_elsewhere(intervals(result))
+    kinds = {name: PROCEDURES.get(name, PAGE.words["page"].get(name)) for name in ("constant", *PROCEDURES, "coins")}
+    names = kinds | {name: name for row in rows for name in row["choices"]}
+    away, near = ([row for row in rows if row["near"] == is_near] for is_near in (False, True))
+    parts = (away, [row for row in away if row["seed"]], near)
+    worth = [(title, *(Worth.of_rows(part, name) for part in parts)) for name, title in names.items()]
+    constants = {task: constant(rows, task) for task in result["tasks"]}
+    fields = {"level": LEVEL, "papers": PAPERS, "chosen": "; ".join(f"{task}: {name}" for task, name in chosen.items())}
+    fields["constants"] = "; ".join(f"{task} {_points(c)}" for task, c in constants.items() if c is not None)
+    yield PAGE.table("worth", [row for row in worth if any(row[1:])], **fields)
+    by_set = {row["title"]: [other for other in away if other["title"] == row["title"]] for row in away}
+    cells = [(title, *(Worth.of_rows(some, name) for name in kinds)) for title, some in by_set.items()]
+    yield PAGE.table("worth_by_set", cells, heads=" | ".join(kinds.values()))
+    lines = []
+    for task, study in ((task, study) for task, run in result["tasks"].items() for study in run["sets"].values()):
+        types = []
+        for row in study["types"] if len(study["types"]) > 1 else ():
+            by = {"thresholds": (row["lower"]["value"], row["upper"]["value"])}
+            by |= {"mixed": (row["mixed"]["lower"], row["mixed"]["upper"])} if "mixed" in row else {}
+            by |= {"constant": around(row["atc"], c)} if "atc" in row and (c := constants[task]) is not None else {}
+            types.append({"gold": row["gold"]["value"], "by": by})
+        if types:
+            some = (Worth.of_rows(types, name) for name in ("constant", "thresholds", "mixed"))
+            lines.append((study["title"], *some))
+    yield PAGE.table("worth_by_type", lines)
 
 
 def _by_seed(result: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -530,11 +482,3 @@ def _by_seed(result: Mapping[str, Any]) -> Iterator[list[str]]:
                     end["no"] = "" if study["inside"] else " (**no**)"
                 row += ["; ".join(PAGE.fill(cell, end) for end in ends) or "-" for cell in (bounds, error)]
             yield row
-
-
-def _later(result: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
-    """How each procedure fared on trainings after the first; nothing where each task has one."""
-    for faring in farings(result):
-        beside = ((key, faring.beside.get(key)) for key in BASELINES)
-        cells = ("-" if b is None else f"{100 * b[0]:.1f}, {b[1]} of {faring.away}, {b[2]:.3f}" for _, b in beside)
-        yield (PROCEDURES[faring.procedure], faring, *cells)

@@ -47,7 +47,7 @@ class _Rows(Formatter):
         """What a field names, None where it or what it lies in is absent."""
         try:
             return super().get_field(field_name, args, kwargs)
-        except (KeyError, TypeError):
+        except (AttributeError, KeyError, TypeError):
             return None, field_name
 
     def format_field(self, value: Any, format_spec: str) -> str:
