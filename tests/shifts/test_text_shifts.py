@@ -30,6 +30,9 @@ MEANINGS = {
     "big": ["great", "large", "grown-up", "mature", "bad", "prominent"],
     "2": ["two", "II"],
     "two": ["2", "deuce"],
+    "deuce": ["two", "five"],
+    "he": ["helium"],
+    "helium": ["He"],
     "computer": ["data_processor", "calculator", "computing_machine"],
     "machine": ["engine"],
     "don": ["assume"],
@@ -50,7 +53,15 @@ def only(shift: Any, text: str) -> str | None:
 
 def test_rule_1_numbers_are_not_exchanged_and_stand_for_nothing() -> None:
     assert only(made(UnknownWords), "2") is None
-    assert only(made(UnknownWords), "two") == "deuce"
+    assert only(made(UnknownWords), "two") is None
+    assert only(made(UnknownWords, function_words=True), "Two") is None
+    assert only(made(KnownWords, "two five"), "deuce") is None
+
+
+def test_function_words_stay_unless_the_paper_is_asked_for() -> None:
+    assert only(made(UnknownWords), "He") is None
+    assert only(made(KnownWords, "he"), "helium") is None
+    assert only(made(UnknownWords, function_words=True), "He") == "Helium"
 
 
 def test_rule_2_synonyms_of_several_words_are_left_out() -> None:
@@ -137,6 +148,7 @@ def test_importance_takes_a_fifth_from_the_least_to_the_most() -> None:
     shift = ImportantWords(
         Vocabulary.of([text]),
         synonyms=lambda word: [f"{word}x"],
+        function_words=True,
         importance=lambda turns: np.array([weights[w.text] for t in turns for w in words_of(t)]),
     )
     changed = [
@@ -155,7 +167,7 @@ def test_importance_of_another_form_is_refused(weights: Any) -> None:
 
 
 def test_a_stronger_shift_changes_what_a_milder_one_changed() -> None:
-    shift = UnknownWords(Vocabulary({"x": 1}), synonyms=lambda word: [f"{word}{word}"])
+    shift = UnknownWords(Vocabulary({"x": 1}), synonyms=lambda word: [f"{word}{word}"], function_words=True)
     text = " ".join("abcdefghij")
     before: set[int] = set()
     for severity in ("0.1", "0.3", "0.6", "1"):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import lzma
 import os
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from oodometer.errors import InputError
-from oodometer.shifts.text.wordnet import WordNet, find_wordnet
+from oodometer.errors import InputError, UsageError
+from oodometer.shifts.text import KnownWords, ShiftedText, UnknownWords, Vocabulary
+from oodometer.shifts.text.wordnet import PARTS, WordNet, find_wordnet
+from oodometer.shifts.text.words import FUNCTION_WORDS, NUMBERS, is_piece, words_of
 
 LICENCE = "  1 This software and database is being provided\n"
 
@@ -108,3 +113,143 @@ def test_the_published_database() -> None:
     assert found.synonyms("cars") == found.synonyms("car")
     assert set(found.synonyms("couch")) >= {"sofa", "lounge", "frame"}
     assert {"asleep", "benumbed"} <= set(found.synonyms("numb"))  # adjectives carry marks in the file
+
+
+@pytest.fixture(scope="module")
+def published() -> WordNet:
+    if not ARCHIVE.is_file():
+        pytest.skip("needs wordnet30.tar.xz in OODOMETER_DATA")
+    return find_wordnet(ARCHIVE)
+
+
+def test_meanings_in_digits_are_numbers(published: WordNet) -> None:
+    assert published.synonyms("two") == ("deuce",)  # that of cards
+    assert UnknownWords(Vocabulary.of(["a"]), synonyms=published).synonym("two") is None
+    assert "C" not in published.synonyms("hundred")
+    assert "devil" in published.synonyms("deuce")
+    assert not {"1st", "number_one"} & {*published.synonyms("first")}
+    assert {"instant", "moment"} <= set(published.synonyms("second"))
+
+
+@pytest.mark.parametrize(
+    ("base", "part", "like", "expected"),
+    [
+        ("automobile", "noun", "cars", "automobiles"),
+        ("child", "noun", "cars", "children"),
+        ("policeman", "noun", "cars", "policemen"),
+        ("German", "noun", "cars", "Germans"),
+        ("box", "noun", "cars", "boxes"),
+        ("family", "noun", "cars", "families"),
+        ("try", "verb", "goes", "tries"),
+        ("go", "verb", "moves", "goes"),
+        ("lie", "verb", "moving", "lying"),
+        ("stop", "verb", "moving", "stopping"),
+        ("agree", "verb", "moving", "agreeing"),
+        ("journey", "verb", "went", "journeyed"),
+        ("move", "verb", "went", "moved"),
+        ("take", "verb", "went", "took"),
+        ("take", "verb", "gone", "taken"),
+        ("sing", "verb", "drank", "sang"),
+        ("sing", "verb", "drunk", "sung"),
+        ("run", "verb", "took", "ran"),
+        ("become", "verb", "taken", "become"),
+        ("put", "verb", "moved", "put"),
+        ("build", "verb", "moved", "built"),
+        ("take", "verb", "moved", None),  # took or taken
+        ("large", "adj", "bigger", "larger"),
+        ("easy", "adj", "happiest", "easiest"),
+        ("bad", "adj", "best", "worst"),
+        ("prominent", "adj", "bigger", None),  # more prominent
+    ],
+)
+def test_forms_of_english(base: str, part: str, like: str, expected: str | None, published: WordNet) -> None:
+    assert published.inflected(base, part, like) == expected
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_form_leads_back_to_its_base(part: str, published: WordNet) -> None:
+    likes = {
+        "noun": ("cars",),
+        "verb": ("moves", "moving", "went", "gone"),
+        "adj": ("bigger", "best"),
+        "adv": ("better",),
+    }
+    bases = [base for base in published._index[part] if base.isalpha()][::7]
+    for like in likes[part]:
+        forms = {base: published.inflected(base, part, like) for base in bases}
+        assert all(base in published.bases(form, part) for base, form in forms.items() if form is not None)
+        if part in ("noun", "verb"):
+            assert sum(form is not None for form in forms.values()) > 0.97 * len(bases)
+
+
+def test_parts_of_speech_are_guessed_by_use_and_by_the_word_before(published: WordNet) -> None:
+    sentence = ["He", "can", "run", "the", "run", "to", "work"]
+    assert published.parts_of_speech(sentence)[2::2] == ["verb", "noun", "verb"]
+    assert published.parts_of_speech(["the", "", "xyzzy", "Quickly"]) == [None, None, None, "adv"]
+
+
+def tagged() -> list[tuple[list[str], list[str]]]:
+    path = ARCHIVE.parent / "ud_pos.jsonl.xz"
+    if not path.is_file():
+        pytest.skip("needs ud_pos.jsonl.xz in OODOMETER_DATA")
+    with lzma.open(path, "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in list(file)[::20]]
+    return [(row["tok"].split(" "), row["upos"].split(" ")) for row in rows]
+
+
+def test_the_guess_is_as_good_as_it_says(published: WordNet) -> None:
+    pairs = [
+        (tag.lower(), guess)
+        for words, tags in tagged()
+        for tag, guess in zip(tags, published.parts_of_speech(words), strict=True)
+        if tag.lower() in PARTS and guess is not None
+    ]
+    assert len(pairs) > 8_000
+    assert abs(sum(tag == guess for tag, guess in pairs) / len(pairs) - 0.906) < 0.012
+
+
+@pytest.mark.parametrize("cls", [UnknownWords, KnownWords])
+@pytest.mark.parametrize("options", [{}, {"part_of_speech": True, "inflect": True}])
+def test_real_dialogues_keep_their_words_but_those_exchanged(
+    cls: Any, options: dict[str, Any], published: WordNet
+) -> None:
+    path = ARCHIVE.parent / "dailydialog.jsonl.xz"
+    if not path.is_file():
+        pytest.skip("needs dailydialog.jsonl.xz in OODOMETER_DATA")
+    with lzma.open(path, "rt", encoding="utf-8") as file:
+        dialogues = [json.loads(next(file))["turns"] for _ in range(1_000)]
+    shift = cls(Vocabulary.of(turn for turns in dialogues for turn in turns), synonyms=published, **options)
+    exchanged = 0
+    for row, turns in enumerate(dialogues[:150]):
+        result = shift.apply(turns, "0.15", row=row)
+        if not isinstance(result, ShiftedText):
+            continue
+        for before, after in zip(map(words_of, turns), map(words_of, result.turns), strict=True):
+            assert len(before) == len(after)
+            guesses = published.parts_of_speech([word.text for word in before])
+            for at, (old, new) in enumerate(zip(before, after, strict=True)):
+                if old.text == new.text:
+                    continue
+                exchanged += 1
+                assert {old.text.lower(), new.text.lower()}.isdisjoint(NUMBERS | FUNCTION_WORDS)
+                assert not is_piece(before, at)
+                assert old.text[0].isupper() <= new.text[0].isupper()
+                assert (shift.training.count(new.text) > 0) == (cls is KnownWords)
+                if options:  # the new word has a base form among the synonyms of the old one's part of speech
+                    part = guesses[at] or ""
+                    small = new.text.lower()
+                    names = {name.lower() for name in published.synonyms(old.text, part)}
+                    assert {*published.bases(small, part)} & names, (old, new)
+    assert exchanged > 500
+
+
+def test_a_given_function_says_the_part_of_speech(published: WordNet) -> None:
+    training = Vocabulary.of(["a car"])
+    shift = UnknownWords(training, synonyms=published, part_of_speech=lambda words: ["NOUN"] * len(words), inflect=True)
+    assert shift.apply(["cars went"], 1).why == "too few words that can be exchanged"  # no noun is "went"
+    assert shift.apply(["Cars went"], 0.5).turns == ("Automobiles went",)
+    short = UnknownWords(training, synonyms=published, part_of_speech=lambda words: ["noun"])
+    with pytest.raises(InputError, match="a part of speech for each of 2 words, got 1"):
+        short.apply(["Cars went"], 0.5)
+    with pytest.raises(UsageError, match="need synonyms= to be a WordNet"):
+        UnknownWords(training, synonyms=lambda word: [], inflect=True)

@@ -55,6 +55,11 @@ class Training(Options):
         "gives them; for ``important-words``.")
     pieces: bool = option(default=False, flag="", group=_TEXTS,
         help='Whether parts of contractions ("don" in "don\'t") may be changed, too.')
+    function_words: bool = option(default=False, group=_TEXTS, rare=True,
+        help="Exchange articles, pronouns, auxiliaries and the like, too, as the paper does.")
+    part_of_speech: bool = option(default=False, group=_TEXTS,
+        help="Only synonyms of the likely part of speech of a word, which is a guess.")
+    inflect: bool = option(default=False, group=_TEXTS, help='Synonyms in the form of the word: automobiles for cars.')
     least: int = option(default=1, flag="", group=_TEXTS, help="Occurrences in training that make a word a known one.")
 
 

@@ -145,7 +145,7 @@ class RunData:
     def shift(self, group: str, importance: Importance | None = None, **options: Any) -> TextShift:
         """The shift of a group of conditions, with the options that fit the paper's counts best."""
         if group in ("uw", "kw", "importance"):  # by synonyms
-            options |= {"training": self.vocabulary, "pieces": True}
+            options |= {"training": self.vocabulary, "pieces": True, "function_words": True}
         if group == "ic":
             options["turns"] = self.config.turns
         if importance is not None:

@@ -10,30 +10,43 @@ import numpy as np
 from ...errors import InputError, UsageError, needed
 from ...registry import register
 from .base import Dropped, ShiftedText, WordShift, parsed
-from .wordnet import find_wordnet
-from .words import Vocabulary, Word, in_the_case_of, is_piece, words_of
+from .wordnet import PARTS, WordNet, find_wordnet
+from .words import FUNCTION_WORDS, NUMBERS, Vocabulary, Word, in_the_case_of, is_piece, words_of
 
 
 class SynonymShift(WordShift):
     """Words exchanged by a synonym from WordNet that the ``training`` texts show to be unknown, or known.
 
-    ``synonyms`` gives those of a word in small letters, by default those of `find_wordnet`; ``pieces`` says whether
-    parts of contractions ("don" in "don't") may be exchanged, too, as in the counts of the paper. Neither word nor
-    synonym has a digit; synonyms of several words, or with a hyphen, are left out. Of the others the one with the
+    ``synonyms`` : a `WordNet`, by default that of `find_wordnet`, or what gives those of a word in small letters.
+    ``pieces`` and ``function_words`` : parts of contractions ("don" in "don't"), and articles, pronouns, auxiliaries
+    and the like, of which WordNet knows namesakes (he: helium), become synonyms, too, as in the counts of the paper.
+    ``part_of_speech`` : only meanings of the likely part of speech, by `WordNet.parts_of_speech`, or by a function from
+    the words of a turn to "noun", "verb", "adj", "adv" or anything else; ``inflect`` : the synonym in the form of the
+    word (cars, automobiles), by `WordNet.inflected`. Both need a `WordNet`. Numbers, in digits or words, are neither
+    exchanged nor synonyms; nor are several words, or what has a hyphen, a synonym. Of the others the one with the
     largest Levenshtein distance is taken, the first in the order of the alphabet where several have it.
     """
 
     citation = "lee2021"
+    usual = ("0.05", "0.1", "0.15", "0.2", "0.25")
 
     def __init__(
         self,
         training: Vocabulary | None = None,
         *,
-        synonyms: Callable[[str], Iterable[str]] | None = None,
+        synonyms: WordNet | Callable[[str], Iterable[str]] | None = None,
         pieces: bool = False,
+        function_words: bool = False,
+        part_of_speech: bool | Callable[[Sequence[str]], Sequence[str | None]] = False,
+        inflect: bool = False,
     ) -> None:
+        if (part_of_speech or inflect) and synonyms is not None and not isinstance(synonyms, WordNet):
+            raise UsageError("part_of_speech and inflect need synonyms= to be a WordNet; give one, or leave them out")
         self._training, self._synonyms, self._pieces = training, synonyms, pieces
-        self._synonym_of: dict[str, str | None] = {}
+        self._part_of_speech, self._inflect = part_of_speech, inflect
+        self._barred = NUMBERS if function_words else NUMBERS | FUNCTION_WORDS
+        self._synonym_of: dict[tuple[str, str | None], str | None] = {}
+        self._parts: dict[tuple[str, ...], Sequence[str | None]] = {}
 
     @property
     def training(self) -> Vocabulary:
@@ -44,31 +57,48 @@ class SynonymShift(WordShift):
             )
         return self._training
 
-    def synonym(self, word: str) -> str | None:
-        """The synonym that stands for a word, in small letters unless it is a name, or None."""
+    def synonym(self, word: str, part: str | None = None) -> str | None:
+        """The synonym that stands for a word, as a part of speech or any, in small letters unless a name, or None."""
         small = word.lower()
-        if small not in self._synonym_of:
+        if (small, part) not in self._synonym_of:
             distance = needed("rapidfuzz.distance", "a shift by synonyms", extra="text").Levenshtein.distance
             left: list[str] = []
-            if small.isalpha():
+            if small.isalpha() and small not in self._barred:
                 if not self.training or self._synonyms is None:  # where both are lacking, the texts are asked for
-                    self._synonyms = find_wordnet().synonyms
-                left = sorted(other for other in self._synonyms(small) if other.isalpha() and self._fits(other))
-            self._synonym_of[small] = max(left, key=lambda other: distance(small, other.lower()), default=None)
-        return self._synonym_of[small]
+                    self._synonyms = find_wordnet()
+                given = self._synonyms
+                others = (
+                    given.synonyms(small, part, inflect=self._inflect) if isinstance(given, WordNet) else given(small)
+                )
+                left = sorted(o for o in others if o.isalpha() and o.lower() not in self._barred and self._fits(o))
+            self._synonym_of[small, part] = max(left, key=lambda other: distance(small, other.lower()), default=None)
+        return self._synonym_of[small, part]
 
     def _fits(self, synonym: str) -> bool:
         """Whether the training texts allow a synonym: those that they do not hold."""
         return not self.training.count(synonym)
 
-    def can_exchange(self, words: Sequence[Word], at: int) -> bool:
-        """Whether the word at a place has a synonym that fits."""
+    def synonym_at(self, words: Sequence[Word], at: int) -> str | None:
+        """The synonym of the word at a place, None where it is not to be exchanged."""
         if not words[at].is_plain or (not self._pieces and is_piece(words, at)):
-            return False
-        return self.synonym(words[at].text) is not None
+            return None
+        if not self._part_of_speech:
+            return self.synonym(words[at].text)
+        turn = tuple(word.text for word in words)
+        if turn not in self._parts:
+            guess: Any = self._part_of_speech
+            if guess is True:
+                self._synonyms = self._synonyms or find_wordnet()
+                guess = self._synonyms.parts_of_speech  # type: ignore[union-attr]
+            self._parts[turn] = guess(turn)
+            if len(self._parts[turn]) != len(turn):
+                expected, got = f"a part of speech for each of {len(turn)} words", f"{len(self._parts[turn])}"
+                raise InputError(expected, got=got, remedy="mend the function that gives them")
+        part = str(self._parts[turn][at]).lower()  # also NOUN, as treebanks have it
+        return self.synonym(words[at].text, part) if part in PARTS else None
 
     def _new(self, words: Sequence[Word], at: int, rng: np.random.Generator) -> str | None:
-        synonym = self.synonym(words[at].text) if self.can_exchange(words, at) else None
+        synonym = self.synonym_at(words, at)
         return None if synonym is None else in_the_case_of(words[at].text, synonym)
 
 
@@ -83,10 +113,10 @@ class ImportantWords(SynonymShift):
     replaced words at 20 %; their counts fit a fifth of these words.
 
     >>> shift = ImportantWords(
-    ...     Vocabulary.of(["a b c d e"]), synonyms=lambda word: [f"{word}x"], importance=lambda turns: np.arange(5.0)
+    ...     Vocabulary.of(["b c d e f"]), synonyms=lambda word: [f"{word}x"], importance=lambda turns: np.arange(5.0)
     ... )
-    >>> shift.apply(["a b c d e"], 5).turns, shift.apply(["a b c d e"], 1).turns
-    (('a b c d ex',), ('ax b c d e',))
+    >>> shift.apply(["b c d e f"], 5).turns, shift.apply(["b c d e f"], 1).turns
+    (('b c d e fx',), ('bx c d e f',))
     """
 
     name = "important-words"
@@ -115,7 +145,7 @@ class ImportantWords(SynonymShift):
             expected = f"an importance for each of {len(positions)} words and punctuation marks"
             got = f"shape {weights.shape}" if weights.shape != (len(positions),) else "numbers that are not finite"
             raise InputError(expected, got=got, remedy="mend the function that gives them")
-        able = [i for i, (turn, at) in enumerate(positions) if self.can_exchange(words[turn], at)]
+        able = [i for i, (turn, at) in enumerate(positions) if self.synonym_at(words[turn], at)]
         fifths = len(self.severities)
         if len(able) < fifths:
             return Dropped("fewer than five words that can be exchanged")

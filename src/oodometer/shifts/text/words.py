@@ -15,6 +15,17 @@ _JOINERS = "\u200c\u200d"  # between letters of one word, in Persian, Sinhala an
 _FIRST_MARK = "\u0300"  # no character before it is a combining mark
 _APOSTROPHES = ("'", "\u2019")
 _PIECES = frozenset(("s", "t", "m", "d", "re", "ve", "ll"))
+_NUMBERS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion"
+)
+_FUNCTION_WORDS = (  # those in WordNet
+    "a an some any each i me he it its us who am is are was were be been being have has had having do does did doing "
+    "done can may might must will about above across after along around as at before behind below beneath between "
+    "but by despite down except in inside like near of off on or out outside over past so than that then there here "
+    "through throughout till too under up while why within yet no not oh ok"
+)
+NUMBERS, FUNCTION_WORDS = frozenset(_NUMBERS.split()), frozenset(_FUNCTION_WORDS.split())
 
 
 class Word(NamedTuple):

@@ -270,9 +270,11 @@ class ShiftInputs:
                 options = noted = {"turns": self._turns}
             elif issubclass(cls, SynonymShift):
                 wordnet = find_wordnet(given.wordnet)
-                options = {"training": self._vocabulary, "synonyms": wordnet.synonyms, "pieces": given.pieces}
+                names = "pieces", "function_words", "part_of_speech", "inflect"
+                rules = {name: getattr(given, name) for name in names}
+                options = {"training": self._vocabulary, "synonyms": wordnet, **rules}
                 noted = {"training": str(given.training), "training_where": filters_of(given.training_where)}
-                noted |= {"wordnet": str(wordnet.path), "pieces": given.pieces}
+                noted |= {"wordnet": str(wordnet.path), **rules}
                 if issubclass(cls, KnownWords):
                     options["least"] = noted["least"] = given.least
                 if issubclass(cls, ImportantWords):
