@@ -127,7 +127,7 @@ def test_meanings_in_digits_are_numbers(published: WordNet) -> None:
     assert UnknownWords(Vocabulary.of(["a"]), synonyms=published).synonym("two") is None
     assert "C" not in published.synonyms("hundred")
     assert "devil" in published.synonyms("deuce")
-    assert not {"1st", "number_one"} & {*published.synonyms("first")}
+    assert "1st" not in published.synonyms("first")
     assert {"instant", "moment"} <= set(published.synonyms("second"))
 
 
