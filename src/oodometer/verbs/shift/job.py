@@ -39,7 +39,11 @@ class Job:
     def __post_init__(self) -> None:
         self.source, self.out = Path(self.options.data), Path(self.options.out)
         self.layout = self.options.layout
-        self.alone = len(self.copies) == 1 and self.layout is None
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is one copy, which has the name that was given."""
+        return len(self.copies) == 1 and self.layout is None
 
     @property
     def sent(self) -> Self:
