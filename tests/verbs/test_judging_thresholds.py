@@ -153,3 +153,58 @@ def test_confidence_votes_as_well(tmp_path: Path) -> None:
     bare = {name: column for name, column in new.items() if name != "confidence"}
     with pytest.raises(InputError, match="expected a confidence of the model"):
         judge_outputs(KIND, bare, calibrate=dev, with_confidence=True)
+
+
+def house(rows: int, seed: int, wrong: float, flipped: float) -> dict[str, Any]:
+    """Commands whose parser loses a slot or, what its judges never learnt, turns the state around."""
+    rng, data = np.random.default_rng(seed), dict[str, Any](input=[], output=[], correct=[])
+    for _ in range(rows):
+        device, room, state = (str(rng.choice(words)) for words in (("lamp", "fan"), ("hall", "attic"), ("on", "off")))
+        lost, turned = rng.random() < wrong, rng.random() < flipped
+        slots = [f"device={device}", f"room={room}", f"state={'on' if (state == 'on') != turned else 'off'}"]
+        data["input"].append(f"turn {state} the {device} in the {room}")
+        data["output"].append(", ".join(slots[1:] if lost else slots))
+        data["correct"].append(int(not (lost or turned)))
+    return data
+
+
+RULES = Panel(
+    [
+        RuleDiscriminator(lambda given, output: 0.9 if len(output.split(", ")) == 3 else 0.2),
+        RuleDiscriminator(lambda given, output: 0.8 if "device=" in output else 0.1),
+    ]
+)
+
+
+def test_outputs_unlike_the_labelled_ones_are_warned_about(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both rules accept a state that was turned around: bounds far above the truth, and a word about it. The remedy is
+    carried out: ten rows are drawn, and their labels refute the bounds.
+    """
+    dev, new = house(200, 0, 0.25, 0.0), house(400, 1, 0.2, 0.35)
+    judge_outputs(RULES, dev, out=tmp_path / "dev.jsonl")
+    found = judge_outputs(RULES, without(new), calibrate=dev, out=tmp_path / "new.jsonl")
+    truth = float(np.mean(new["correct"]))
+    assert truth < found.lower.value - 0.2
+    (text,) = [one for one in found.warnings if "unlike the 200 labelled ones" in one]
+    assert "of the pairs of an input and an output word" in text
+    assert "p < 0.001" in text
+    command = text[text.index("oodometer audit") : text.index(" (REFERENCE")].split()[1:]
+    rows = tmp_path / "rows.csv"
+    named = {"REFERENCE": str(tmp_path / "dev.jsonl"), "rows.csv": str(rows)}
+    assert main([named.get(word, word) for word in command]) == 0
+    assert len(rows.read_text().splitlines()) == 11
+    capsys.readouterr()
+    same = judge_outputs(RULES, without(house(400, 2, 0.25, 0.0)), calibrate=dev)
+    assert not [one for one in same.warnings if "unlike" in one]
+    harder = judge_outputs(RULES, without(house(400, 2, 0.6, 0.0)), calibrate=dev)
+    assert "have " in "".join(one for one in harder.warnings if "unlike" in one)  # they are shorter
+
+
+def test_votes_that_fit_no_mixture_and_coins_are_warned_about() -> None:
+    dev = made(300, 0, 0.5)
+    turned = {**without(made(600, 1, 0.5))}
+    rng = np.random.default_rng(2)
+    coins = Panel([RuleDiscriminator(lambda i, o: rng.random()), RuleDiscriminator(lambda i, o: rng.random())])
+    found = judge_outputs(coins, turned, calibrate=dev)
+    assert any("no better than chance" in one for one in found.warnings)
+    assert judge_outputs(KIND, turned, calibrate=dev).warnings == ()

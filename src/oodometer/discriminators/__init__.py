@@ -7,6 +7,7 @@ from .classifier import ClassifierDiscriminator, RegressionDiscriminator, senten
 from .collect import CollectOptions, Decoder, Examples, collect, folds_of
 from .ensemble import HALF, AcceptanceThresholds, Panel, fit_thresholds
 from .existing import PretrainedDiscriminator, RuleDiscriminator
+from .likeness import likeness
 from .pair_encoder import HEADS, SMALL, PretrainingOptions, pretrain
 from .sequence import GenerativeDiscriminator, LikelihoodDiscriminator
 
@@ -14,5 +15,5 @@ __all__ = [
     "HALF", "HEADS", "SMALL", "AcceptanceThresholds", "ClassifierDiscriminator", "CollectOptions", "Decoder", "Dev",
     "Discriminator", "Examples", "GenerativeDiscriminator", "LikelihoodDiscriminator", "Panel",
     "PretrainedDiscriminator", "PretrainingOptions", "RegressionDiscriminator", "RuleDiscriminator", "collect",
-    "fit_thresholds", "folds_of", "load_discriminator", "pretrain", "sentence_bleu", "token_f1",
+    "fit_thresholds", "folds_of", "likeness", "load_discriminator", "pretrain", "sentence_bleu", "token_f1",
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,9 +22,11 @@ from ...discriminators import (
     Panel,
     PretrainedDiscriminator,
     RuleDiscriminator,
+    likeness,
 )
 from ...discriminators.base import check_pairs
 from ...errors import InputError, NotApplicable, UsageError
+from ...estimators import CorrectedVotes
 from ...metrics.votes import check_agree
 from ...models.artifacts import fingerprint
 from ...models.base import part_of
@@ -155,8 +157,10 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
                 p = np.hstack([p, theirs[[own_names.index(name) for name in names]]])
         if jury.confidence:
             p = np.vstack([p, _own_confidence(both)])
-        accept = jury.accept if labels is None else calibrated(p[:, len(rows.inputs) :], labels, level)
-        p = p[:, : len(rows.inputs)]
+        p, known_p = np.split(p, [len(rows.inputs)], axis=1)
+        accept = jury.accept if labels is None else calibrated(known_p, labels, level)
+        if labels is not None:
+            warnings += _unlike(rows, labels, p, known_p, accept, options)
         empty = sum(not (rows_given or "").strip() for rows_given in rows.outputs or ())
         if empty:
             text = f"{empty} of {len(rows.inputs)} outputs are empty"
@@ -229,6 +233,37 @@ def _judged(
     numbers |= {"estimate": estimate}
     numbers |= {"at_half": {name: usual[name] for name in ("lower", "upper", "mean")}}
     return record, numbers | {"thresholds": accept.to_dict(jury.names)}, warnings
+
+
+_TRAITS = {
+    "length": "outputs have {others:.1f} words in the mean (there {labelled:.1f}{p})",
+    "ratio": "outputs have {others:.2f} words for each word of the input (there {labelled:.2f}{p})",
+    "words": "of the words of an output {others:.2%} are in no labelled one (among those {labelled:.2%}{p})",
+    "runs": "of the runs of three words {others:.2%} are in no labelled output (among those {labelled:.2%}{p})",
+    "pairs": "of the pairs of an input and an output word {others:.2%} never met there (among those {labelled:.2%}{p})",
+}
+_UNLIKE = 0.01
+
+
+def _unlike(
+    rows: TextRows, labels: TextRows, p: Array, known_p: Array, accept: Acceptance, options: JudgeOptions
+) -> list[str]:
+    """Warnings where the outputs, or the votes on them, are unlike those of the labelled rows that set thresholds."""
+    at = np.flatnonzero(labelled(labels) >= 0).tolist()
+    here = [labels.inputs[row] for row in at], [(labels.outputs or [])[row] or "" for row in at]
+    traits = likeness(here, (rows.inputs, [text or "" for text in rows.outputs or ()]))
+    worst, warnings = min(traits, key=lambda trait: trait["p_value"], default=None), list[str]()
+    if worst is not None and worst["p_value"] < _UNLIKE:
+        p_value = ", p < 0.001" if worst["p_value"] < 0.001 else f", p = {worst['p_value']:.3f}"
+        command = f"oodometer audit --suggest 10 --out rows.csv REFERENCE {options.out or 'JUDGED.jsonl'}"
+        text = f"these outputs are unlike the {len(at):,} labelled ones that set the thresholds"
+        text += f": {_TRAITS[worst['trait']].format(**worst, p=p_value)}; the bounds rest on mistakes like those"
+        warnings.append(f"{text}; label ten of these: {command} (REFERENCE: judged outputs with gold)")
+    with suppress(NotApplicable):
+        first, second = (Predictions.from_arrays(votes=accept.votes(own)) for own in (known_p[:, at], p))
+        reference = replace(first, correct=labelled(labels)[at], _cache={})
+        warnings += CorrectedVotes().fit(reference).estimate(second).warnings
+    return warnings
 
 
 def _without(record: Predictions, jury: Jury) -> tuple[Predictions, int, list[str]]:
