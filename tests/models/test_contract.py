@@ -17,6 +17,7 @@ from oodometer.models import (
     EmbeddingSum,
     Encoder,
     FrozenEncoder,
+    FrozenRanker,
     Recurrent,
     ResponseRanker,
     TokenEncoder,
@@ -42,6 +43,7 @@ MAKERS: dict[str, Make] = {
     "token-encoder": lambda text, image: TokenEncoder(config=SHAPE, vocab_size=150, max_length=24, training=QUICK),
     "frozen-encoder": lambda text, image: FrozenEncoder(str(text), max_length=24),
     "response-ranker": lambda text, image: ResponseRanker(config=SHAPE, max_length=24, training=QUICK),
+    "frozen-ranker": lambda text, image: FrozenRanker(str(text), hidden=8, training=QUICK),
     "resnet": lambda text, image: ResNet(width=8, image_size=16, dropout=0.2, training=QUICK),
     "image-encoder": lambda text, image: ImageEncoder(str(image), training=QUICK),
 }
@@ -89,7 +91,7 @@ def test_the_contract(
     if kind == "token-encoder":
         pairs = tuple((text, text.upper() if one == "good" else "no") for text, one in zip(texts, labels, strict=True))
         data = Dataset("pairs", pairs, labels, modality="pair")
-    if kind == "response-ranker":
+    if kind in ("response-ranker", "frozen-ranker"):
         data = replies([(str(i), tuple(texts[2 * i : 2 * i + 2])) for i in range(20)], "reviews", candidates=3)
     if kind in ("resnet", "image-encoder"):
         data = images()

@@ -26,6 +26,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from tiny_dialogues import write_dialogues, write_wordnet  # noqa: E402
 
 from oodometer.errors import InputError  # noqa: E402
+from oodometer.models import FrozenRanker, load_model  # noqa: E402
+from oodometer.models.tokens import learn_wordpiece  # noqa: E402
 from oodometer.recipes.dialogue_shift import RECIPE  # noqa: E402
 from oodometer.recipes.dialogue_shift.findings import PAGE, claims_of  # noqa: E402
 from oodometer.recipes.dialogue_shift.study import (  # noqa: E402
@@ -45,17 +47,21 @@ PAPER = "dialogue-shift"
 SIZES = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
 
 
+FROZEN = {"source": "somebody/tiny-encoder", "max_length": 32, "turns": 6, "hidden": 8, "dropout": 0.1}
+
+
 def tiny(scale: str, **more: Any) -> RunConfig:
     """The config of a scale with a network and sets of the smallest size."""
     usual = RUN_CONFIGS[scale]
     small: dict[str, Any] = {
-        "network": {"config": SIZES, "vocab_size": 200, "max_length": 48},
+        "network": FROZEN,
         "training": replace(usual.training, precision="float32"),
-        "members": 3,
+        "members": 6,
         "ensemble": 2,
-        "dropout_members": 1,
+        "dropout_members": 6,
         "dropout_conditions": None,
         "dropout_passes": 2,
+        "train_conversations": 30,
         "train_rows": 40,
         "dev_rows": 20,
         "rows": 30,
@@ -69,6 +75,14 @@ def tiny(scale: str, **more: Any) -> RunConfig:
     return replace(usual, **{**small, **more})
 
 
+def write_encoder(source: Path) -> None:
+    """A BERT of the smallest size with random weights, and its tokenizer."""
+    tokenizer = learn_wordpiece(["the soup train report boss hotel cake"], 200, 64)
+    config = transformers.BertConfig(vocab_size=len(tokenizer), max_position_embeddings=512, **SIZES)
+    transformers.BertModel(config).save_pretrained(source)
+    tokenizer.save_pretrained(source)
+
+
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with tiny conversations and a tiny WordNet."""
@@ -77,6 +91,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OODOMETER_DATA", str(home))
         patch.setenv("OODOMETER_WORDNET", str(write_wordnet(home / "wordnet")))
+        write_encoder(home / "tiny-encoder")
         yield home
 
 
@@ -94,14 +109,14 @@ def test_leaves_every_table_of_the_paper(finished: Any) -> None:
         assert f"**{table}" in finished.words
     for more in ("The same instances at every ratio", "also stand in the training split", "estimated without labels"):
         assert more in finished.words
-    assert "Accuracies of vanilla and temperature scaling differ by at most 0.0000" in finished.words
+    assert "R@1 of vanilla and temperature scaling differs by at most 0.0000" in finished.words
     names = [one["condition"] for one in finished.result["conditions"]]
     assert names[:4] == ["dev", "test", "uw-0.1", "uw-0.3"]
     assert names[-4:] == ["ic-0", "ic-5", "sr-6", "sr-1"]
     rows = {(one["condition"], one["method"]): one for one in finished.result["rows"]}
-    assert len(rows[("uw-0.3", "vanilla")]["accuracy"]["by_model"]) == 3
-    assert len(rows[("uw-0.3", "ensemble of 2")]["accuracy"]["by_model"]) == 3  # of three, each pair
-    assert rows[("uw-0.3", "ensemble")]["accuracy"]["sd"] is None
+    assert len(rows[("uw-0.3", "vanilla")]["accuracy"]["by_model"]) == 6
+    assert len(rows[("uw-0.3", "dropout")]["accuracy"]["by_model"]) == 6
+    assert len(rows[("uw-0.3", "ensemble")]["accuracy"]["by_model"]) == 3  # of six, in pairs
     figures = {path.name for path in (finished.folder / "figures").iterdir()}
     assert {"figure-2-unknown-words.vl.json", "estimate-beside-truth.vl.json"} <= figures
 
@@ -142,10 +157,9 @@ def test_methods_are_what_their_names_say(finished: Any) -> None:
     condition = next(one for one in study.conditions if one.name == "uw-0.3")
     vanilla, scaled = study.vanilla(condition), study.vanilla(condition, method="temperature")
     whole = study.vanilla(condition, method="ensemble")
-    np.testing.assert_allclose(whole.probabilities[0], vanilla.probabilities.mean(0), atol=1e-12)
+    pairs = vanilla.probabilities.reshape(3, 2, *vanilla.probabilities.shape[1:])
+    np.testing.assert_allclose(whole.probabilities, pairs.mean(1), atol=1e-12)
     np.testing.assert_array_equal(scaled.right, vanilla.right)
-    pairs = study.answers("ensemble", condition, 2)
-    np.testing.assert_allclose(pairs.probabilities[2], vanilla.probabilities[1:].mean(0), atol=1e-12)
     dropped = study.vanilla(condition, method="dropout")
     np.testing.assert_allclose(dropped.probabilities.sum(-1), 1, atol=1e-5)
     answers = load_answers(Workspace(finished.folder), "answers/dropout-0", "uw-0.3")
@@ -158,7 +172,7 @@ def test_a_second_run_keeps_all_steps_but_the_tables(finished: Any, monkeypatch:
     again = reproduce(PAPER, out=finished.folder, workers=1)
     assert {one.name for one in again.steps if not one.kept} == {"tables", "figures"}
     assert again.result == finished.result
-    other = tiny("small", training=replace(tiny("small").training, learning_rate=1e-3))
+    other = tiny("small", training=replace(tiny("small").training, learning_rate=3e-3))
     marks = {scale: {s.name: dict(s.settings) for s in RECIPE.steps("small", ())} for scale in ("before",)}
     monkeypatch.setattr(RECIPE, "config", {"small": other})
     now = {step.name: dict(step.settings) for step in RECIPE.steps("small", ())}
@@ -166,19 +180,13 @@ def test_a_second_run_keeps_all_steps_but_the_tables(finished: Any, monkeypatch:
 
 
 def test_the_paper_scale_runs_whole(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from oodometer.models.tokens import learn_wordpiece
-
-    source = data / "bert-base-cased"
-    tokenizer = learn_wordpiece(["the soup train report boss hotel cake"], 200, 64)
-    config = transformers.BertConfig(vocab_size=len(tokenizer), max_position_embeddings=512, **SIZES)
-    transformers.BertModel(config).save_pretrained(source)
-    tokenizer.save_pretrained(source)
+    write_encoder(data / "bert-base-cased")
     usual = RUN_CONFIGS["paper"]
     assert (usual.train_candidates, usual.training.batch_size, usual.training.epochs) == (10, 12, 1)
     assert (len(usual.ratios), len(usual.lengths), len(usual.importance), len(usual.deleted)) == (10, 6, 5, 6)
-    tried = replace(tiny("paper", network=usual.network, dropout_members=2, members=3), ratios=usual.ratios)
+    tried = replace(tiny("paper", network=usual.network, dropout_members=2, members=3, ensemble=3), ratios=usual.ratios)
     tried = replace(tried, deleted=usual.deleted, lengths=usual.lengths, importance=usual.importance)
-    tried = replace(tried, train_candidates=usual.train_candidates)
+    tried = replace(tried, train_candidates=usual.train_candidates, train_conversations=None)
     monkeypatch.setattr(RECIPE, "config", {"paper": tried})
     found = reproduce(PAPER, scale="paper", out=tmp_path / "run", workers=1)
     assert len(found.result["conditions"]) == 2 + 2 * 10 + 5 + 6 + 6

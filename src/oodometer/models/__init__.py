@@ -7,7 +7,7 @@ from .ensemble import Ensemble, train_deep_ensemble
 from .image.network import ImageEncoder, ResNet
 from .inoculation import Dose, Inoculated, inoculate, mixed
 from .opening import open_classifier
-from .response_ranking import ResponseRanker
+from .response_ranking import FrozenRanker, ResponseRanker
 from .seq2seq import Beams, EncoderDecoder, exact_match, snapshot_folders
 from .text.encoder import Encoder, TokenEncoder
 from .text.frozen_encoder import FrozenEncoder
@@ -16,7 +16,7 @@ from .uncertainty import MonteCarloDropout, TemperatureScaling
 
 __all__ = [
     "Answers", "BagOfWords", "Beams", "Classifier", "Convolution", "Dose", "EmbeddingSum", "Encoder",
-    "EncoderDecoder", "Ensemble", "FrozenEncoder", "ImageEncoder", "Inoculated", "MonteCarloDropout", "Recurrent",
-    "Request", "ResNet", "ResponseRanker", "TemperatureScaling", "Text", "TokenEncoder", "exact_match", "inoculate",
-    "load_model", "mixed", "open_classifier", "snapshot_folders", "train_deep_ensemble",
+    "EncoderDecoder", "Ensemble", "FrozenEncoder", "FrozenRanker", "ImageEncoder", "Inoculated", "MonteCarloDropout",
+    "Recurrent", "Request", "ResNet", "ResponseRanker", "TemperatureScaling", "Text", "TokenEncoder", "exact_match",
+    "inoculate", "load_model", "mixed", "open_classifier", "snapshot_folders", "train_deep_ensemble",
 ]  # fmt: skip

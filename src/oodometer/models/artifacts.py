@@ -29,6 +29,7 @@ KINDS: dict[str, str] = {
     "encoder": "models.text.encoder:Encoder", "token-encoder": "models.text.encoder:TokenEncoder",
     "frozen-encoder": "models.text.frozen_encoder:FrozenEncoder", "ensemble": "models.ensemble:Ensemble",
     "resnet": "models.image.network:ResNet", "image-encoder": "models.image.network:ImageEncoder",
+    "frozen-ranker": "models.response_ranking:FrozenRanker",
     "response-ranker": "models.response_ranking:ResponseRanker",
     "monte-carlo-dropout": "models.uncertainty:MonteCarloDropout",
     "temperature-scaling": "models.uncertainty:TemperatureScaling",

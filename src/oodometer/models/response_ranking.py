@@ -1,10 +1,12 @@
-"""Response ranking: which of several candidates answers a conversation, by a cross-encoder over both."""
+"""Response ranking: which of several candidates answers a conversation, by a cross-encoder or by sentence vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from functools import cached_property
+from itertools import chain
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
@@ -12,10 +14,14 @@ from ..arrays import Array, Ragged
 from ..datasets.base import Dataset, Dialogue
 from ..errors import InputError, UsageError
 from ..options import is_whole
-from .base import Answers, only_shift
+from ..shifts.text.words import words_of
+from .base import Answers, Progress, only_shift
 from .text.encoder import TransformerClassifier, read_first_token_only
+from .text.frozen_encoder import FrozenEncoder
 from .text.network import with_words_dropped
 from .torch.batches import Asking, padded, ragged, sorted_batches, tokens_at_once
+from .torch.classifier import TorchClassifier
+from .torch.library import load_pretrained
 from .torch.library import torch as load_torch
 from .torch.training import TrainingConfig
 
@@ -340,3 +346,200 @@ def _cross_entropy(scores: Any, candidates: Array, truth: Any) -> Any:
         real = torch.from_numpy(np.arange(most) < candidates[:, None]).to(scores.device)
         matrix = torch.full(real.shape, -torch.inf, device=scores.device).masked_scatter(real, scores)
     return torch.nn.functional.cross_entropy(matrix, truth)
+
+
+@final
+@dataclass(frozen=True)
+class Sentences:
+    """Dialogues as a `FrozenRanker` reads them: ``vectors`` (text, dimension), the last one 0; numbers of the texts of
+    ``turns`` (sample, turn), the latest first, and of ``replies`` (sample, most candidates), -1 where there is none;
+    ``truncated`` samples have more turns.
+    """
+
+    vectors: Array
+    turns: Array
+    replies: Array
+    truncated: int
+
+    def __len__(self) -> int:
+        return len(self.turns)
+
+    @property
+    def lengths(self) -> Array:
+        """All samples cost the same."""
+        return np.ones(len(self.turns), dtype=np.int64)
+
+
+@final
+class FrozenRanker(TorchClassifier):
+    """A ranker over sentence vectors of an encoder that stays as it is: s = a cos(u + A(v_1, u), r + B(r)).
+
+    v_1, v_2, ... are the vectors of the last turns (mean states, of length 1), the latest first, u their mean with
+    learnt weights, of length 1, r the vector of a candidate. A and B, networks with one hidden layer, dropout before
+    both of their layers, are trained with the weights and a, as is a `ResponseRanker`, whose answers it gives.
+
+    source : hub name or path of the encoder and its tokenizer.
+    turns : how many of the last turns are read; ``truncated`` counts the samples that have more.
+    hidden, dropout : units of the hidden layers, and the share of values that training leaves out.
+    max_length : word pieces of a turn that are read; a longer one loses its middle.
+    training, device : how and where to train.
+
+    ``memory`` holds the vector of each text that was encoded; what is put there before need not be encoded.
+
+    Source: Reimers and Gurevych (2019) for the vectors, and 20 as what a starts from.
+
+    >>> from oodometer.models import FrozenRanker
+    >>> FrozenRanker("a-path", turns=4).options()["turns"]
+    4
+    """
+
+    kind, reads = "frozen-ranker", ("dialogue",)
+    arguments: ClassVar[tuple[str, ...]] = ("source", "turns", "hidden", "dropout", "max_length")
+
+    def __init__(
+        self,
+        source: str,
+        *,
+        turns: int = 6,
+        hidden: int = 128,
+        dropout: float = 0.1,
+        max_length: int = 128,
+        training: TrainingConfig | None = None,
+        device: str | None = None,
+    ) -> None:
+        super().__init__(training=training or TrainingConfig(), device=device)
+        self.source, self.turns, self.hidden, self.dropout, self.max_length = source, turns, hidden, dropout, max_length
+        self.memory: dict[str, Array] = {}
+
+    @cached_property
+    def _encoder(self) -> FrozenEncoder:
+        return FrozenEncoder(self.source, max_length=self.max_length, device=self.device)
+
+    def vectors(self, texts: Sequence[str], *, checkpoint: Any = None, progress: Progress | None = None) -> Array:
+        """The vector of each text, float32, shape (text, dimension); a checkpoint as for `FrozenEncoder.states`."""
+        states = self._encoder.states(texts, checkpoint=checkpoint, progress=progress)
+        return np.asarray(states / np.linalg.norm(states, axis=1, keepdims=True))
+
+    def texts(self, dialogues: Sequence[Dialogue]) -> list[str]:
+        """What is read of some dialogues, each text once."""
+        parts = ((*dialogue.context[-self.turns :], *dialogue.candidates) for dialogue in dialogues)
+        return list(dict.fromkeys(chain.from_iterable(parts)))
+
+    def _checked(self, inputs: Any) -> Any:
+        return inputs if isinstance(inputs, Sentences) else check_dialogues(inputs)
+
+    def _codes(self, data: Dataset, classes: Any) -> tuple[Array, tuple[int | str, ...]]:
+        return positions_of(data), ()
+
+    def _fitted(self) -> bool:
+        return self.net is not None
+
+    def _learn(self, inputs: Any) -> None:
+        """Nothing."""
+
+    def _encode(self, inputs: Any) -> Sentences:
+        encoded = self.encoded(inputs)
+        self.truncated = encoded.truncated
+        return encoded
+
+    def encoded(self, inputs: Sequence[Dialogue] | Sentences) -> Sentences:
+        """Dialogues as numbers, which rankers of the same encoder and turns can be asked about in their place."""
+        if isinstance(inputs, Sentences):
+            return inputs
+        texts = self.texts(inputs)
+        new = [text for text in texts if text not in self.memory]
+        if new:
+            self.memory.update(zip(new, self.vectors(new), strict=True))
+        numbers = {text: i for i, text in enumerate(texts)}
+        turns = np.full((len(inputs), self.turns), -1, dtype=np.int64)
+        replies = np.full((len(inputs), max(len(dialogue.candidates) for dialogue in inputs)), -1, dtype=np.int64)
+        for row, dialogue in enumerate(inputs):
+            shown = dialogue.context[: -self.turns - 1 : -1]
+            turns[row, : len(shown)] = [numbers[text] for text in shown]
+            replies[row, : len(dialogue.candidates)] = [numbers[text] for text in dialogue.candidates]
+        cut = sum(len(dialogue.context) > self.turns for dialogue in inputs)
+        vectors = np.array([self.memory[text] for text in texts], dtype=np.float32)
+        return Sentences(np.vstack([vectors, 0 * vectors[:1]]), turns, replies, cut)
+
+    def _arrays(self, encoded: Sentences) -> tuple[Array, ...]:
+        return (encoded.vectors, encoded.turns, encoded.replies)
+
+    def _asking_batches(self, encoded: Any) -> list[Array]:
+        return sorted_batches(encoded.lengths, 4096)
+
+    def _build(self) -> Any:
+        nn, torch = load_torch().nn, load_torch()
+        size = load_pretrained("AutoConfig", self.source).hidden_size
+
+        def layers(parts: int) -> Any:
+            first, last = nn.Linear(parts * size, self.hidden), nn.Linear(self.hidden, size)
+            return nn.Sequential(nn.Dropout(self.dropout), first, nn.GELU(), nn.Dropout(self.dropout), last)
+
+        # Logarithms: a turn starts with half the weight of the one behind it.
+        numbers = {"turns": -0.7 * torch.arange(float(self.turns)), "scale": torch.tensor(20.0)}
+        free = nn.ParameterDict({name: nn.Parameter(value) for name, value in numbers.items()})
+        return nn.ModuleDict({"context": layers(2), "reply": layers(1), "numbers": free})
+
+    def _tensors(self, encoded: Sentences, batch: Array, device: str) -> tuple[Any, ...]:
+        """Vectors of turns (sample, turn, dimension), those of the replies, each once, and which of them are whose."""
+        replies, which = np.unique(encoded.replies[batch], return_inverse=True)
+        which = np.where(encoded.replies[batch] < 0, -1, which.reshape(len(batch), -1))
+        arrays = (encoded.vectors[encoded.turns[batch]], encoded.vectors[replies], which)
+        return tuple(load_torch().from_numpy(array).to(device) for array in arrays)
+
+    def _scores(self, net: Any, turns: Any, replies: Any, which: Any) -> Any:  # type: ignore[override]
+        normal, width = load_torch().nn.functional.normalize, turns.shape[-1] ** 0.5
+        real = turns.abs().sum(-1, keepdim=True) > 0
+        mean = normal((turns * real * net["numbers"]["turns"].exp()[:, None]).sum(1), dim=-1)
+        both = load_torch().cat([turns[:, 0], mean], -1)
+        context = normal(mean + net["context"](both * width) / width, dim=-1)
+        reply = normal(replies + net["reply"](replies * width) / width, dim=-1)
+        scores = net["numbers"]["scale"] * (context[:, None] * reply[which]).sum(-1)
+        return scores.masked_fill(which < 0, -float("inf"))
+
+    def _answers(self, encoded: Sentences, fields: dict[str, Any]) -> Answers:
+        return Answers(tuple(range(encoded.replies.shape[1])), candidates=(encoded.replies >= 0).sum(1), **fields)
+
+    def _view(self, inputs: Any, seed: Sequence[int], augmentation: str = "shift") -> list[Any]:
+        only_shift(augmentation, "dialogues")
+        return with_candidates_kept(inputs, seed)
+
+    def _write_encoding(self, folder: Any) -> None:
+        """Nothing: the encoder stays where ``source`` says."""
+
+    def _read_encoding(self, folder: Any) -> None:
+        """Nothing."""
+
+    def word_weights(self, data: Dataset, progress: Progress | None = None) -> list[Array]:
+        """For each dialogue the weight of every word and punctuation mark of its context, in order, float64: |sum of
+        e g| over its word pieces, e their embeddings and g the gradient of log p(true reply): to first order, how much
+        is lost with them. Turns that are not read have 0. Source: Denil et al. (2014), gradient times input.
+        """
+        torch, out, at_once = load_torch(), [], 32
+        self._encoder._open()
+        tokenizer, encoder = self._encoder.tokenizer, self._encoder.net.to("cpu")
+        whole, target, net = self._encode(self._inputs(data)), torch.from_numpy(positions_of(data)), self.net.to("cpu")
+        for start in range(0, len(data), at_once):
+            contexts = [dialogue.context for dialogue in data.inputs[start : start + at_once]]
+            places = [(row, at) for row, turns in enumerate(contexts) for at in range(min(self.turns, len(turns)))]
+            texts = [contexts[row][-1 - at] for row, at in places]
+            how = {"truncation": True, "max_length": self.max_length, "padding": True, "return_tensors": "pt"}
+            given = tokenizer(texts, return_offsets_mapping=True, **how)
+            mask, spans = given["attention_mask"], given["offset_mapping"].numpy()
+            pieces = encoder.get_input_embeddings()(given["input_ids"]).detach().requires_grad_()
+            states = (encoder(inputs_embeds=pieces, attention_mask=mask).last_hidden_state * mask[..., None]).sum(1)
+            batch, at = np.arange(start, start + len(contexts)), tuple(torch.tensor(places).T)
+            turns, replies, which = self._tensors(whole, batch, "cpu")
+            turns = torch.zeros_like(turns).index_put(at, torch.nn.functional.normalize(states, dim=-1))
+            logits = self._scores(net, turns, replies, which)
+            loss = torch.nn.functional.cross_entropy(logits, target[start : start + at_once], reduction="sum")
+            effects = (torch.autograd.grad(loss, pieces)[0] * pieces).sum(-1).detach().double().numpy()
+            weights = [[np.zeros(len(words_of(turn))) for turn in context] for context in contexts]
+            for (row, back), text, span, effect in zip(places, texts, spans, effects, strict=True):
+                words, real = words_of(text), span[:, 1] > span[:, 0]  # not the special tokens
+                owners = np.searchsorted([word.start for word in words], span[real, 0], side="right") - 1
+                weights[row][-1 - back] = np.abs(np.bincount(owners, effect[real], minlength=len(words)))
+            out += [np.concatenate(each) for each in weights]
+            if progress is not None:
+                progress(len(out), len(data))
+        return out

@@ -35,44 +35,70 @@ def steps_of(config: RunConfig, data: RunData) -> list[Step]:
     out = []
     training = {"network": dict(config.network), "training": config.training, "rows": config.train_rows}
     training |= {"candidates": config.train_candidates, "data": marks["train"], "seed": config.seed}
-    for member in range(config.members):
-        folder, encoder = f"models/{member}", _ENCODER if member == 0 else None
+    training |= {"conversations": config.train_conversations}
+    rows = [config.dev_rows, config.rows, config.turns_rows, config.length_rows, config.turns]
+    frozen, weighed = config.frozen, f"train-{config.members if config.frozen else 0}"
+
+    def encode_step(name: str, *needs: str, weight: float = 60.0) -> None:
+        network = {name: config.network[name] for name in ("source", "max_length", "turns")}
+        settings = {"network": network, "data": marks, "rows": rows, "lengths": config.lengths}
+        if name == "train":
+            settings = {"network": network, "data": marks, "rows": config.train_rows, "of": config.train_conversations}
+        step, files = placed("vectors", work.encode, data, name), (f"vectors/{name}.npz",)
+        out.append(Step(f"encode-{name}", f"encoding sentences: {name}", files, step, settings, needs, weight))
+
+    for name in ("turns", "train") if frozen else ():
+        encode_step(name)
+    for member in range(config.members + frozen):  # the one behind the members says which words are important
+        folder, encoder = f"models/{member}", _ENCODER if member == 0 and not frozen else None
         step = placed(folder, work.train, data, member, encoder=encoder)
-        files = [f"{folder}/{file}" for file in work.MODEL_FILES]
+        files = [f"{folder}/{file}" for file in (work.HEAD_FILES if frozen else work.MODEL_FILES)]
         files += [f"{encoder}/{file}" for file in work.ENCODER_FILES if encoder is not None]
         about, settings = f"training ranker {member + 1} of {config.members}", {**training, "member": member}
-        out.append(Step(f"train-{member}", about, tuple(files), step, settings, (), _TRAIN))
-    rows = [config.dev_rows, config.rows, config.turns_rows, config.length_rows, config.turns]
-    for name, words, encoder in (("sets", "", None), ("sets-importance", " by the importance of words", _ENCODER)):
-        some = [condition for condition in conditions if (condition.group == "importance") == (encoder is not None)]
-        step = placed("conditions", work.write_sets, data, some, encoder=encoder)
+        needs = ("encode-train",) if frozen else ()
+        out.append(Step(f"train-{member}", about, tuple(files), step, settings, needs, 15.0 if frozen else _TRAIN))
+    if frozen:
+        step, needs = placed(".", work.weigh, data, config.members), (weighed, "encode-turns")
+        weighed, settings = "weigh", {"data": marks, "rows": rows}
+        out.append(Step("weigh", "weighing words", ("importance.npz",), step, settings, needs, 300.0))
+    for name, words, by in (("sets", "", None), ("sets-importance", " by importance", "." if frozen else _ENCODER)):
+        some = [condition for condition in conditions if (condition.group == "importance") == (by is not None)]
+        step = placed("conditions", work.write_sets, data, some, by=by)
         files = [f"conditions/{condition.name}.json" for condition in some]
-        needs, settings = ("train-0",) if encoder else (), {"data": marks, "rows": rows}
+        needs, settings = (weighed,) if by else (), {"data": marks, "rows": rows}
         out.append(Step(name, f"shifting the contexts{words}", tuple(files), step, settings, needs, 20.0))
+        for condition in some:
+            if frozen and condition.group in work.WORDS:
+                encode_step(condition.name, name)
     settings = {"data": marks, "ratios": work.PAPER_RATIOS, "turns": config.turns}
     about, counted = "counting the shifted contexts", partial(work.count, data)
     out.append(Step("counts", about, ("counts.json",), counted, settings, (), 80.0))
 
-    def ask_step(name: str, about: str, member: int, some: Sequence[Condition], folder: str, passes: int) -> str:
-        step = placed(folder, work.ask, data, some, f"models/{member}", passes=passes)
-        sets = "sets-importance" if some and some[0].group == "importance" else "sets"
-        files = tuple(f"{folder}/{condition.name}.npz" for condition in some)
-        settings = {"passes": passes, "seed": config.seed}
-        weight, needs = _ASK * len(some) * max(passes, 1), (f"train-{member}", sets)
-        out.append(Step(name, f"asking ranker {member + 1} {about}", files, step, settings, needs, weight))
+    def ask_step(name: str, about: str, members: Sequence[int], some: Sequence[Condition], passes: int) -> str:
+        step = placed("answers", work.ask, data, some, members, passes=passes)
+        kind, sets = (
+            "dropout-" if passes else "",
+            {"sets-importance" if c.group == "importance" else "sets" for c in some},
+        )
+        files = tuple(f"answers/{kind}{member}/{condition.name}.npz" for member in members for condition in some)
+        settings, needs = {"passes": passes, "seed": config.seed}, [*(f"train-{member}" for member in members), *sets]
+        if frozen:
+            needs += ["encode-turns", *(f"encode-{c.name}" for c in some if c.group in work.WORDS)]
+        weight = (0.2 if frozen else _ASK) * len(files) * max(passes, 1)
+        out.append(Step(name, f"asking {about}", files, step, settings, tuple(needs), weight))
         return name
 
-    asked, dropped = [], []
-    for member in range(config.members):
+    asked, dropped, wanted, passes = [], [], config.dropout_conditions, config.dropout_passes
+    every = list(range(config.members))
+    for members in [every] if frozen else [[member] for member in every]:
         for group in GROUPS:
+            label = f"{group}" if frozen else f"{members[0]}-{group}"
             some = [condition for condition in conditions if condition.group == group]
-            asked.append(ask_step(f"ask-{member}-{group}", f"about {group}", member, some, f"answers/{member}", 0))
-    wanted, passes = config.dropout_conditions, config.dropout_passes
-    for member in range(config.dropout_members):
-        for condition in conditions:
-            if wanted is None or condition.name in wanted:
-                name, about = f"dropout-{member}-{condition.name}", f"with dropout about {condition.name}"
-                dropped.append(ask_step(name, about, member, [condition], f"answers/dropout-{member}", passes))
+            asked.append(ask_step(f"ask-{label}", f"about {label}", members, some, 0))
+            some = [condition for condition in some if wanted is None or condition.name in wanted]
+            more = [member for member in members if member < config.dropout_members]
+            if some and more:
+                dropped.append(ask_step(f"dropout-{label}", f"with dropout about {label}", more, some, passes))
     judge, estimate = partial(work.judge, config, data), partial(work.study_estimators, config)
     settings, before = {"form": FORM, "ensemble": config.ensemble}, ("counts", "sets", "sets-importance", *asked)
     return [

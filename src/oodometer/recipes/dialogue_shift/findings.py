@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,6 @@ from .study import BINS, METHODS, METRICS
 FLAT = 0.03
 """Differences of R@1 up to this are called flat; the paper gives no margin, its own flat rows lie within 0.024."""
 _NO_GAIN = 0.01  # of R@1, that dropout may at most bring, to be called "equal or lower"
-_CONVERSATIONS, _TWO_SIDED = "bootstrap over conversations", "two one-sided tests over conversations"
 _FEWEST = 3
 Cell = Mapping[str, Any]
 NAMES = {"accuracy": "R@1", "brier": "Brier score", "ece": "ECE"}
@@ -43,18 +43,22 @@ class _Tests:
         self._conditions = result["conditions"]
         self._rows = {(row["condition"], row["method"]): row for row in result["rows"]}
 
+    def _look(self, difference: Cell, sign: float, margin: float = 0.0) -> Look:
+        """A difference, times the sign, is above minus the margin: over conversations, and over enough trainings; to
+        hold, or not to, takes both tests.
+        """
+        value, error, share_above = difference["value"], difference["error"], difference["above"]
+        looks = [share(share_above if sign > 0 else 1 - share_above, self._replicates, error)]
+        if margin:  # of which the replicates say nothing
+            looks = [gap(margin + sign * value, error)]
+        if len(difference["by_model"]) >= _FEWEST:
+            looks.append(positive([margin + sign * value for value in difference["by_model"]]))
+        return replace(all_of(looks), refutes=max(look.refutes for look in looks))
+
     def _above(self, name: str, differences: Sequence[Cell], sign: float = 1.0, words: str = "", **fields: Any) -> Row:
-        """All of some differences, or their negatives, are above 0: over conversations, and over enough trainings."""
-        looks: list[Look] = []
-        for difference in differences:
-            own = [share(difference["above"] if sign > 0 else 1 - difference["above"], self._replicates)]
-            if len(difference["by_model"]) >= _FEWEST:
-                own.append(positive([sign * value for value in difference["by_model"]]))
-            looks.append(all_of(own))
-        both = all(len(difference["by_model"]) >= _FEWEST for difference in differences)
-        test = f"{_CONVERSATIONS} and t test over trainings, both" if both else _CONVERSATIONS
-        better = sum(sign * difference["value"] > 0 for difference in differences)
-        return Row(name, test, looks, {"better": better, "of": len(differences), **fields}, words=words)
+        """All of some differences, or their negatives, are above 0."""
+        looks, better = [self._look(d, sign) for d in differences], sum(sign * d["value"] > 0 for d in differences)
+        return Row(name, _test(differences), looks, {"better": better, "of": len(differences), **fields}, words=words)
 
     def _between(self, methods: str, metric: str, groups: Sequence[str] = ()) -> dict[str, Cell]:
         """Differences between two methods by condition, of some groups or of all."""
@@ -90,16 +94,16 @@ class _Tests:
         """Which method is best in accuracy and Brier (3), in ECE (4, 5); known words and short contexts (6, 7)."""
         for metric, sign, others in (
             ("accuracy", 1.0, ("vanilla", "dropout")),
-            ("brier", -1.0, ("vanilla", "temperature", "dropout")),
+            ("brier", -1.0, ("temperature", "dropout")),
         ):
             every = {(o, c): row for o in others for c, row in self._between(f"ensemble-{o}", metric).items()}
-            name, title = f"ensemble_{metric}", NAMES[metric]
-            yield self._above(name, list(every.values()), sign, "ensemble", metric=title)
+            name, fields = f"ensemble_{metric}", {"metric": NAMES[metric], "others": " and ".join(others)}
+            yield self._above(name, list(every.values()), sign, "ensemble", **fields)
             last = self._named("uw")[-1:]
             strongest = {other: row for (other, c), row in every.items() if c in last}
             text = ", ".join(f"{m} {self._seen(c, metric, m)}" for c in last for m in ("ensemble", *strongest))
             rows = list(strongest.values())
-            yield self._above(f"{name}_strongest", rows, sign, "ensemble_strongest", metric=title, seen=text)
+            yield self._above(f"{name}_strongest", rows, sign, "ensemble_strongest", **fields, seen=text)
         shifted = "on every condition of unknown words, deleted turns and importance"
         for name, other, methods, sign, groups, where in (
             ("vanilla", "vanilla", "temperature-vanilla", -1.0, (), "on every condition"),
@@ -114,8 +118,8 @@ class _Tests:
         yield self._above("dropout_ece", rows, -1.0, mean=_mean(rows))
         rows = [row for name, row in self._between("dropout-vanilla", "accuracy").items() if name != "sr-1"]
         fields = {"better": sum(row["value"] <= 0 for row in rows), "of": len(rows), "mean": _mean(rows)}
-        looks = [gap(_NO_GAIN - row["value"], row["error"]) for row in rows]
-        yield Row("dropout_accuracy", _CONVERSATIONS, looks, {**fields, "margin": _NO_GAIN})
+        looks = [self._look(row, -1.0, _NO_GAIN) for row in rows]
+        yield Row("dropout_accuracy", _test(rows), looks, {**fields, "margin": _NO_GAIN})
         pairs = {key.split("/")[1]: row for key, row in self._of.items() if key.startswith("kw-uw/")}
         text = "; ".join(f"{ratio}: {row['value']:+.3f} ({row['rows'][0]})" for ratio, row in pairs.items())
         yield self._above("known_words", list(pairs.values()), seen=text)
@@ -127,9 +131,14 @@ class _Tests:
         """R@1 is flat over real lengths (7), and from the least important words up to the middle (8)."""
         short = name == "short_flat"
         if row := self._of.get("change/sr/accuracy" if short else "flat/importance/accuracy"):
-            look = all_of([gap(FLAT - sign * row["value"], row["error"]) for sign in (1, -1)])
+            look = all_of([self._look(row, sign, FLAT) for sign in (1.0, -1.0)])
             fields = {**row, "margin": FLAT, **(self._ends("sr", "accuracy") if short else {})}
-            yield Row(name, _TWO_SIDED, [look], fields)
+            yield Row(name, f"two one-sided tests, {_test([row])}", [look], fields)
+
+
+def _test(differences: Sequence[Cell]) -> str:
+    both = all(len(difference["by_model"]) >= _FEWEST for difference in differences)
+    return "bootstrap over conversations" + " and t test over trainings, both" * both
 
 
 def _mean(rows: Sequence[Cell], sign: float = 1.0) -> float:
@@ -212,12 +221,18 @@ def markdown(result: Cell) -> str:
 
 def _run(result: Cell) -> str:
     sizes = result["sizes"]
-    accuracy = {(row["condition"], row["method"]): row["accuracy"]["by_model"] for row in result["rows"]}
-    both = [(values, accuracy[c, "temperature"]) for (c, method), values in accuracy.items() if method == "vanilla"]
+    rows = {(row["condition"], row["method"]): row for row in result["rows"]}
+    of_all = [
+        (row, rows[c, "temperature"], rows[c, "ensemble"]) for (c, method), row in rows.items() if method == METHODS[0]
+    ]
+    both = [(plain["accuracy"]["by_model"], scaled["accuracy"]["by_model"]) for plain, scaled, _ in of_all]
     fields = {"rows": "all" if sizes["train_rows"] is None else f"{sizes['train_rows']:,}", "bins": BINS}
+    fields["conversations"] = f"{sizes['train_conversations'] or result['data']['train']['conversations']:,}"
+    fields["dropout_members"] = min(sizes["dropout_members"], sizes["members"])
     fields |= {
         "network": ", ".join(f"{name} {value}" for name, value in sizes["network"].items()),
         "temperatures": ", ".join(f"{temperature:.2f}" for temperature in result["temperatures"]),
+        "jensen": max((whole["brier"]["mean"] - plain["brier"]["mean"] for plain, _, whole in of_all), default=0.0),
         "apart": max((abs(a - b) for pair in both for a, b in zip(*pair, strict=True)), default=0.0),
     }
     text = PAGE.fill(PAGE.words["page"]["run"], {**result, **fields})

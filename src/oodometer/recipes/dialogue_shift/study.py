@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from itertools import chain, combinations, pairwise
+from itertools import chain, pairwise
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -16,11 +17,11 @@ import numpy as np
 from ...arrays import Array, present, softmax
 from ...calibrators.temperature import fit_temperature
 from ...datasets import Dataset, Dialogue, daily_dialog
-from ...datasets.dialogues import daily_dialog_conversations
+from ...datasets.dialogues import daily_dialog_conversations, replies
 from ...errors import MissingExtraError
 from ...metrics.brier import brier_score
 from ...metrics.calibration import expected_calibration_error
-from ...models import ResponseRanker, load_model
+from ...models import FrozenRanker, ResponseRanker, load_model
 from ...models.base import Request
 from ...models.text.network import AttentionImportance
 from ...models.torch.library import load_pretrained, use_threads
@@ -45,10 +46,11 @@ class RunConfig:
     network: Mapping[str, Any] = field(default_factory=dict)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     members: int = 5
-    ensemble: int = 3
-    dropout_members: int = 1
+    ensemble: int = 5
+    dropout_members: int = 5
     dropout_passes: int = 5
     dropout_conditions: tuple[str, ...] | None = None
+    train_conversations: int | None = None
     train_rows: int | None = None
     train_candidates: int = 10
     candidates: int = 10
@@ -63,11 +65,17 @@ class RunConfig:
     importance: tuple[int, ...] = (1, 2, 3, 4, 5)
     seed: int = 0
 
+    @property
+    def frozen(self) -> bool:
+        """Whether rankers are heads on a frozen encoder; else cross-encoders, trained as a whole."""
+        return "hidden" in self.network
+
 
 RUN_CONFIGS = read_sizes(__file__, RunConfig)
 _SHIFTS = {"uw": "unknown-words", "kw": "known-words", "importance": "important-words", "ic": "insufficient-context",
     "sr": "short-context"}  # fmt: skip
 GROUPS = ("source", *_SHIFTS)
+WORDS = ("uw", "kw", "importance")  # whose contexts hold sentences that no conversation has
 Importance = Callable[[Sequence[str]], Array]
 
 
@@ -104,6 +112,8 @@ class RunData:
         self._conversations = cache(daily_dialog_conversations)
         self._split = cache(self._read)
         self._plain = cache(lambda group: self.shift(group))
+        self.sentences = cache(self._sentences)
+        self._vectors = cache(self._read_vectors)
 
     def _read(self, split: str) -> Dataset:
         candidates = self.config.train_candidates if split == "train" else self.config.candidates
@@ -120,9 +130,39 @@ class RunData:
         return self._split("test")
 
     def train(self) -> Dataset:
-        """The training instances, the same for every member."""
-        data = self._split("train")
+        """The training instances, the same for every member; candidates are replies of their conversations."""
+        config, every = self.config, self._conversations("train")
+        if config.train_conversations is None:
+            data = self._split("train")
+        else:
+            some = [every[i] for i in self._drawn(range(len(every)), config.train_conversations)]
+            data = replies(some, "DailyDialog train", candidates=config.train_candidates, seed=config.seed)
         return data.take(self._drawn(range(len(data)), self.config.train_rows))
+
+    def _sentences(self, name: str, folder: Path) -> list[str]:
+        """Texts that are encoded: those of all instances as they are ("turns"), those of "train", or what only a
+        condition has, each once.
+        """
+        ranker = FrozenRanker(**self.config.network)
+        if name == "train":
+            return ranker.texts(self.train().inputs)
+        if name == "turns":
+            plain = (condition for condition in conditions_of(self.config) if condition.group not in WORDS)
+            return ranker.texts([d for c in plain for d in self.base(c).take(self.asked(c)).inputs])
+        contexts, known = (
+            Workspace(folder).read_json(f"conditions/{name}.json")["contexts"],
+            set(self.sentences("turns", folder)),
+        )
+        read = dict.fromkeys(turn for context in contexts for turn in context[-ranker.turns :])
+        return [turn for turn in read if turn not in known]
+
+    def _read_vectors(self, name: str, folder: Path) -> Mapping[str, Array]:
+        vectors = load_answers(Workspace(folder), "vectors", name)["vectors"]
+        return dict(zip(self.sentences(name, folder), vectors, strict=True))
+
+    def vectors(self, workspace: Workspace, *names: str) -> dict[str, Array]:
+        """Vectors by text, of files that `encode` left."""
+        return {text: vector for name in names for text, vector in self._vectors(name, workspace.folder).items()}
 
     def base(self, condition: Condition) -> Dataset:
         """The split that a condition takes its instances, candidates and targets from."""
@@ -195,6 +235,7 @@ class RunData:
 
 
 MODEL_FILES = ("oodometer_model.json", "config.json", "weights.safetensors", "tokenizer/tokenizer.json")
+HEAD_FILES = MODEL_FILES[:1] + MODEL_FILES[2:3]
 ENCODER_FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
 
@@ -225,9 +266,35 @@ def count(data: RunData, workspace: Workspace, progress: Progress) -> None:
     workspace.write_json("counts.json", out)
 
 
-def write_sets(data: RunData, conditions: Sequence[Condition], place: Place, encoder: str | None = None) -> None:
-    """The contexts of each condition, one file each; words by importance need the ``encoder``, which stays the same."""
-    importance = None if encoder is None else AttentionImportance(place.workspace.folder / encoder)
+def encode(data: RunData, name: str, place: Place) -> None:
+    """Sentences of a name as vectors of the frozen encoder, one file; it goes on behind the last batch."""
+    use_threads()
+    ranker, texts = FrozenRanker(**located(data.config.network)), data.sentences(name, place.workspace.folder)
+    with passing(place.workspace, f"{place.folder}/{name}") as checkpoint:
+        vectors = ranker.vectors(texts, checkpoint=checkpoint, progress=place.progress) if texts else np.zeros((0, 1))
+        store_answers(place, name, {"vectors": vectors.astype(np.float16)})
+
+
+def weigh(data: RunData, member: int, place: Place) -> None:
+    """Weights of all words of the test contexts to a ranker; writes ``importance.npz``."""
+    use_threads()
+    ranker: Any = load_model(place.workspace.folder / f"models/{member}")
+    ranker.memory, rows = data.vectors(place.workspace, "turns"), data.asked(Condition("source", "test"))
+    weights = ranker.word_weights(data.test.take(rows), place.progress)
+    ends = np.cumsum([len(each) for each in weights])
+    store_answers(place, "importance", {"rows": np.array(rows), "ends": ends, "weights": np.concatenate(weights)})
+
+
+def write_sets(data: RunData, conditions: Sequence[Condition], place: Place, by: str | None = None) -> None:
+    """The contexts of each condition, one file each; words by importance need what `weigh` left, or an encoder."""
+    importance: Importance | None = None
+    if by is not None and data.config.frozen:
+        arrays, inputs = load_answers(place.workspace, by, "importance"), data.test.inputs
+        each = zip(arrays["rows"], np.split(arrays["weights"], arrays["ends"][:-1]), strict=True)
+        by_context = {inputs[row].context: weights for row, weights in each}
+        importance = lambda turns: by_context[tuple(turns)]  # noqa: E731
+    elif by is not None:
+        importance = AttentionImportance(place.workspace.folder / by)
     for done, condition in enumerate(conditions, 1):
         place.workspace.write_json(f"{place.folder}/{condition.name}.json", data.shifted(condition, importance))
         place.progress(done, len(conditions))
@@ -237,7 +304,10 @@ def train(data: RunData, member: int, place: Place, encoder: str | None = None) 
     """Train one ranker and save it, its ``encoder`` alone where asked, too; it goes on from its checkpoint."""
     use_threads()
     training = replace(data.config.training, seed=data.config.seed + member)
-    model = ResponseRanker(**located(data.config.network), training=training)
+    kind: Any = FrozenRanker if data.config.frozen else ResponseRanker
+    model = kind(**located(data.config.network), training=training)
+    if data.config.frozen:
+        model.memory = data.vectors(place.workspace, "train")
     with passing(place.workspace, place.folder) as checkpoint:
         model.fit(data.train(), checkpoint=checkpoint, progress=place.progress)
         model.save(place.workspace / place.folder)
@@ -247,21 +317,28 @@ def train(data: RunData, member: int, place: Place, encoder: str | None = None) 
             model.tokenizer.save_pretrained(place.workspace / encoder)
 
 
-def ask(data: RunData, conditions: Sequence[Condition], model: str, place: Place, passes: int = 0) -> None:
-    """Ask a ranker about every condition; an NPZ file each: logits, or mean and variance of passes with dropout."""
+def ask(data: RunData, conditions: Sequence[Condition], members: Sequence[int], place: Place, passes: int = 0) -> None:
+    """Ask rankers about every condition; an NPZ file each: logits, or mean and variance of passes with dropout."""
     use_threads()
-    ranker, names = load_model(place.workspace.folder / model), ("mean", "variance") if passes else ("logits",)
+    rankers: list[Any] = [load_model(place.workspace.folder / f"models/{member}") for member in members]
+    names, kind = (("mean", "variance"), "dropout-") if passes else (("logits",), "")
     for done, condition in enumerate(conditions):
         instances = data.instances(condition, place.workspace.read_json(f"conditions/{condition.name}.json"))
-        values: list[Any] = [np.zeros((0, data.config.candidates))] * len(names)
-        if len(instances):  # at a strong severity there may be none
-            part = part_of(place.progress, done, len(conditions))
-            answers = ranker.ask(instances.inputs, Request(dropout=passes, seed=data.config.seed), progress=part)
-            values = [answers.distribution, answers.variance] if passes else [answers.logits_of(ranker.kind)]
-        arrays: dict[str, Any] = {n: np.asarray(v, dtype=np.float32) for n, v in zip(names, values, strict=True)}
-        arrays |= {"target": np.array(instances.targets, dtype=np.int64), "ids": np.array(instances.ids, dtype=str)}
-        arrays["truncated"] = np.int64(ranker.truncated if len(instances) else 0)
-        store_answers(place, condition.name, arrays)
+        inputs: Any = instances.inputs
+        if data.config.frozen and inputs:
+            changed = [condition.name] if condition.group in WORDS else []
+            rankers[0].memory = data.vectors(place.workspace, "turns", *changed)
+            inputs = rankers[0].encoded(inputs)  # once for all
+        for at, (member, ranker) in enumerate(zip(members, rankers, strict=True)):
+            values: list[Any] = [np.zeros((0, data.config.candidates))] * len(names)
+            if len(instances):  # at a strong severity there may be none
+                part = part_of(place.progress, done * len(members) + at, len(conditions) * len(members))
+                answers = ranker.ask(inputs, Request(dropout=passes, seed=data.config.seed), progress=part)
+                values = [answers.distribution, answers.variance] if passes else [answers.logits_of(ranker.kind)]
+            arrays: dict[str, Any] = {n: np.asarray(v, dtype=np.float32) for n, v in zip(names, values, strict=True)}
+            arrays |= {"target": np.array(instances.targets, dtype=np.int64), "ids": np.array(instances.ids, dtype=str)}
+            arrays["truncated"] = np.int64(ranker.truncated if len(instances) else 0)
+            store_answers(replace(place, folder=f"{place.folder}/{kind}{member}"), condition.name, arrays)
 
 
 METHODS = ("vanilla", "temperature", "dropout", "ensemble")
@@ -337,28 +414,32 @@ class Bootstrap:
         """A metric as it was seen, shape (model,), and in every replicate, shape (replicate, model)."""
         parts = answers.sums(metric)
         seen = np.abs(parts.sum(1)).sum(-1) / max(parts.shape[1], 1)
-        weights = self._draws[:, [self._index[name] for name in answers.conversation]]
-        rows = np.maximum(weights.sum(1), 1)[:, None]
-        return seen, np.stack([np.abs(weights @ part.astype(np.float32)).sum(-1) for part in parts], axis=1) / rows
+        at = np.array([self._index[name] for name in answers.conversation], dtype=np.int64)
+        sums = np.zeros((self._draws.shape[1], len(parts), parts.shape[2]))  # of whole conversations
+        np.add.at(sums, at, parts.transpose(1, 0, 2))
+        drawn = (self._draws @ sums.reshape(len(sums), -1).astype(np.float32)).reshape(-1, *sums.shape[1:])
+        rows = np.maximum(self._draws @ np.bincount(at, minlength=len(sums)).astype(np.float32), 1)[:, None]
+        return seen, np.abs(drawn).sum(-1) / rows
 
     def apart(self, *terms: Term) -> dict[str, Any]:
         """A sum of metrics averaged over models: its value, its error, and the share ``above`` 0 of the basic
         bootstrap's replicates (2 * seen - drawn): a calibration error is too large in a sample, and by as much again in
-        a sample of it.
+        a sample of it. ``by_model``: of each model, or of each ensemble and the mean of its members.
         """
         metrics = [(sign, *self.metric(answers, metric)) for sign, answers, metric in terms]
         drawn = np.sum([sign * each.mean(1) for sign, _, each in metrics], axis=0)
         value = float(sum(sign * seen.mean() for sign, seen, _ in metrics))
         turned = 2 * value - drawn
         equal = np.abs(turned) < _ROUNDING
-        as_many = len({len(seen) for _, seen, _ in metrics}) == 1
-        by_model = np.sum([sign * seen for sign, seen, _ in metrics], axis=0).tolist() if as_many else []
+        units = min(len(seen) for _, seen, _ in metrics)
+        grouped = [sign * seen[: len(seen) // units * units].reshape(units, -1).mean(1) for sign, seen, _ in metrics]
+        by_model = np.sum(grouped, axis=0).tolist()
         out: dict[str, Any] = {"value": value, "error": float(drawn.std(ddof=1))}
         out |= {"above": float(((turned > 0) & ~equal).mean() + equal.mean() / 2), "by_model": by_model}
         return out | {"rows": [len(answers.target) for _, answers, _ in terms]}
 
 
-FORM = 1  # raise it where the form of the result changes: then the step is done again
+FORM = 2  # raise it where the form of the result changes: then the step is done again
 REPLICATES = 1_999
 
 
@@ -389,8 +470,8 @@ class Study:
         everyone = [name for names in self._conversation.values() for name in names]
         self.bootstrap = Bootstrap(everyone, REPLICATES, config.seed)
 
-    def answers(self, method: str, condition: Condition, models: int | None = None) -> Answers | None:
-        """What a method said of a condition; ``models``: of an ensemble, how many are averaged, each choice once."""
+    def answers(self, method: str, condition: Condition) -> Answers | None:
+        """What a method said of a condition; no two ensembles have a member in common."""
         name = condition.name
         if method == "dropout":
             p = self._dropout.get(name)
@@ -399,7 +480,8 @@ class Study:
             scale = np.asarray(self.temperatures, dtype=np.float64)[:, None, None] if method == "temperature" else 1.0
             p = softmax(logits / scale)
             if method == "ensemble":
-                p = np.stack([p[list(chosen)].mean(0) for chosen in combinations(range(len(p)), models or len(p))])
+                size = min(self.config.ensemble, len(p))
+                p = p[: len(p) // size * size].reshape(-1, size, *p.shape[1:]).mean(1)
         return None if p is None else Answers(p, self._first[name]["target"], self._conversation[name])
 
     def group(self, group: str) -> list[Condition]:
@@ -417,13 +499,11 @@ class Study:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A row for each method on each condition."""
-        small = self.config.ensemble
-        kinds = [*((method, method, None) for method in METHODS), (f"ensemble of {small}", "ensemble", small)]
         for condition in self.conditions:
-            for name, method, models in kinds:
-                if answers := self.answers(method, condition, models):
+            for method in METHODS:
+                if answers := self.answers(method, condition):
                     about = {"condition": condition.name, "group": condition.group, "label": condition.label}
-                    yield {**about, "method": name, "rows": len(answers.target), **answers.metrics()}
+                    yield {**about, "method": method, "rows": len(answers.target), **answers.metrics()}
 
     def of_types(self, seen: Mapping[str, bool]) -> Iterator[dict[str, Any]]:
         """The members on every condition without, and on, the conversations that also stand in training."""
@@ -468,7 +548,7 @@ class Study:
         """One method less another on the same condition: both of the same models, or against the whole ensemble."""
         for condition in self.conditions:
             for first, second, metrics in (
-                ("ensemble", "vanilla", ("accuracy", "brier")),
+                ("ensemble", "vanilla", ("accuracy",)),  # its Brier score is never above the mean of its members'
                 ("ensemble", "dropout", ("accuracy", "brier")),
                 ("ensemble", "temperature", ("brier", "ece")),
                 ("temperature", "vanilla", ("ece",)),
@@ -529,7 +609,7 @@ def study_estimators(config: RunConfig, workspace: Workspace, progress: Progress
     def answers_of(member: int, name: str) -> Mapping[str, Array]:
         return load_answers(workspace, f"answers/{member}", name)
 
-    members, rows = range(config.members), []
+    members, rows = range(min(config.members, config.ensemble)), []
     dev = [answers_of(i, "dev") for i in members]
     references = [Predictions.from_candidates(answers["logits"], label=answers["target"]) for answers in dev]
     targets = [c for c in conditions_of(config) if c.name != "dev" and len(answers_of(0, c.name)["ids"])]
