@@ -239,6 +239,33 @@ def test_a_difference_is_paired_and_its_share_counts_ties_half() -> None:
     assert found["by_model"] == [0.0]
 
 
+def test_replicates_are_those_of_a_plain_loop() -> None:
+    rng = np.random.default_rng(3)
+    names = [str(i) for i in rng.integers(0, 7, 40)]
+    one = said(rng.dirichlet(np.ones(4), size=(2, 40)), rng.integers(0, 4, 40), names)
+    bootstrap = Bootstrap(names, 20, 0)
+    for metric in METRICS:
+        seen, drawn = bootstrap.metric(one, metric)
+        for replicate, weights in enumerate(bootstrap._draws):
+            rows = [row for row in range(40) for _ in range(int(weights[sorted(set(names)).index(names[row])]))]
+            again = one.take(np.array(rows))
+            expected = np.abs(again.sums(metric).sum(1)).sum(-1) / len(rows)
+            np.testing.assert_allclose(drawn[replicate], expected, atol=1e-5)
+        np.testing.assert_allclose(seen, [one.value(metric, model) for model in (0, 1)], atol=1e-12)
+
+
+def test_an_ensemble_is_compared_with_its_own_members() -> None:
+    rng = np.random.default_rng(4)
+    p, names = rng.dirichlet(np.ones(5), size=(4, 30)), [str(i) for i in range(30)]
+    members, pairs = (said(values, rng.integers(0, 5, 30) * 0, names) for values in (p, p.reshape(2, 2, 30, 5).mean(1)))
+    got = Bootstrap(names, 99, 0).apart((1.0, pairs, "brier"), (-1.0, members, "brier"))["by_model"]
+    brier = [members.value("brier", i) for i in range(4)]
+    assert got == pytest.approx(
+        [pairs.value("brier", i) - (brier[2 * i] + brier[2 * i + 1]) / 2 for i in range(2)], abs=1e-9
+    )
+    assert max(got) < 0  # by Jensen's inequality, whatever the members say
+
+
 def difference(value: float, models: int = 5, rows: int = 100) -> dict[str, Any]:
     """A difference that is certain: all replicates and all models agree."""
     wobble = np.linspace(-0.1, 0.1, models) * abs(value) if models else np.zeros(0)
@@ -260,7 +287,7 @@ def told(turned: bool) -> dict[str, Any]:
     out["change/uw/ece/temperature"] = difference(sign * 0.1)
     for one in conditions:
         for key, by, models in (
-            ("ensemble-vanilla/{}/accuracy", 0.05, 0), ("ensemble-vanilla/{}/brier", -0.05, 0),
+            ("ensemble-vanilla/{}/accuracy", 0.05, 5),
             ("ensemble-dropout/{}/accuracy", 0.05, 0), ("ensemble-dropout/{}/brier", -0.05, 0),
             ("ensemble-temperature/{}/brier", -0.05, 0), ("ensemble-temperature/{}/ece", 0.05, 0),
             ("temperature-vanilla/{}/ece", -0.05, 5), ("dropout-vanilla/{}/ece", -0.05, 1),
@@ -290,6 +317,9 @@ def test_what_only_some_trainings_show_is_undecided() -> None:
     result["differences"]["change/uw/accuracy"]["by_model"] = [-0.9, 0.1, -0.5, 0.3, 0.0]
     found = {one.name: one.verdict for one in claims_of(result)}
     assert found["uw_accuracy"] == "undecided"
+    turned = told(True)  # and what only one of the tests refutes
+    turned["differences"]["change/uw/accuracy"]["by_model"] = [-0.9, 0.1, -0.5, 0.3, 0.0]
+    assert {one.name: one.verdict for one in claims_of(turned)}["uw_accuracy"] == "undecided"
     result["differences"]["temperature-vanilla/ic-0/ece"]["above"] = 0.4
     assert {one.name: one.verdict for one in claims_of(result)}["temperature_vanilla"] == "undecided"
 

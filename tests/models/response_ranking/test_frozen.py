@@ -61,7 +61,7 @@ def score(model: FrozenRanker, context: tuple[str, ...], reply: str, transformer
     u = u / u.norm()
     left = u + layers("context", torch.cat([turns[0], u]) * root) / root
     right = vector(reply) + layers("reply", vector(reply) * root) / root
-    return float(parts["numbers.scale"] * (left @ right) / left.norm() / right.norm())
+    return (parts["numbers.scale"] * (left @ right) / left.norm() / right.norm()).item()
 
 
 def test_scores_are_those_of_the_formula(model: FrozenRanker, transformers: Any, torch: Any) -> None:
