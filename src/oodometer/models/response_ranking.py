@@ -517,23 +517,30 @@ class FrozenRanker(TorchClassifier):
         """
         torch, out, at_once = load_torch(), [], 32
         self._encoder._open()
-        tokenizer, encoder = self._encoder.tokenizer, self._encoder.net.to("cpu")
+        tokenizer, encoder = self._encoder.tokenizer, self._encoder.net.to("cpu").requires_grad_(False)
+        how = {"truncation": True, "max_length": self.max_length, "padding": True, "return_tensors": "pt"}
         whole, target, net = self._encode(self._inputs(data)), torch.from_numpy(positions_of(data)), self.net.to("cpu")
         for start in range(0, len(data), at_once):
             contexts = [dialogue.context for dialogue in data.inputs[start : start + at_once]]
             places = [(row, at) for row, turns in enumerate(contexts) for at in range(min(self.turns, len(turns)))]
+            places.sort(key=lambda place: len(contexts[place[0]][-1 - place[1]]))  # so that less is padded
             texts = [contexts[row][-1 - at] for row, at in places]
-            how = {"truncation": True, "max_length": self.max_length, "padding": True, "return_tensors": "pt"}
-            given = tokenizer(texts, return_offsets_mapping=True, **how)
-            mask, spans = given["attention_mask"], given["offset_mapping"].numpy()
-            pieces = encoder.get_input_embeddings()(given["input_ids"]).detach().requires_grad_()
-            states = (encoder(inputs_embeds=pieces, attention_mask=mask).last_hidden_state * mask[..., None]).sum(1)
-            batch, at = np.arange(start, start + len(contexts)), tuple(torch.tensor(places).T)
-            turns, replies, which = self._tensors(whole, batch, "cpu")
-            turns = torch.zeros_like(turns).index_put(at, torch.nn.functional.normalize(states, dim=-1))
+            pieces, states, spans = [], [], []
+            for first in range(0, len(texts), 16):
+                given = tokenizer(texts[first : first + 16], return_offsets_mapping=True, **how)
+                spans += list(given["offset_mapping"].numpy())
+                pieces.append(encoder.get_input_embeddings()(given["input_ids"]).detach().requires_grad_())
+                mask = given["attention_mask"]
+                hidden = encoder(inputs_embeds=pieces[-1], attention_mask=mask).last_hidden_state
+                states.append(torch.nn.functional.normalize((hidden * mask[..., None]).sum(1), dim=-1))
+            turns, replies, which = self._tensors(whole, np.arange(start, start + len(contexts)), "cpu")
+            turns = torch.zeros_like(turns).index_put(tuple(torch.tensor(places).T), torch.cat(states))
             logits = self._scores(net, turns, replies, which)
             loss = torch.nn.functional.cross_entropy(logits, target[start : start + at_once], reduction="sum")
-            effects = (torch.autograd.grad(loss, pieces)[0] * pieces).sum(-1).detach().double().numpy()
+            slopes = zip(torch.autograd.grad(loss, pieces), pieces, strict=True)
+            effects = [
+                effect.numpy() for slope, piece in slopes for effect in (slope * piece).sum(-1).detach().double()
+            ]
             weights = [[np.zeros(len(words_of(turn))) for turn in context] for context in contexts]
             for (row, back), text, span, effect in zip(places, texts, spans, effects, strict=True):
                 words, real = words_of(text), span[:, 1] > span[:, 0]  # not the special tokens
