@@ -83,7 +83,7 @@ def test_a_scale_is_one_that_the_sizes_have(tmp_path: Path) -> None:
     for name in RECIPES:
         recipe = find_recipe(name)
         assert recipe.scales[0] == "small"
-        assert {"paper"} < set(recipe.scales) <= {"small", "tiny", "paper"}
+        assert {"paper"} < set(recipe.scales) <= {"small", "tiny", "paper", "cross-encoder"}
         if "tiny" not in recipe.scales:
             with pytest.raises(UsageError, match="unknown scale 'tiny'; expected small or paper"):
                 reproduce(name, scale="tiny", out=tmp_path / name)

@@ -26,7 +26,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from tiny_dialogues import write_dialogues, write_wordnet  # noqa: E402
 
 from oodometer.errors import InputError  # noqa: E402
-from oodometer.models import FrozenRanker, load_model  # noqa: E402
 from oodometer.models.tokens import learn_wordpiece  # noqa: E402
 from oodometer.recipes.dialogue_shift import RECIPE  # noqa: E402
 from oodometer.recipes.dialogue_shift.findings import PAGE, claims_of  # noqa: E402

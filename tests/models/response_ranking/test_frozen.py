@@ -129,7 +129,9 @@ def test_word_weights_are_slopes_along_the_embeddings(model: FrozenRanker, trans
                     turns, replies, which = model._tensors(model.encoded(DATA.inputs), np.array([row]), "cpu")
                     turns, replies = turns.double(), replies.double()
                     turns[0, back] = mean / mean.norm()
-                    values.append(float(model._scores(net, turns, replies, which).log_softmax(-1)[0, DATA.targets[row]]))
+                    values.append(
+                        float(model._scores(net, turns, replies, which).log_softmax(-1)[0, DATA.targets[row]])
+                    )
             slope = (values[0] - values[1]) / (2 * step)
             assert weights[row][before + at] == pytest.approx(abs(slope), rel=1e-2, abs=1e-5)
     finally:
