@@ -487,7 +487,7 @@ class FrozenRanker(TorchClassifier):
         arrays = (encoded.vectors[encoded.turns[batch]], encoded.vectors[replies], which)
         return tuple(load_torch().from_numpy(array).to(device) for array in arrays)
 
-    def _scores(self, net: Any, turns: Any, replies: Any, which: Any) -> Any:  # type: ignore[override]
+    def _scores(self, net: Any, turns: Any, replies: Any, which: Any) -> Any:
         normal, width = load_torch().nn.functional.normalize, turns.shape[-1] ** 0.5
         real = turns.abs().sum(-1, keepdim=True) > 0
         mean = normal((turns * real * net["numbers"]["turns"].exp()[:, None]).sum(1), dim=-1)

@@ -41,7 +41,7 @@ def steps_of(config: RunConfig, data: RunData) -> list[Step]:
 
     def encode_step(name: str, *needs: str, weight: float = 60.0) -> None:
         network = {name: config.network[name] for name in ("source", "max_length", "turns")}
-        settings = {"network": network, "data": marks, "rows": rows, "lengths": config.lengths}
+        settings: dict[str, Any] = {"network": network, "data": marks, "rows": rows, "lengths": config.lengths}
         if name == "train":
             settings = {"network": network, "data": marks, "rows": config.train_rows, "of": config.train_conversations}
         step, files = placed("vectors", work.encode, data, name), (f"vectors/{name}.npz",)
@@ -55,7 +55,7 @@ def steps_of(config: RunConfig, data: RunData) -> list[Step]:
         files = [f"{folder}/{file}" for file in (work.HEAD_FILES if frozen else work.MODEL_FILES)]
         files += [f"{encoder}/{file}" for file in work.ENCODER_FILES if encoder is not None]
         about, settings = f"training ranker {member + 1} of {config.members}", {**training, "member": member}
-        needs = ("encode-train",) if frozen else ()
+        needs: tuple[str, ...] = ("encode-train",) if frozen else ()
         out.append(Step(f"train-{member}", about, tuple(files), step, settings, needs, 15.0 if frozen else _TRAIN))
     if frozen:
         step, needs = placed(".", work.weigh, data, config.members), (weighed, "encode-turns")

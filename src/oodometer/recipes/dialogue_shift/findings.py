@@ -117,9 +117,9 @@ class _Tests:
         rows = list(self._between("dropout-vanilla", "ece", ("uw", "kw", "ic", "importance")).values())
         yield self._above("dropout_ece", rows, -1.0, mean=_mean(rows))
         rows = [row for name, row in self._between("dropout-vanilla", "accuracy").items() if name != "sr-1"]
-        fields = {"better": sum(row["value"] <= 0 for row in rows), "of": len(rows), "mean": _mean(rows)}
+        seen = {"better": sum(row["value"] <= 0 for row in rows), "of": len(rows), "mean": _mean(rows)}
         looks = [self._look(row, -1.0, _NO_GAIN) for row in rows]
-        yield Row("dropout_accuracy", _test(rows), looks, {**fields, "margin": _NO_GAIN})
+        yield Row("dropout_accuracy", _test(rows), looks, {**seen, "margin": _NO_GAIN})
         pairs = {key.split("/")[1]: row for key, row in self._of.items() if key.startswith("kw-uw/")}
         text = "; ".join(f"{ratio}: {row['value']:+.3f} ({row['rows'][0]})" for ratio, row in pairs.items())
         yield self._above("known_words", list(pairs.values()), seen=text)
