@@ -121,7 +121,7 @@ def part(recipe: Recipe) -> Iterator[str]:
                 ["Where this run differs most from the paper's:\n", *(f"- {s}" for s in words["paper_page"]["differs"])]
             )
         else:
-            yield f"**The same at the scale `{scale}`** (`results/{scale}.json`), as far as it was run on a GPU."
+            yield f"**The same at the scale `{scale}`** (`results/{scale}.json`), as far as it was run."
         decided = f"**{sum(by_verdict[:2])} of {len(claims)} claims are decided**, {firm} of them with a star"
         decided += f"; without a test: {untested}" if untested else ""
         rows, tests = rows_of(claims, words["paper_says"])
