@@ -195,6 +195,13 @@ def test_the_claims_follow_the_numbers() -> None:
     assert found["severity_ma"] in ("undecided", "does not hold")
 
 
+def test_a_first_look_is_small() -> None:
+    assert RECIPE.scales == ("small", "tiny", "paper")
+    config = RUN_CONFIGS["tiny"]
+    trainings = config.clean_members + 7 * config.members
+    assert trainings * config.train_rows * config.training.epochs <= 100_000  # under a minute of one core
+
+
 def test_unknown_tasks_are_refused() -> None:
     with pytest.raises(UsageError, match="known: clean"):
         reproduce(PAPER, tasks=["cleen"])

@@ -6,6 +6,8 @@ import json
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, Self, final
 
@@ -185,7 +187,7 @@ def equalize(images: Array, _: Array) -> Array:
 def _looked_up(images: Array, tables: Array) -> Array:
     samples, channels, _ = tables.shape
     start = np.arange(samples * channels).reshape(samples, 1, 1, channels) * 256
-    values: Array = tables.astype(np.uint8).ravel()[start + images]
+    values: Array = np.minimum(tables, 255).astype(np.uint8).ravel()[start + images]
     return values
 
 
@@ -217,25 +219,44 @@ def _blended(other: Any, own: Any, factor: Array) -> Array:
     return np.clip(start + factor.astype(np.float32) * (end - start), 0, 255).astype(np.int64)
 
 
-def rotate(images: Array, degrees: Array) -> Array:
-    """Turned about the middle, against the clock; the nearest pixel is taken, and what is laid bare is grey."""
+def rotate(images: Array, degrees: Array, kernel: str = "nearest") -> Array:
+    """Turned about the middle, against the clock, a kernel saying what lies between pixels; grey where laid bare."""
     height, width = images.shape[1:3]
     cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
     x, y = width / 2, height / 2
-    return _moved_pixels(images, cos, -sin, x - cos * x + sin * y, sin, cos, y - sin * x - cos * y)
+    return _moved_pixels(images, cos, -sin, x - cos * x + sin * y, sin, cos, y - sin * x - cos * y, kernel=kernel)
 
 
-def _moved_pixels(images: Array, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> Array:
-    """The pixel at (x, y) is that at (a x + b y + c, d x + e y + f), middles of pixels at 0.5."""
-    samples, height, width = images.shape[:3]
+# First of the neighbours on an axis, and their weights by how far behind the middle of a pixel a position lies
+_KERNELS: dict[str, tuple[int, Callable[[Array], tuple[Array, ...]]]] = {
+    "bilinear": (0, lambda d: (1 - d, d)),
+    "bicubic": (-1, lambda d: (-d * (1 - d) ** 2, 1 - 2 * d**2 + d**3, d + d**2 - d**3, d**3 - d**2)),
+}
+
+
+def _moved_pixels(images: Array, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, kernel: str = "nearest") -> Array:
+    """The pixel at (x, y) is that at (a x + b y + c, d x + e y + f), middles of pixels at 0.5: the nearest one, or
+    its neighbours weighed as in pillow, those beyond an edge as on it.
+    """
+    height, width = images.shape[1:3]
     a, b, c, d, e, f = (np.reshape(number, (-1, 1, 1)) for number in (a, b, c, d, e, f))
     x, y = np.arange(width) + 0.5, np.arange(height)[:, None] + 0.5
-    across = np.floor(a * x + b * y + c).astype(np.int64)
-    down = np.floor(d * x + e * y + f).astype(np.int64)
+    across, down = np.broadcast_arrays(a * x + b * y + c, d * x + e * y + f)
     inside = (across >= 0) & (across < width) & (down >= 0) & (down < height)
-    source = np.where(inside, down * width + across, 0) + np.arange(samples)[:, None, None] * (height * width)
-    out: Array = images.reshape(-1, images.shape[-1])[source]
-    out[~np.broadcast_to(inside, out.shape[:3])] = FILL
+    flat, start = images.reshape(-1, images.shape[-1]), np.arange(len(inside))[:, None, None] * (height * width)
+    if kernel == "nearest":
+        out: Array = flat[start + np.where(inside, np.floor(down) * width + np.floor(across), 0).astype(np.int64)]
+    else:
+        first, weights = _KERNELS[kernel]
+        corners = [np.floor(position - 0.5).astype(np.int64) for position in (across, down)]
+        sides = [weights(position - 0.5 - corner) for position, corner in zip((across, down), corners, strict=True)]
+        total = np.zeros((*inside.shape, images.shape[-1]))
+        for (i, below), (j, beside) in product(*(enumerate(side, first) for side in reversed(sides))):
+            if below.any() and beside.any():  # what moves along one axis weighs no neighbours on the other
+                row = start + np.clip(corners[1] + i, 0, height - 1) * width
+                total += (below * beside)[..., None] * flat[row + np.clip(corners[0] + j, 0, width - 1)]
+        out = np.clip(total + 1e-9, 0, 255).astype(np.uint8)  # cut as in pillow, but for what rounding took
+    out[~inside] = FILL
     return out
 
 
@@ -250,6 +271,18 @@ def _either(most: float, middle: float = 0.0) -> _Strength:
     return lambda share, side: middle + most * share * side
 
 
+def _moves(kernel: str) -> dict[str, tuple[_Operation, _Strength]]:
+    """What turns and moves: row y to the left, column x up by a level; to the left, up by a share of the side."""
+    moved = partial(_moved_pixels, kernel=kernel)
+    return {
+        "rotate": (partial(rotate, kernel=kernel), _either(30.0)),
+        "shear_x": (lambda images, level: moved(images, 1, level, 0, 0, 1, 0), _either(0.3)),
+        "shear_y": (lambda images, level: moved(images, 1, 0, 0, level, 1, 0), _either(0.3)),
+        "translate_x": (lambda images, by: moved(images, 1, 0, by * images.shape[2], 0, 1, 0), _either(0.45)),
+        "translate_y": (lambda images, by: moved(images, 1, 0, 0, 0, 1, by * images.shape[1]), _either(0.45)),
+    }
+
+
 OPERATIONS: dict[str, tuple[_Operation, _Strength]] = {
     "identity": (lambda images, _: images, _either(1.0)),
     "autocontrast": (autocontrast, _either(1.0)),
@@ -261,17 +294,36 @@ OPERATIONS: dict[str, tuple[_Operation, _Strength]] = {
     "contrast": (contrast, _either(0.9, 1.0)),
     "brightness": (brightness, _either(0.9, 1.0)),
     "sharpness": (sharpness, _either(0.9, 1.0)),
-    # row y to the left, column x up by a level; to the left, up by a share of the side
-    "shear_x": (lambda images, level: _moved_pixels(images, 1, level, 0, 0, 1, 0), _either(0.3)),
-    "shear_y": (lambda images, level: _moved_pixels(images, 1, 0, 0, level, 1, 0), _either(0.3)),
-    "translate_x": (lambda images, by: _moved_pixels(images, 1, 0, by * images.shape[2], 0, 1, 0), _either(0.45)),
-    "translate_y": (lambda images, by: _moved_pixels(images, 1, 0, 0, 0, 1, by * images.shape[1]), _either(0.45)),
+    **_moves("nearest"),
 }
 """The 14 operations, each with its strength by the share m / 10 of the largest magnitude, and the side, -1 or 1."""
 
 
+_PLAIN: dict[str, tuple[_Operation, _Strength]] = {
+    **{name: OPERATIONS[name] for name in ("autocontrast", "equalize")},
+    "invert": (lambda images, _: 255 - images, _either(1.0)),
+    "posterize": (posterize, lambda share, _: np.floor(4 * share)),
+    "solarize": (solarize, lambda share, _: np.floor(256 * share)),
+    "solarize_add": (  # at most 255
+        lambda images, by: _looked_up(images, _LEVELS + (_LEVELS < 128) * by[:, None, None]),
+        lambda share, _: np.floor(110 * share),
+    ),
+}
+for _name in ("color", "contrast", "brightness", "sharpness"):
+    _PLAIN[_name] = OPERATIONS[_name][0], lambda share, _: 0.1 + 1.8 * share
+TIMM = {**_PLAIN, **{f"{name}, {kernel}": move for kernel in _KERNELS for name, move in _moves(kernel).items()}}
+"""The 15 operations of timm's ``rand-mM-nN-mstdS``, those that move an image by either of two kernels."""
+# Of 60 one is drawn uniformly: each is done in half of the cases
+_OF_TIMM = [OPERATIONS["identity"]] * 30 + [TIMM[name] for name in TIMM for _ in range(2 if name in _PLAIN else 1)]
+
+
 def randaugment(
-    images: Any, seed: Sequence[int] = (0, 0, 0), operations: int = 2, magnitude: float = 3.0, spread: float = 0.5
+    images: Any,
+    seed: Sequence[int] = (0, 0, 0),
+    operations: int = 2,
+    magnitude: float = 3.0,
+    spread: float = 0.5,
+    policy: str = "increasing",
 ) -> Any:
     """Each image after ``operations`` of the 14 operations of RandAugment, drawn uniformly, with replacement.
 
@@ -284,6 +336,10 @@ def randaugment(
     seed : (seed, view, position of the first image): image i draws by (seed, view, position + i), so that it does not
         matter how the images are batched.
     operations, magnitude, spread : By default those of the code of Trivedi et al. (2023) for smoothness: 2, 3 and 0.5.
+    policy : "increasing", or "timm" for that code's own ``rand-m3-n2-mstd0.5``: 15 operations, each done with
+        probability one half; no identity, but invert and solarize_add (11 m more below 128). Posterize to 0.4 m bits,
+        solarize from 25.6 m and the factors 0.1 + 0.18 m of colour, contrast, brightness and sharpness fall short of
+        the image the more the smaller m is. What moves an image is bilinear or bicubic, as often.
 
     Returns images of the same shapes. Raises `UsageError` for a magnitude outside [0, 10], a negative spread or fewer
     than one operation, `InputError` for what is no image.
@@ -295,6 +351,8 @@ def randaugment(
     >>> randaugment(grey, (1, 0, 0), magnitude=5).mean((1, 2)).round(1).tolist()
     [[100.0, 100.0, 100.0], [107.2, 107.2, 107.2]]
     """
+    if policy not in ("increasing", "timm"):
+        raise UsageError(f"expected the policy increasing or timm, got {policy!r}")
     if not 0 <= magnitude <= 10:
         raise UsageError(f"expected a magnitude in [0, 10], got {magnitude}")
     if not 0 <= spread < math.inf or operations < 1:
@@ -302,32 +360,36 @@ def randaugment(
     images = check_images(images)
     whole, view, first = seed
     if isinstance(images, LateImages):
-        how = operations, magnitude, spread
+        how = operations, magnitude, spread, policy
         return images.changed(lambda image, row: randaugment(image[None], (whole, view, first + row), *how)[0])
+    slots = list(OPERATIONS.values()) if policy == "increasing" else _OF_TIMM
     # Which operation, a normal number and a uniform one, with the axes (3, operation, sample).
     drawn = np.empty((3, operations, len(images)))
     for row in range(len(images)):
         rng = np.random.default_rng((whole, view, first + row))
-        drawn[0, :, row] = rng.integers(len(OPERATIONS), size=operations)
+        drawn[0, :, row] = rng.integers(len(slots), size=operations)
         drawn[1, :, row] = rng.standard_normal(operations)
         drawn[2, :, row] = rng.random(operations)
     share = np.clip(magnitude + spread * drawn[1], 0, 10) / 10
     kinds, side = drawn[0].astype(np.int64), np.where(drawn[2] < 0.5, -1.0, 1.0)
     if isinstance(images, np.ndarray):
-        return _changed(images, kinds, share, side)
+        return _changed(images, slots, kinds, share, side)
     out: list[Array] = list(images)
     for shape in {image.shape for image in images}:
         rows = [row for row, image in enumerate(images) if image.shape == shape]
-        changed = _changed(np.stack([images[row] for row in rows]), kinds[:, rows], share[:, rows], side[:, rows])
+        some = np.stack([images[row] for row in rows])
+        changed = _changed(some, slots, kinds[:, rows], share[:, rows], side[:, rows])
         for row, image in zip(rows, changed, strict=True):
             out[row] = image
     return out
 
 
-def _changed(images: Array, kinds: Array, share: Array, side: Array) -> Array:
+def _changed(
+    images: Array, slots: Sequence[tuple[_Operation, _Strength]], kinds: Array, share: Array, side: Array
+) -> Array:
     out = images.copy()
     for kind, shares, sides in zip(kinds, share, side, strict=True):
-        for index, (operation, strength) in enumerate(OPERATIONS.values()):
+        for index, (operation, strength) in enumerate(slots):
             rows = np.flatnonzero(kind == index)
             for start in range(0, len(rows), _TURN):
                 some = rows[start : start + _TURN]
