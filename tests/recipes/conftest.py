@@ -25,7 +25,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("encoder")
     tokenizer = learn_wordpiece([WORDS], 200, 64)
     config = transformers.BertConfig(
-        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
+        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=6, num_attention_heads=2, intermediate_size=32,
         max_position_embeddings=130,
     )  # fmt: skip
     transformers.BertModel(config).save_pretrained(folder)
@@ -44,7 +44,13 @@ def tiny(tiny_data: Path, encoder: Path) -> Iterator[Any]:
     from oodometer.recipes.selective_answering.lineup import RunConfig
 
     config = RunConfig(
-        train_rows=120, test_rows=60, encoder_rows=40, dimensions=8, word2vec_epochs=1, glove_epochs=2, scratch_epochs=1
+        train_rows=120,
+        test_rows=60,
+        sst2_splits=("test",),
+        encoder_rows=40,
+        dimensions=8,
+        word2vec_epochs=1,
+        glove_epochs=2,
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OODOMETER_DATA", str(tiny_data))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ from oodometer.recipes.selective_answering.findings import PAGE, claims_of
 from oodometer.recipes.selective_answering.lineup import RUN_CONFIGS, lineup
 
 NAMES = [
-    "BOW-SUM", "W2V-SUM", "GLOVE-SUM", "W2V-CNN", "GLOVE-CNN", "W2V-LSTM", "GLOVE-LSTM", "ENCODER-SCRATCH",
-    "MINILM-HEAD", "MINILM-TUNED",
+    "BOW-SUM", "W2V-SUM", "GLOVE-SUM", "W2V-CNN", "GLOVE-CNN", "W2V-LSTM", "GLOVE-LSTM", "MINILM-2", "MINILM-4",
+    "MINILM-6",
 ]  # fmt: skip
 
 
@@ -80,7 +81,7 @@ def test_predictions_carry_what_the_interface_names(finished: Any) -> None:
     record = read(finished.folder / "predictions/W2V-CNN.imdb.parquet")
     assert len(record) == 60
     assert {"label", "probabilities", "logits"} <= set(record.fields)
-    peer = read(finished.folder / "predictions/MINILM-TUNED.imdb.parquet")
+    peer = read(finished.folder / "predictions/MINILM-6.imdb.parquet")
     np.testing.assert_array_equal(record.label, peer.label)
 
 
@@ -133,7 +134,7 @@ def test_two_models_alone(tiny: Any, tmp_path: Path) -> None:
 def test_wrong_calls(tiny: Any, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown paper 'x'; known: selective-answering"):
         reproduce("x")
-    with pytest.raises(UsageError, match="unknown scale 'huge'; expected small or paper"):
+    with pytest.raises(UsageError, match="unknown scale 'huge'; expected small or tiny or paper"):
         reproduce("selective-answering", scale="huge")
     with pytest.raises(UsageError, match="unknown model 'GPT' at scale small; known: BOW-SUM"):
         reproduce("selective-answering", only=["GPT"])
@@ -178,9 +179,8 @@ def model(name: str, parameters: int, disca: tuple[float, float], family: str = 
         covered = {"value": 0.5, "lower": 0.4, "upper": 0.6, "level": 0.95}
         return {"disca": {**score, "by_tolerance": rows}, "cases": [], "coverage_at_risk": covered}
 
-    return {
-        "name": name, "parameters": parameters, "family": family, "imdb": judged(disca[0]), "sst2": judged(disca[1])
-    }  # fmt: skip
+    about = {"name": name, "stands_for": name, "parameters": parameters, "family": family}
+    return {**about, "imdb": judged(disca[0]), "sst2": judged(disca[1])}
 
 
 def searched(models: Any, p: float = 1.0) -> dict[str, Any]:
@@ -236,7 +236,8 @@ def test_claims_by_hand() -> None:
     assert (found["larger_imdb"], found["larger_sst2"]) == ("holds", "does not hold")
     assert found["bag_of_words_last"] == "does not hold"
     assert found["sums_fluctuate"] == "does not hold"
-    assert found["bert_base_first"] == found["more_out_of_domain"] == found["six_cases"] == "undecided"
+    assert found["more_out_of_domain"] == found["six_cases"] == "undecided"
+    assert "bert_base_first" not in found  # no model stands for it
     evidence = next(claim.evidence for claim in claims_of(made) if claim.name == "six_cases")
     assert evidence.startswith("beyond chance: none; undecided, with the power at a true inversion of 20 points")
     assert "1 (tail) 40 % / 40 % (seen: IMDb; p 1.00 among 2 looks), 2 (start) 40 % / 40 %" in evidence
@@ -259,6 +260,46 @@ def test_a_claim_on_one_order_needs_the_opposite_to_fail() -> None:
     assert lead == ["holds", "undecided", "undecided", "does not hold"]
     rises = [told(0.5, pair)["sums_fluctuate"] for pair in ((5, 1), (2, 2), (1, 5))]
     assert rises == ["holds", "undecided", "does not hold"]
+
+
+def test_stand_ins_and_the_mean_b_are_tested() -> None:
+    """Which model has the lowest mean b, and that BERT-BASE's stand-in leads, by shares of replicates."""
+
+    def told(p: float, larger_b: float) -> dict[str, str]:
+        names = ("GLOVE-SUM", "MINILM-2", "MINILM-4", "MINILM-6")
+        models = [model(name, 10 + i, (0.5, 0.5)) for i, name in enumerate(names)]
+        for one, place in zip(models[1:], ("BERT-BASE", "BERT-LARGE", "ROBERTA-LARGE"), strict=True):
+            one["stands_for"] = place
+        pairs = []
+        for a, b in combinations(names, 2):
+            values = {"p_a_better": 1 - p if a == "GLOVE-SUM" else p, "p_a_larger_b": 1 - larger_b}
+            pairs += [{"set": s, "a": a, "b": b, "error": 0.1, "error_b": 0.01, **values} for s in ("imdb", "sst2")]
+        order = {key: list(names) for key in ("accuracy", "auc_coverage", "disca")}
+        base = {"rankings": {"imdb": order, "sst2": order}, "disagreements": [], "findings": [], "tails": []}
+        base |= {"settings": {"replicates": 10_000}, "search": searched(models), "pairs": pairs}
+        claims = {claim.name: claim for claim in claims_of({"models": models, **base})}
+        assert "MINILM-2 and larger ones" in claims["bert_base_first"].claim
+        assert claims["glove_b"].visible in (None, 0.0291)  # each of three: 0.01 (z(0.05) + z(1 - 0.8 ** (1 / 3)))
+        return {name: claims[name].verdict for name in ("bert_base_first", "glove_b")}
+
+    assert told(0.99, 0.99) == {"bert_base_first": "holds", "glove_b": "holds"}
+    assert told(0.5, 0.5) == {"bert_base_first": "undecided", "glove_b": "undecided"}
+    assert told(0.01, 0.01) == {"bert_base_first": "does not hold", "glove_b": "does not hold"}
+
+
+def test_states_are_computed_once_and_read_as_by_one_model_alone(finished: Any, encoder: Path) -> None:
+    """The kept states of a layer are those of the encoder cut behind it."""
+    from oodometer import read
+    from oodometer.datasets import imdb
+    from oodometer.models import load_model
+
+    states = [folder for folder in (finished.folder / "states").iterdir() if folder.is_dir()]
+    assert len(states) == 3  # training texts, IMDb, SST-2: one folder each, for all three models
+    texts = imdb("test").sample(60, 0)
+    for name in NAMES[-3:]:
+        alone = load_model(finished.folder / f"models/{name}")
+        record = read(finished.folder / f"predictions/{name}.imdb.parquet")
+        np.testing.assert_allclose(alone.predict(texts.inputs).logits, record.logits, atol=1e-4)
 
 
 def test_most_models_fluctuate_more_out_of_domain() -> None:

@@ -30,6 +30,7 @@ class FrozenEncoder(Classifier):
 
     source : hub name or path of the encoder and its tokenizer.
     max_length : word pieces that are read; a longer text loses its middle.
+    layers : how many layers are read, from the first on; by default all.
     batch_size, device : how and where states are computed.
 
     Source: Reimers and Gurevych (2019) for the mean of states as the vector of a text.
@@ -39,10 +40,19 @@ class FrozenEncoder(Classifier):
     256
     """
 
-    kind, arguments = "frozen-encoder", ("source", "max_length", "batch_size")
+    kind, arguments = "frozen-encoder", ("source", "max_length", "batch_size", "layers")
 
-    def __init__(self, source: str, *, max_length: int = 256, batch_size: int = 64, device: str | None = None) -> None:
+    def __init__(
+        self,
+        source: str,
+        *,
+        max_length: int = 256,
+        batch_size: int = 64,
+        layers: int | None = None,
+        device: str | None = None,
+    ) -> None:
         self.source, self.max_length, self.batch_size, self.device = source, max_length, batch_size, device
+        self.layers, self._kept = layers, None
         self.net: Any = None
         self.tokenizer: Any = None
         self.weights: Array = np.empty((0, 0), dtype=np.float32)
@@ -66,6 +76,10 @@ class FrozenEncoder(Classifier):
         self.weights = (full / spread).astype(np.float32)
         self.bias = (shift - (full / spread) @ centre).astype(np.float32)
 
+    def keep_states(self, folder: Folder) -> None:
+        """Keep the states of all layers in a folder: models that read other layers of the same source share them."""
+        self._kept, self.net = folder, None
+
     def states(self, texts: Sequence[Text], *, checkpoint: Folder = None, progress: Progress | None = None) -> Array:
         """Mean state of each text, float32, shape (sample, dimension); also useful as ``features`` of a record."""
         torch = load_torch()
@@ -74,10 +88,11 @@ class FrozenEncoder(Classifier):
         self.net.to(device)
         sequences = counted_ids(self.tokenizer, check_texts(texts), self.max_length)[0]
         batches = sorted_batches(sequences.lengths, self.batch_size)
-        folder = None
-        if checkpoint is not None:  # one file a batch, in a folder named after settings and texts
-            settings = {**self.options(), "files": content_of(self.source)}
-            folder = Path(checkpoint) / fingerprint(settings, sequences.values)
+        folder, deep = None, self._kept is not None
+        where = self._kept or checkpoint
+        if where is not None:  # one file a batch, in a folder named after settings and texts
+            settings = {**self.options(), "files": content_of(self.source)} | ({"layers": "each"} if deep else {})
+            folder = Path(where) / fingerprint(settings, sequences.values)
             folder.mkdir(parents=True, exist_ok=True)
         with Asking(batches, len(texts), progress) as asking:
             for index, batch in enumerate(asking, 1):
@@ -91,12 +106,14 @@ class FrozenEncoder(Classifier):
                 if part is None:
                     ids, real = padded(sequences, batch, int(self.tokenizer.pad_token_id))
                     mask = torch.from_numpy(real).to(device)
-                    outputs = self.net(input_ids=torch.from_numpy(ids).to(device), attention_mask=mask.long())
-                    summed = (outputs.last_hidden_state * mask[:, :, None]).sum(1)
+                    given = {"input_ids": torch.from_numpy(ids).to(device), "attention_mask": mask.long()}
+                    outputs = self.net(**given, output_hidden_states=deep)
+                    last = torch.stack(outputs.hidden_states) if deep else outputs.last_hidden_state
+                    summed = (last * mask[:, :, None]).sum(-2)
                     part = (summed / mask.sum(1, keepdim=True)).float().cpu().numpy()
                     if path is not None:
                         write_tensors(path, {"states": torch.from_numpy(part)}, {})
-                asking.take(part)
+                asking.take(part[-1 if self.layers is None else self.layers] if deep else part)
         return asking.found[0]
 
     def ask(self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None) -> Answers:
@@ -145,3 +162,8 @@ class FrozenEncoder(Classifier):
         if self.net is None:
             self.tokenizer = load_pretrained("AutoTokenizer", self.source)
             self.net = load_pretrained("AutoModel", self.source).eval()
+            if self.layers is not None:
+                every = self.net.encoder.layer
+                if not 1 <= self.layers <= len(every):
+                    raise UsageError(f"expected layers from 1 to {len(every)} of this encoder, got {self.layers}")
+                self.net.encoder.layer = every if self._kept is not None else every[: self.layers]

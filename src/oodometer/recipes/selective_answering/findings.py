@@ -19,7 +19,7 @@ from ..base import Progress, Workspace
 from ..kit.claims import LEVEL, Claim, Look, Row, above, all_of, claims_from, claims_table, gap, share
 from ..kit.publish import Figures
 from ..kit.tables import Page, tables_page
-from .tables import CASES, EFFECTS, SETS, SIDE
+from .tables import CASES, EFFECTS, SETS, SIDE, TOLERANCES
 
 NAMES = {"imdb": "IMDb", "sst2": "SST-2"}
 SURE = 1 - LEVEL  # share of replicates from which on one pair, looked at alone, is beyond chance
@@ -43,16 +43,22 @@ class Replicates:
         self.test = f"paired bootstrap ({self.many:,} replicates)"
         self._pairs = {(pair["set"], frozenset((pair["a"], pair["b"]))): pair for pair in result["pairs"]}
 
-    def look(self, value: float) -> Look:
-        """A share of the replicates as p-values."""
-        return share(value, self.many)
+    def look(self, value: float, error: float | None = None) -> Look:
+        """A share of the replicates as p-values, and what a difference with this standard error lets one see."""
+        return share(value, self.many, error)
 
-    def better(self, name: str, a: str, b: str) -> float:
-        """Share of replicates in which a has the higher DiSCA than b."""
+    def better(self, name: str, a: str, b: str, by: str = "p_a_better") -> float:
+        """Share of replicates in which a has the higher DiSCA than b, or by ``p_a_larger_b`` the larger mean b."""
         pair = self._pairs.get((name, frozenset((a, b))))
-        if pair is None:
+        if pair is None or by not in pair:
             return 0.5
-        return float(pair["p_a_better"] if pair["a"] == a else 1 - pair["p_a_better"])
+        return float(pair[by] if pair["a"] == a else 1 - pair[by])
+
+    def ahead(self, name: str, a: str, b: str, by: str = "p_a_better") -> Look:
+        """a has the higher DiSCA than b, or the larger mean b, as a look."""
+        pair = self._pairs.get((name, frozenset((a, b))), {})
+        error = pair.get("error" if by == "p_a_better" else "error_b")
+        return self.look(self.better(name, a, b, by), error)
 
     def some(self, name: str, looks: Sequence[Look], fields: Mapping[str, Any], words: str = "") -> Row:
         """A claim that something occurs in at least one of several pairs, corrected for their number (Bonferroni)."""
@@ -106,7 +112,7 @@ def partings(result: Result) -> list[Parting]:
         for pair in disagreement["pairs"] if set(disagreement["metrics"]) == {"auc_coverage", "disca"} else ():
             a, b = (pair["preferred"][metric] for metric in ("auc_coverage", "disca"))
             first, second = (float(models[name][disagreement["set"]][SIDE]["value"]) for name in (a, b))
-            look = replicates.look(1 - pair["with_first"])
+            look = replicates.look(1 - pair["with_first"], pair.get("error"))
             out.append(Parting(disagreement["set"], a, b, float(pair["share"]), (first, second), look))
     return sorted(out, key=lambda parting: -parting.share)
 
@@ -156,7 +162,8 @@ def _of_orders(replicates: Replicates) -> Iterator[Row]:
     home, away = (result["rankings"][name]["disca"] for name in SETS)
     turns = [(replicates.better("imdb", a, b), replicates.better("sst2", b, a)) for a, b in permutations(home, 2)]
     fields = {"tau": kendall_tau(home, away), "home": home[0], "away": away[0], "seen": beyond(list(map(min, turns)))}
-    yield replicates.some("domains", [all_of([look(a), look(b)]) for a, b in turns], fields)
+    looks = [all_of([replicates.ahead("imdb", a, b), replicates.ahead("sst2", b, a)]) for a, b in permutations(home, 2)]
+    yield replicates.some("domains", looks, fields)
 
 
 def power_at(result: Result, case: str, name: str, effect: float) -> Mapping[str, Any]:
@@ -226,7 +233,8 @@ def _of_pairs(replicates: Replicates, models: Models) -> Iterator[Row]:
                 seen += f", such as {a['name']} against {b['name']}"
             fields = {"word": word, "other": other, "where": NAMES[name], "of": len(pairs), "seen": seen}
             fields["ahead"] = sum(lead > 0 for lead in leads)
-            yield replicates.some(f"{word}_{name}", list(map(replicates.look, shares)), fields, "not_always_better")
+            looks = [replicates.ahead(name, a["name"], b["name"]) for a, b in pairs]
+            yield replicates.some(f"{word}_{name}", looks, fields, "not_always_better")
     if "BOW-SUM" in models:
         home = {name: m["imdb"]["disca"] for name, m in models.items()}
         others = [name for name in home if name != "BOW-SUM"]
@@ -234,7 +242,7 @@ def _of_pairs(replicates: Replicates, models: Models) -> Iterator[Row]:
         negative = ", ".join(name for name, score in home.items() if score["value"] < 0) or "none"
         own = above(home["BOW-SUM"], 0)
         looks = [
-            all_of([replicates.look(replicates.better("imdb", name, "BOW-SUM")) for name in others]),
+            all_of([replicates.ahead("imdb", name, "BOW-SUM") for name in others]),
             Look(own.refutes, own.supports),  # it is below 0
             all_of([above(home[name], 0) for name in others]),
         ]
@@ -271,17 +279,20 @@ def _of_names(replicates: Replicates, models: Models) -> Iterator[Row]:
         shares = [replicates.better(where, model, other) for other in models if other != model]
         seen = f"best: {best} ({_score(models[best], where):.2f}); {model} is ahead of its nearest rival in "
         seen += f"{percent(min(shares), 0)} of replicates"
-        return Row(name, replicates.test, list(map(replicates.look, shares)), {"seen": seen})
+        looks = [replicates.ahead(where, model, other) for other in models if other != model]
+        return Row(name, replicates.test, looks, {"seen": seen, "model": model})
 
     if "W2V-SUM" in models and len(models) > 1:
         yield leads("word_sums_lead", "W2V-SUM", "sst2")
     if "GLOVE-SUM" in models:
         mean = {}
         for one, model in models.items():
-            rows = [row for row in model["imdb"]["disca"]["by_tolerance"] if 0.55 <= row["tolerance"] <= 0.95]
+            rows = [row for row in model["imdb"]["disca"]["by_tolerance"] if round(row["tolerance"], 2) in TOLERANCES]
             mean[one] = sum(float(row["b"]) for row in rows) / len(rows)
-        best = min(mean, key=mean.__getitem__)
-        yield Row("glove_b", "", [], {"best": best, "lowest": mean[best], "glove": mean["GLOVE-SUM"]})
+        best, others = min(mean, key=mean.__getitem__), [name for name in models if name != "GLOVE-SUM"]
+        looks = [replicates.ahead("imdb", name, "GLOVE-SUM", "p_a_larger_b") for name in others]
+        fields = {"best": best, "lowest": mean[best], "glove": mean["GLOVE-SUM"]}
+        yield Row("glove_b", replicates.test if "p_a_larger_b" in replicates.result["pairs"][0] else "", looks, fields)
     # Do transformers form plateaus? That none is seen does not say that there is none
     cases = [(name, where, case) for name, model in models.items() for where in SETS for case in model[where]["cases"]]
     plateaus = {(name, where): case["share"] for name, where, case in cases if case["name"] == "plateau"}
@@ -289,11 +300,9 @@ def _of_names(replicates: Replicates, models: Models) -> Iterator[Row]:
     looks = [Look(share(plateaus.get((name, where), 0.0)).supports) for name in large for where in SETS]
     seen = ", ".join(f"{name} ({NAMES[where]})" for name, where in plateaus) or "no model"
     yield Row("plateau", f"bootstrap ({REPLICATES} replicates)", looks, {"seen": seen}, "any")
-    if "BERT-BASE" not in models:
-        seen = "BERT-BASE, BERT-LARGE and ROBERTA-LARGE are not among these models; run the scale paper"
-        yield Row("bert_base_first", "", [], {"seen": seen})
-    elif {"BERT-LARGE", "ROBERTA-LARGE"} <= set(models):
-        yield leads("bert_base_first", "BERT-BASE", "imdb")
+    by_paper = {model["stands_for"]: name for name, model in models.items()}
+    if {"BERT-BASE", "BERT-LARGE", "ROBERTA-LARGE"} <= set(by_paper):
+        yield leads("bert_base_first", by_paper["BERT-BASE"], "imdb")
 
 
 FORM = 3  # raise it where the figures change: then the step is done again

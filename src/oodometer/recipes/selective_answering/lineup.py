@@ -21,21 +21,25 @@ from ..kit.sources import check_pretrained, located, packaged_minilm, sizes_of
 @final
 @dataclass(frozen=True)
 class RunConfig:
-    """How large a run is: IMDb texts, training texts of MiniLM's encoders, dimensions and passes of word vectors."""
+    """How large a run is: IMDb texts, splits of SST-2, training texts of the heads on MiniLM, dimensions and passes of
+    word vectors.
+    """
 
     train_rows: int | None = None
-    test_rows: int | None = 5_000
-    encoder_rows: int | None = 3_000
+    test_rows: int | None = None
+    sst2_splits: tuple[str, ...] = ("test", "dev", "train")
+    encoder_rows: int | None = 4_000
     dimensions: int = 100
     word2vec_epochs: int = 3
     glove_epochs: int = 6
-    scratch_epochs: int = 2
     trained_vectors: bool = True
     seed: int = 0
 
 
 RUN_CONFIGS = {"small": RunConfig(),
-    "paper": RunConfig(test_rows=None, encoder_rows=None, dimensions=300, trained_vectors=False)}  # fmt: skip
+    "tiny": RunConfig(train_rows=3_000, test_rows=600, sst2_splits=("dev",), encoder_rows=400, dimensions=50,
+        word2vec_epochs=1, glove_epochs=2),
+    "paper": RunConfig(sst2_splits=("test",), encoder_rows=None, dimensions=300, trained_vectors=False)}  # fmt: skip
 
 
 @final
@@ -70,7 +74,7 @@ def lineup(scale: str, config: RunConfig) -> tuple[Entry, ...]:
     if scale not in scales:
         raise UsageError(f"unknown scale {scale!r}; expected {' or '.join(scales)}")
     entries = []
-    for values in scales[scale]:
+    for values in scales["small" if scale == "tiny" else scale]:
         values = {"stands_for": values["name"], **values, "rows": sizes.get(values.get("rows"))}
         if "training" in values:
             plan = {name: sizes.get(value, value) for name, value in values["training"].items()}

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...metrics import computation_score, didma, nidma
+from ...metrics.disca import disca_terms
 from ...metrics.failure_cases import COVERAGES, LEAST, TAIL, case_sizes, falling_accuracy
 from ...metrics.ranks import Ranks
 from ...metrics.resampling import REPLICATES, generator, rank_bins
@@ -152,19 +153,22 @@ def _mean(right: Array, rows: Array, steps: Array | slice = slice(None)) -> Arra
 RANKED = ("accuracy", "auc_coverage", "disca")
 SIDE = "coverage_at_risk"
 """The third measure, which says with whom it sides where two rankings part."""
+TOLERANCES = tuple(percent / 100 for percent in range(55, 100, 5))  # the paper's, over which b is averaged
 _ROUNDS = 50  # of 200 replicates each: 10,000, so that one among ninety looks can be beyond chance
 _OPTIONS = ("tolerance", "weights", "grid", "steps", "risk", "coverage")
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of replicates on one set, the first model against the second: ``better`` by metric, ``parted`` by two
-    metrics, ``tail``: more AUC, less accuracy over the first fifth; ``tail_seen`` in the sample.
+    """Shares of replicates on one set, the first model against the second: ``better`` by metric (or by the mean b over
+    all tolerances), ``parted`` by two metrics, ``tail``: more AUC, less accuracy over the first fifth; ``tail_seen`` in
+    the sample. ``error``: standard deviation of the difference of two models over replicates, by metric.
     """
 
     models: Sequence[str]
     replicates: int
     better: Mapping[str, Array]
+    error: Mapping[str, Array]
     parted: Mapping[tuple[str, str], Array]
     tail: Array
     tail_seen: Array
@@ -174,7 +178,7 @@ class Shares:
         (one, a), (other, b) = preferred.items()
         pair = self.models.index(a), self.models.index(b)
         share = {"share": float(self.parted[one, other][pair]), "with_first": float(self.better[SIDE][pair])}
-        return {"preferred": preferred, **share}
+        return {"preferred": preferred, **share, "error": float(self.error[SIDE][pair])}
 
 
 def shares_of(
@@ -187,13 +191,20 @@ def shares_of(
     groups = [Ranks.of(confidence, other).groups for confidence, other in zip(confidences, verdicts, strict=True)]
     options = {key: settings[key] for key in _OPTIONS} | {"weights": tuple(settings["weights"])}
     early, shape = COVERAGES[COVERAGES <= TAIL + 1e-9], (len(models), len(models))
-    better = {metric: np.zeros(shape) for metric in (*RANKED, SIDE)}
+    better, sums, squares = ({metric: np.zeros(shape) for metric in (*RANKED, SIDE, "b")} for _ in range(3))
     parted, tail = {pair: np.zeros(shape) for pair in permutations(RANKED, 2)}, np.zeros(shape)
     for number in range(_ROUNDS):
         curves = jointly_resampled(groups, confidences, verdicts, int(settings["seed"]) * 1000 + number)
         ahead = {}
         for metric in better:
-            drawn = np.stack([replicated(curve, metric, **options) for curve in curves], axis=1)
+            if metric == "b":
+                how = options["grid"], options["steps"], TOLERANCES
+                drawn = np.stack([disca_terms(curve, *how).b.mean(axis=1) for curve in curves], axis=1)
+            else:
+                drawn = np.stack([replicated(curve, metric, **options) for curve in curves], axis=1)
+            gaps = np.nan_to_num(drawn[:, :, None] - drawn[:, None, :])
+            sums[metric] += gaps.sum(axis=0)
+            squares[metric] += (gaps**2).sum(axis=0)
             ahead[metric] = drawn[:, :, None] > drawn[:, None, :]
             better[metric] += (ahead[metric] + 0.5 * (drawn[:, :, None] == drawn[:, None, :])).sum(axis=0)
         for one, other in parted:
@@ -207,7 +218,8 @@ def shares_of(
     tail_seen = (area[:, None] > area[None]) & (seen[None] - seen[:, None] >= _TAIL_LEAST)
     for counts in (*better.values(), *parted.values(), tail):
         counts /= replicates
-    return Shares(models, replicates, better, parted, tail, tail_seen)
+    error = {m: np.sqrt(np.maximum(squares[m] / replicates - (sums[m] / replicates) ** 2, 0.0)) for m in better}
+    return Shares(models, replicates, better, error, parted, tail, tail_seen)
 
 
 FORM = 7  # raise it where the form of the result changes: then the step is done again
@@ -250,8 +262,10 @@ def tabulate(
     for one in compared["pairs"]:
         if one["metric"] == "disca":
             name, a, b = _SETS[one["domain"]], one["a"], one["b"]
-            p = float(shares[name].better["disca"][names.index(a), names.index(b)])
-            pairs.append({"set": name, "a": a, "b": b, "p_a_better": p})
+            at, own = (names.index(a), names.index(b)), shares[name]
+            values = {"p_a_better": own.better["disca"][at], "error": own.error["disca"][at]}
+            values |= {"p_a_larger_b": own.better["b"][at], "error_b": own.error["b"][at]}
+            pairs.append({"set": name, "a": a, "b": b, **{key: float(value) for key, value in values.items()}})
     seen = [(name, i, j) for name in SETS for i, j in np.argwhere(shares[name].tail_seen)]
     tails = [{"set": s, "models": [names[i], names[j]], "share": float(shares[s].tail[i, j])} for s, i, j in seen]
     ranked = {s: {m: [row["model"] for row in by.get(m, [])] for m in RANKED} for s, by in rankings.items()}
