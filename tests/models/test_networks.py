@@ -211,6 +211,25 @@ def test_frozen_layer_against_scikit_learn(tiny_encoder: Path, reviews: Any) -> 
     np.testing.assert_allclose(probabilities, peer.predict_proba(states), atol=5e-3)
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_states_of_a_layer_against_transformers(
+    kept: bool, tiny_encoder: Path, transformers: Any, torch: Any, tmp_path: Path
+) -> None:
+    model = FrozenEncoder(str(tiny_encoder), max_length=32, layers=1)
+    wrong = FrozenEncoder(str(tiny_encoder), max_length=32, layers=9)
+    for one in (model, wrong) if kept else ():
+        one.keep_states(tmp_path)
+    (state,) = model.states(["the film was good"])
+    ids = transformers.AutoTokenizer.from_pretrained(str(tiny_encoder))("the film was good", return_tensors="pt")
+    whole = transformers.AutoModel.from_pretrained(str(tiny_encoder)).eval()
+    with torch.inference_mode():
+        expected = whole(**ids, output_hidden_states=True).hidden_states[1][0].mean(0).numpy()
+    np.testing.assert_allclose(state, expected, atol=1e-5)
+    assert len(list(tmp_path.rglob("*.safetensors"))) == kept
+    with pytest.raises(UsageError, match=r"expected layers from 1 to \d of this encoder, got 9"):
+        wrong.states(["bad"])
+
+
 def test_mean_states_against_transformers(tiny_encoder: Path, transformers: Any, torch: Any) -> None:
     texts = ["the film was good", "bad"]
     found = FrozenEncoder(str(tiny_encoder), max_length=32).states(texts)
