@@ -52,7 +52,8 @@ class FrozenEncoder(Classifier):
         device: str | None = None,
     ) -> None:
         self.source, self.max_length, self.batch_size, self.device = source, max_length, batch_size, device
-        self.layers, self._kept = layers, None
+        self.layers = layers
+        self._kept: Folder = None
         self.net: Any = None
         self.tokenizer: Any = None
         self.weights: Array = np.empty((0, 0), dtype=np.float32)

@@ -149,9 +149,10 @@ class SelectiveAnswering(Recipe):
                     record = ask()
                 cost[name] = {"rows": len(texts), "seconds": time.monotonic() - started}
                 if isinstance(model, FrozenEncoder):
-                    keeper, fields = load_model(workspace / f"models/{entry.name}"), {"progress": progress}
-                    keeper.keep_states(workspace / "states")
-                    record = keeper.predict(all_texts.inputs, label=all_texts.targets, ids=all_texts.ids, **fields)
+                    model.keep_states(workspace / "states")
+                    fields |= {"label": all_texts.targets, "ids": all_texts.ids}
+                    record = model.predict(all_texts.inputs, **fields)
+                    model.keep_states(None)
                 write_predictions(record, workspace / f"predictions/{entry.name}.{name}.parquet")
             workspace.write_json(f"costs/{entry.name}.json", cost)
 
