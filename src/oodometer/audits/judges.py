@@ -163,7 +163,7 @@ def combined(sizes: Array, labels: Array, mean: Array, level: float, ratio: floa
 @dataclass(frozen=True)
 class Counts:
     """Rows, labels and mean label of each cell, (cell,), and the share of a yes-or-no label's variance that is there,
-    times the design effect of clusters.
+    times the design effect of clusters, and n / (n - judges) where n labels made the cells of several judges.
     """
 
     sizes: Array
@@ -181,9 +181,10 @@ class Counts:
         freedom = len(at) - len(sizes)
         wide = (student_quantile(level, freedom) / normal_quantile(level)) ** 2
         ratio = min(1.0, wide * float(rest @ rest) / whole) if whole > 0 and freedom > 0 else 1.0
+        if (judges := len(judged.names)) > 1 < len(sizes) and not judged.selected and freedom > judges:
+            ratio *= len(at) / (len(at) - judges)  # the weights that put the cells together are of these labels
         if keys is not None and len(np.unique(keys)) < len(keys):
-            influence = rest * (sizes / sizes.sum() / np.maximum(labels, 1))[at]
-            ratio *= Clusters.of(keys, influence).effect(level)
+            ratio *= Clusters.of(keys, rest * (sizes / sizes.sum() / np.maximum(labels, 1))[at]).effect(level)
         return cls(sizes, labels, mean, max(ratio, 1e-6))
 
     def interval(self, level: float) -> tuple[float, float, float]:
@@ -211,8 +212,7 @@ def corrections(
     or depend on each other, only what allows for that is there.
     """
     row, truth, labels, rows = judged.row, judged.truth, len(judged.row), judged.rows
-    made: list[Estimate] = []
-    left: list[str] = []
+    made, left = list[Estimate](), list[str]()
 
     def add(name: str, three: tuple[float, float, float], kind: Kind, assumes: str, key: str) -> None:
         made.append(of_labels(name, three, level, kind, assumes, key, labels))
