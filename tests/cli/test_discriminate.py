@@ -19,7 +19,7 @@ from oodometer.verbs.discriminate import train_judges
 
 entrance = importlib.import_module("oodometer.cli.main")  # the package's face gives a function of this name
 INTERVAL = {"value", "lower", "upper", "level", "kind"}
-QUICK = ("--judges", "2", "--epochs", "3", "--batch-size", "16")
+QUICK = ("--judges", "2", "--epochs", "3")
 
 
 def run(*arguments: Any) -> int:

@@ -65,7 +65,7 @@ def rank(given: dict[str, Any], to: Written) -> None:
 
 
 class _Shift(ShiftOptions):
-    """The options of `shift`; a first word image, text or dialogue says what DATA is, as --modality does."""
+    """The options of `shift`; a first word image, text or dialogue says what DATA is."""
 
     data: Any = argument(kw_only=False, path="read", metavar="DATA", many=True,
         help=next(about.help for name, _, about in declared(ShiftOptions) if name == "data"))  # fmt: skip

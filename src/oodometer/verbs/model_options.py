@@ -55,11 +55,12 @@ class Training(Options):
         "gives them; for ``important-words``.")
     pieces: bool = option(default=False, flag="", group=_TEXTS,
         help='Whether parts of contractions ("don" in "don\'t") may be changed, too.')
-    function_words: bool = option(default=False, group=_TEXTS, rare=True,
+    function_words: bool = option(default=False, flag="", group=_TEXTS,
         help="Exchange articles, pronouns, auxiliaries and the like, too, as the paper does.")
-    part_of_speech: bool = option(default=False, group=_TEXTS,
+    part_of_speech: bool = option(default=False, flag="", group=_TEXTS,
         help="Only synonyms of the likely part of speech of a word, which is a guess.")
-    inflect: bool = option(default=False, group=_TEXTS, help='Synonyms in the form of the word: automobiles for cars.')
+    inflect: bool = option(default=False, flag="", group=_TEXTS,
+        help="Synonyms in the form of the word: automobiles for cars.")
     least: int = option(default=1, flag="", group=_TEXTS, help="Occurrences in training that make a word a known one.")
 
 
@@ -74,7 +75,7 @@ class Turns(Options):
 class Constants(Options):
     """How strong corruptions of images are."""
 
-    preset: str | None = option(default=None, group=_IMAGES, check=one_of("cifar-10-c", "imagenet-c"),
+    preset: str | None = option(default=None, group=_IMAGES, rare=True, check=one_of("cifar-10-c", "imagenet-c"),
         help="Whose constants: cifar-10-c, stated for 32 pixels, by default; or imagenet-c, for 224.")
 
 
@@ -111,7 +112,7 @@ class ShiftOptions(Training, Turns, Constants, Tasks, Typed):
     seed: int = option(default=0,
         help="Seed of the draws.",
         doc="Of the draws; those of an image or a text depend on the seed, the kind and its number alone.")
-    modality: str | None = option(default=None, check=one_of("image", "text", "dialogue"), rare=True,
+    modality: str | None = option(default=None, flag="", check=one_of("image", "text", "dialogue"),
         help="What the data are: image, text or dialogue; by default as the kind says, else dialogues where the rows "
         "have a list of turns.")
     column: str | None = option(default=None, group=_TEXTS,
@@ -121,7 +122,7 @@ class ShiftOptions(Training, Turns, Constants, Tasks, Typed):
     where: str | Sequence[str] = option(default=(), group=_TEXTS, help="Only rows with COLUMN=VALUE; may be repeated.")
     on_error: str = option(default="refuse", check=one_of("refuse", "skip"), group=_IMAGES, rare=True,
         help="Images that do not decode: refuse, or skip and count them.")
-    layout: str | None = option(default=None, group=_IMAGES, check=one_of("cifar-10-c", "imagenet-c"),
+    layout: str | None = option(default=None, group=_IMAGES, rare=True, check=one_of("cifar-10-c", "imagenet-c"),
         help="Lay copies out as the published sets do: cifar-10-c, of an NPZ file (<kind>.npy, severities 1 to 5 one "
         "after another, beside labels.npy), or imagenet-c, of a folder (<kind>/<severity>/).")
     input: str | None = option(default=None, group=_IMAGES, rare=True,
@@ -175,8 +176,7 @@ class PredictOptions(Models, Tasks):
         default=None, flag="--input", help="Column that the model reads; twice for pairs of texts, again for a table.")
     label: str | None = option(default=None, help="Column of the truth; by default label.")
     id: str | None = option(default=None, help="Column that names the rows; by default id.")
-    keep: str | Sequence[str] | None = option(
-        default=None, rare=True, help="A further column to carry along; may be repeated.")
+    keep: str | Sequence[str] | None = option(default=None, flag="", help="Further columns to carry along.")
     keep_input: bool = option(default=False, rare=True, help="Keep the texts as input.")
     unlabelled: bool = option(
         default=False, help="Leave labels out: subfolders of images are no classes, or the column is of something else."
@@ -365,7 +365,7 @@ class TrainOptions(Renaming, Device, Tasks):
         help="Passes over the right pairs in which an encoder from scratch learns to fill gaps, before all judges "
         "start from it; 0 for none. See `pretrain`.")
     epochs: int | None = option(default=None, help="Passes over the pairs.")
-    batch_size: int | None = option(default=None, rare=True, help="Pairs a step.")
+    batch_size: int | None = option(default=None, flag="", help="Pairs a step.")
     learning_rate: float | None = option(default=None, flag="", help="Of the training; None for what suits the model.")
     max_length: int = option(default=512, rare=True, help="Tokens of a pair that are read; longer ones are cut.")
     balance: float = option(default=1.0, flag="", help="Most wrong pairs for each right one, 0 for all.")

@@ -376,7 +376,7 @@ def shift_texts(options: ShiftOptions, names: Sequence[str], levels: Sequence[An
     ending = job.texts.rows.ending
     if dialogues and ending not in (".jsonl", ".ndjson"):
         expected = "dialogues as JSON lines, each with a list of turns"
-        remedy = "convert it; or shift single texts (--modality text)"
+        remedy = "convert it; or shift single texts (oodometer shift text ...)"
         raise InputError(expected, got=f"a file that ends in {ending}", remedy=remedy, file=str(options.data))
     engine = task_engine(options.engine, options.workers)
     kinds = [find_text_shift(name, dialogues=dialogues) for name in names]
