@@ -151,7 +151,7 @@ class TableExamples(Examples):
             raise InputError("a column with the inputs of the model", got=got, file=table.file, remedy=remedy)
         self.inputs = self._check_found(inputs, there, "a column of inputs", "--input")
         self._check_found([label] if label else [], there, "a column of labels", "--label")
-        self._check_found([name for name in (self.id, *self.keep) if name], there, "a column", "--id (keep)")
+        self._check_found([name for name in (self.id, *self.keep) if name], there, "a column", "--id or (Python) keep=")
         self.label, self.modality = label, self._modality_of(reads)
         self._check_modality(reads, table.file)
 
@@ -352,7 +352,7 @@ class DialogueExamples(Examples):
             raise InputError(expected, got=", ".join(there[:12]), file=table.file, remedy="name it with --input COLUMN")
         self.turns = self._check_found(usual, there, "a column of turns", "--input")[0]
         named = [column for column in (columns.label, columns.id, *columns.keep) if column]
-        self._check_found(named, there, "a column", "--label, --id (keep)")
+        self._check_found(named, there, "a column", "--label, --id or (Python) keep=")
         self.label, self.id = columns.label, columns.id
         self.keep = tuple(dict.fromkeys((*columns.keep, *(column for column in ("time", "group") if column in there))))
         every = dict.fromkeys((self.turns, *_BESIDE, *named, *self.keep))
