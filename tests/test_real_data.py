@@ -19,6 +19,9 @@ from benchmarks.real import coverage, data, run
 from benchmarks.real.cases import Case
 
 SAME = 1e-6
+# A quantile over simulated targets: where exp and log differ in the last bit, as they do between processors with and
+# without AVX-512, other draws come out of them. Ten such changes moved an end by up to 0.0006.
+SAME_HEADLINE = 2e-3
 
 
 def committed(name: str) -> dict[tuple[str, str, str], Case]:
@@ -37,7 +40,8 @@ def assert_same(fresh: list[Case], name: str) -> None:
         assert case.estimates.keys() == before.estimates.keys()
         for method, three in case.estimates.items():
             where = f"{case.set}, {case.shift}, {case.name}, {method}"
-            assert three == pytest.approx(before.estimates[method], abs=SAME), where
+            same = SAME_HEADLINE if method == "headline" else SAME
+            assert three == pytest.approx(before.estimates[method], abs=same), where
 
 
 def assert_in_order(found: list[Case]) -> None:
