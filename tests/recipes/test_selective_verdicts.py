@@ -61,9 +61,13 @@ def test_sides_counted_by_hand(committed: Any) -> None:
     found = partings(committed)
     assert {(one.name, one.auc, one.disca): one.side for one in found} == expected
     firm = [one for one in found if one.is_firm]
-    assert sum(one["contested"] for one in committed["findings"]) == sum(one.side == "AUC" for one in firm)
+    # `compare` draws 200 replicates of its own, the result 10,000: a pair at the edge may be firm in one of them alone
+    least, most = (sum(one.side == "AUC" and one.share >= edge for one in found) for edge in (0.93, 0.87))
+    assert least <= sum(one["contested"] for one in committed["findings"]) <= most
     evidence = claims(committed)["disca_is_right"].evidence
-    assert f"coverage at risk sides with AUC on {sum(one.side == 'AUC' for one in firm)} of {len(firm)}" in evidence
+    for name in ("imdb", "sst2"):
+        here = [one.side for one in firm if one.name == name]
+        assert f"coverage at risk sides with AUC on {here.count('AUC')} of {len(here)} firm pairs" in evidence
 
 
 def test_the_words_of_the_readme_are_those_of_the_result(committed: Any) -> None:
