@@ -69,14 +69,7 @@ def finished(tiny: Any, reports: Any, tmp_path_factory: pytest.TempPathFactory) 
 def test_leaves_its_files_and_reports_to_the_end(finished: Any, reports: Any) -> None:
     names = [run.name for run in finished.steps]
     assert names == [*(f"cogs/{name}" for name in (*STEPS, "self-training", "metric", "study")), "tables", "figures"]
-    for name in (
-        "result.json",
-        "result.md",
-        "cogs/result.json",
-        "cogs/judges/judge-2",
-        "cogs/halves/fold-1",
-        "figures/k-of-n.vl.json",
-    ):
+    for name in ("result.json", "result.md", "cogs/result.json", "cogs/judges/judge-2", "cogs/halves/fold-1"):
         assert (finished.folder / name).exists()
     assert len(list((finished.folder / "cogs/snapshots").iterdir())) == 2
     assert not list((finished.folder / "cogs/checkpoints").iterdir())

@@ -292,30 +292,17 @@ def _metric(result: Mapping[str, Any]) -> Iterator[Row]:
             yield Row(f"metric_{task['task']}", SPREADS, looks, fields, words="metric")
 
 
-def _figures_of_samples(result: Mapping[str, Any], name: str) -> list[Panel]:
-    """For each data set the bounds in samples of every size, or what fewer judges that must agree give."""
-    panels = []
+def _figures_of_samples(result: Mapping[str, Any]) -> list[Panel]:
+    """For each data set the bounds in samples of every size."""
+    panels, kinds = [], ["lower", "upper", "gold"]
     for study in sets_of(result):
-        panel, subsets = f"{study['task']}-{study['name']}".replace(".", "-"), study["subsets"]
-        if name == "figure-4-samples":
-            kinds = ["lower", "upper", "gold"]
-            cells = [(row["rows"], kind, row[kind]) for row in subsets for kind in kinds]
-            ends = ("value", "lower", "upper")
-            rows = [{"rows": drawn, "what": kind, **{end: cell[end] for end in ends}} for drawn, kind, cell in cells]
-            marks = {"values": [row["rows"] for row in subsets], "labelOverlap": True}
-            across = plain.axis("rows", "rows drawn", {"type": "log", "nice": False}, axis=marks)
-            panels.append(Panel(panel, study["title"], plain.bands(across, "accuracy", kinds), rows))
-            continue
-        rows = [
-            {"rows drawn": str(row["rows"]), "agree": f"{bound['agree']} of {study['judges']}", "order": bound["agree"]}
-            | {key: bound[key]["value"] for key in ("width", "reliability")}
-            for row in _thinned(subsets)
-            for bound in row["bounds"]
-        ]
-        across = plain.axis("width", "width of the bounds", **plain.PERCENT)
-        up = plain.axis("reliability", "samples with gold inside", {"domain": [0, 1]}, **plain.PERCENT)
-        chart = plain.lines(across, up, "rows drawn", few=True, more=("agree",))
-        panels.append(Panel(panel, study["title"], chart, rows))
+        cells = [(row["rows"], kind, row[kind]) for row in study["subsets"] for kind in kinds]
+        ends = ("value", "lower", "upper")
+        rows = [{"rows": drawn, "what": kind, **{end: cell[end] for end in ends}} for drawn, kind, cell in cells]
+        marks = {"values": [row["rows"] for row in study["subsets"]], "labelOverlap": True}
+        across = plain.axis("rows", "rows drawn", {"type": "log", "nice": False}, axis=marks)
+        panel = f"{study['task']}-{study['name']}".replace(".", "-")
+        panels.append(Panel(panel, study["title"], plain.bands(across, "accuracy", kinds), rows))
     return panels
 
 
@@ -340,7 +327,7 @@ FIGURES = Figures(
     PAGE,
     {"bounds": _bounds_drawn}
     | {"bounds-of-judges": partial(_bounds_drawn, at="thresholds"), "bounds-at-half": partial(_bounds_drawn, at="half")}
-    | {name: partial(_figures_of_samples, name=name) for name in ("figure-4-samples", "k-of-n")},
+    | {"figure-4-samples": _figures_of_samples},
     lambda result: {"bounds": PAGE.words["page"]["mixed"]} if sets_of(result, at="mixed") else {},
 )
 
@@ -356,7 +343,7 @@ def markdown(result: Mapping[str, Any]) -> str:
     missing = PAGE.fill(words["missing"], {"missing": ", ".join(result["missing"])}) if result["missing"] else ""
     out = [PAGE.table("runs", map(_run, tasks.values()), missing=missing), PAGE.table("recalls", _recalls(result))]
     out += [*(_accuracies(result, family) for family in PAGE.words["families"]), _procedures(result)]
-    out += [*_worths(result), PAGE.table("seeds", _by_seed(result))]
+    out += _worths(result)
     out.append(PAGE.table("votes", ((study, bound) for study in sets for bound in study["bounds"])))
     draws = max(row["draws"] for study in sets for row in study["subsets"])
     samples = ((study, row) for study in sets for row in _thinned(study["subsets"]))
@@ -466,19 +453,3 @@ def _worths(result: Mapping[str, Any]) -> Iterator[str]:
             some = (Worth.of_rows(types, name) for name in ("constant", "thresholds", "mixed"))
             lines.append((study["title"], *some))
     yield PAGE.table("worth_by_type", lines)
-
-
-def _by_seed(result: Mapping[str, Any]) -> Iterator[list[str]]:
-    """Truth, bounds and error of the mean of every training; nothing where each task has one."""
-    bounds, error = "{lower[value][value]:.1f%} to {upper[value][value]:.1f%}{no}", "{mean[error][value]:.1f%}"
-    for name, task in result["tasks"].items():
-        runs = trainings(result, name)
-        for key, first in task["sets"].items() if len(runs) > 1 else ():
-            sets = [run["sets"][key] for run in runs if key in run["sets"]]
-            row = [first["title"], "; ".join(PAGE.fill("{gold[value]:.1f%}", study) for study in sets)]
-            for some in (sets, [study["mixed"] for study in sets if "mixed" in study]):
-                ends = [{row["method"]: row for row in study["methods"]} for study in some]
-                for end, study in zip(ends, some, strict=True):
-                    end["no"] = "" if study["inside"] else " (**no**)"
-                row += ["; ".join(PAGE.fill(cell, end) for end in ends) or "-" for cell in (bounds, error)]
-            yield row

@@ -101,15 +101,19 @@ def _task(
     names: str, family: str, read: Callable[..., Dataset], *tests: TestSet, scale: str, train: Any = (), **own: Any
 ) -> Task:
     """A task whose reader takes the part, and ``train`` more for training; ``names`` are its name and title."""
-    (name, _, title), sizes = names.partition(": "), _SIZES[scale]
-    config = built(RunConfig, {**sizes["usual"], **sizes.get(name, {})})
+    name, _, title = names.partition(": ")
+    layers = [_SIZES[layer] for layer in (["small", "tiny"] if scale == "tiny" else [scale])]
+    parts = [some.get(part, {}) for some in layers for part in ("usual", name)]
+    config = built(RunConfig, {key: value for part in parts for key, value in part.items()})
     return Task(name, title, family, partial(read, "train", **dict(train)), partial(read, "dev"), tests, config, **own)
 
 
 def tasks_of(scale: str) -> tuple[Task, ...]:
-    """The tasks of a scale in the paper's order; small: models from scratch on data at hand; paper: T5-base."""
+    """The tasks of a scale in the paper's order; small: models from scratch on data at hand, of which tiny has those
+    that its sizes name; paper: T5-base.
+    """
     if scale not in _SIZES:
-        raise UsageError(f"unknown scale {scale!r}; expected small or paper")
+        raise UsageError(f"unknown scale {scale!r}; expected {', '.join(_SIZES)}")
     task, cogs, pos = partial(_task, scale=scale), sequences.cogs, sequences.pos_cogs
     gen = TestSet("gen", "COGS", "out", partial(cogs, "gen"), "COGS")
     of_pos = TestSet("gen", "POS-COGS", "out", partial(pos, "gen"), "POS-COGS")
@@ -152,7 +156,7 @@ def tasks_of(scale: str) -> tuple[Task, ...]:
     )
     of_amr = TestSet("test", "AMR Little Prince", "in", partial(amr, "test"), resembles="AMR")
     near_pos = TestSet("test", "POS-COGS in distribution", "in", partial(pos, "test"))
-    return (
+    tasks = (
         task("cogs: COGS", "semantic", cogs, gen, near, **self_trained, weight=40),
         task("amr: AMR", "semantic", amr, of_amr, brackets=True, metric="token_f1"),
         task("pos-cogs: POS-COGS", "tagging", pos, of_pos, near_pos),
@@ -160,6 +164,7 @@ def tasks_of(scale: str) -> tuple[Task, ...]:
         task("pos-wsj: POS-WSJ", "tagging", wsj, *of_wsj),
         task("syn-gum: Syn-GUM", "parsing", read, *of_gum, train={"clauses": True}, brackets=True),
     )
+    return tasks if scale == "small" else tuple(task for task in tasks if task.name in _SIZES[scale])
 
 
 def replicates_of(task: Task) -> tuple[Task, ...]:
