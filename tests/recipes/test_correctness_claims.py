@@ -360,3 +360,11 @@ def test_voters_of_three_kinds_are_a_procedure_of_their_own() -> None:
     assert "all voters at thresholds: bounds" in text
     assert "5, 4 (2 unseen)" in text
     assert "all voters at thresholds" not in markdown(result(**plain))
+
+
+def test_a_first_look_has_the_values_of_small_but_for_its_own() -> None:
+    first, small = ({task.name: task.config for task in tasks_of(scale)} for scale in ("tiny", "small"))
+    assert list(first) == ["pos-cogs", "pos-wsj"]
+    one, whole = first["pos-wsj"], small["pos-wsj"]
+    assert (one.rare, one.aligned, one.parser, one.judge) == (whole.rare, whole.aligned, whole.parser, whole.judge)
+    assert (one.test_rows, one.halves, one.pretraining) == (200, False, None)

@@ -113,7 +113,7 @@ def tasks_of(scale: str) -> tuple[Task, ...]:
     that its sizes name; paper: T5-base.
     """
     if scale not in _SIZES:
-        raise UsageError(f"unknown scale {scale!r}; expected {', '.join(_SIZES)}")
+        raise UsageError(f"unknown scale {scale!r}; expected {' or '.join(_SIZES)}")
     task, cogs, pos = partial(_task, scale=scale), sequences.cogs, sequences.pos_cogs
     gen = TestSet("gen", "COGS", "out", partial(cogs, "gen"), "COGS")
     of_pos = TestSet("gen", "POS-COGS", "out", partial(pos, "gen"), "POS-COGS")
