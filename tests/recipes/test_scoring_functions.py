@@ -23,12 +23,15 @@ from tiny_images import write_images  # noqa: E402
 
 from oodometer.recipes.kit.sources import load_answers  # noqa: E402
 from oodometer.recipes.scoring_functions import RECIPE  # noqa: E402
-from oodometer.recipes.scoring_functions.findings import claims_of  # noqa: E402
+from oodometer.recipes.scoring_functions.findings import claims_of, jackknife  # noqa: E402
 from oodometer.recipes.scoring_functions.study import (  # noqa: E402
     RUN_CONFIGS,
     DominoesConfig,
-    Errors,
     agreement_of_subsets,
+    cell_of,
+    errors_of,
+    of_all_subsets,
+    record_of,
     scores_of,
 )
 
@@ -48,10 +51,11 @@ def tiny(scale: str) -> Any:
         clean_members=4,
         bases=2,
         views=2,
-        rows=20,
+        view_rows=10,
+        rows=40,
         kinds=("brightness", "contrast"),
         severities=(1, 3, 5),
-        subsets=2,
+        groups=4,
         dominoes=DominoesConfig(correlations=(0.95, 1.0), members=2, epochs=1, train_rows=60, draws=3),
     )
 
@@ -84,6 +88,8 @@ def test_leaves_its_tables_and_says_what_is_absent(finished: Any, reports: Any) 
         assert table in finished.words
     clean = finished.result["tasks"]["clean"]
     assert list(clean["ma"]["shifts"]) == ["severity 1", "severity 3", "severity 5"]
+    assert list(clean["paired"]) == ["severity 1", "severity 5"]
+    assert len(clean["sizes_of_ensemble"]["all"]) == 3
     assert clean["ma"]["models"] == 4
     assert clean["ma-diverse"]["models"] == 2
     assert len(clean["ma"]["shifts"]["severity 5"]["lms"]["exact"]["by_model"]) == 2
@@ -102,40 +108,142 @@ def test_leaves_its_tables_and_says_what_is_absent(finished: Any, reports: Any) 
 
 def test_errors_are_those_of_the_library(finished: Any) -> None:
     from oodometer import estimate
-    from oodometer.recipes.scoring_functions.study import record_of
 
-    folder = Workspace(finished.folder)
-    validation, target = (load_answers(folder, "clean/answers-ma", name) for name in ("validation", "contrast-3"))
-    base = 1
-    reference, shifted = record_of(validation, base), record_of(target, base)
-    errors = list(Errors(validation, 100).of(target))[base]
-    truth = float(shifted.verdicts.mean())
-    assert errors["accuracy"] == pytest.approx(truth)
-    methods = {"conf": "max_probability", "lms": "view_agreement", "ma": "model_agreement"}
+    folder, base = Workspace(finished.folder), 0
+    answers = [load_answers(folder, "clean/answers-ma", name) for name in ("validation", "contrast-3")]
+    answers = [{k: own[k][..., :10] if k == "views" else own[k] for k in own if k != "published"} for own in answers]
+    few = [{**own, "label": own["label"][:10], "probabilities": own["probabilities"][:, :10]} for own in answers]
+    methods = {"conf": "max_probability", "lms-own": "view_agreement", "ma": "model_agreement"}
     for score, name in methods.items():
+        both = few if score == "lms-own" else [{k: own[k] for k in ("label", "probabilities")} for own in answers]
+        reference, shifted = (record_of(own, base) for own in both)
+        by_set = [scores_of(own, base)[score] for own in both]
+        right = [own["probabilities"][base].argmax(-1) == own["label"] for own in both]
+        errors = errors_of(by_set, right, 100, 4)
         for how, method in (("exact", f"threshold:{name}"), ("grid", f"threshold:{name}:100")):
-            said = estimate(reference, shifted, methods=[method], backtest=None, diagnosis=False).estimates[0]
-            assert errors[score][how] == pytest.approx(said.value - truth, abs=1e-9), (score, how)
+            result = estimate(reference, shifted, methods=[method], backtest=None, diagnosis=False).estimates[0]
+            assert errors[how][0] == pytest.approx(abs(result.value - right[1].mean()), abs=1e-9), (score, how)
 
 
-def test_agreement_of_subsets_with_all_models_is_the_error_of_all(finished: Any) -> None:
-    folder = Workspace(finished.folder)
-    validation, target = (load_answers(folder, "clean/answers-ma", name) for name in ("validation", "brightness-5"))
-    found = agreement_of_subsets(validation, [target], [2, 4], 3, seed=0)
-    assert found[2].shape == (4, 3)
-    assert found[4].shape == (4, 1)
-    whole = [abs(one["ma"]["exact"]) for one in Errors(validation, 100).of(target)]
-    np.testing.assert_allclose(found[4][:, 0], whole)
+def some_answers(rows: int, models: int = 5, sets: int = 3) -> tuple[list[Any], list[Any]]:
+    """Classes (model, sample) of sets that are shifted more and more, and labels."""
+    rng = np.random.default_rng(rows)
+    labels = [rng.integers(3, size=rows)] * sets
+    classes = [
+        np.where(rng.random((models, rows)) < 0.2 + 0.15 * i, rng.integers(3, size=(models, rows)), label)
+        for i, label in enumerate(labels)
+    ]
+    return classes, labels
+
+
+@pytest.mark.parametrize("steps", [4, 10, 1_000])
+def test_the_grid_is_that_of_a_plain_loop(steps: int) -> None:
+    """As the published code: every even threshold below 1 in turn, kept where it is nearer than all before it."""
+    rng = np.random.default_rng(steps)
+    for _ in range(20):
+        scores = [rng.integers(5, size=60) / 4 if steps == 4 else rng.random(60) for _ in range(2)]
+        right = [rng.random(60) < scores[0], rng.random(60) < 0.5]
+        best, at = np.inf, 0.0
+        for threshold in np.linspace(0, 1, steps, endpoint=False):
+            away = abs((scores[0] >= threshold).mean() - right[0].mean())
+            if away < best:
+                best, at = away, threshold
+        wanted = abs((scores[1] >= at).mean() - right[1].mean())
+        assert errors_of(scores, right, steps, 4)["grid"][0] == pytest.approx(wanted)
+
+
+def test_every_score_has_the_grid_of_the_published_code(finished: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """1,000 steps of confidence; of smoothness one a view, of agreement one for each other model."""
+    from oodometer.recipes.scoring_functions import study
+
+    steps = []
+    whole = errors_of
+    monkeypatch.setattr(study, "errors_of", lambda *given: steps.append(given[2]) or whole(*given))
+    folder, config = Workspace(finished.folder), tiny("small")
+    sets = {name: load_answers(folder, "clean/answers-ma", name) for name in ("validation", "contrast-3")}
+    study._errors(sets, {"all": ["contrast-3"]}, config)
+    assert sorted(steps) == sorted([1_000] * 6 + [2] * 3 + [3] * 4 + [1])  # the last: of the ensemble's mean
+
+
+def test_errors_without_images_are_those_of_the_other_images() -> None:
+    rng = np.random.default_rng(0)
+    scores, right = [rng.random(50) for _ in range(3)], [rng.random(50) < 0.6 for _ in range(3)]
+    errors = errors_of(scores, right, 10, 5)
+    for group in range(5):
+        rest = np.arange(50) % 5 != group
+        alone = errors_of([own[rest] for own in scores], [own[rest] for own in right], 10, 5)
+        np.testing.assert_allclose(errors["images"][group], alone["exact"])
+    halves = [
+        errors_of([scores[0][i::2], scores[1][1 - i :: 2]], [right[0][i::2], right[1][1 - i :: 2]], 10, 2)
+        for i in (0, 1)
+    ]
+    assert errors["apart"][0] == pytest.approx(np.mean([own["exact"][0] for own in halves]))
+
+
+@pytest.mark.parametrize("rows", [7, 60])
+def test_agreement_of_subsets_is_that_of_each_alone(rows: int) -> None:
+    classes, labels = some_answers(rows)
+    chosen, errors = agreement_of_subsets([own[0] for own in classes], [own[1:] for own in classes], labels, 4)
+    assert errors.shape == (15, 2, 5)
+    right = [own[0] == label for own, label in zip(classes, labels, strict=True)]
+    for subset, own in zip(chosen, errors, strict=True):
+        scores = [(each[1:][subset] == each[0]).mean(0) for each in classes]
+        alone = errors_of(scores, right, 10, 4)
+        np.testing.assert_allclose(own[:, 0], alone["exact"], atol=1e-12)
+        np.testing.assert_allclose(own[:, 1:].T, alone["images"], atol=1e-12)
+
+
+def test_cells_leave_each_training_out_as_judged_and_as_member() -> None:
+    classes, labels = some_answers(80)
+    errors, on = of_all_subsets(classes, classes, labels, 4)
+    assert on.all(1).sum(1).tolist() == [1] * 5  # the judged one alone is in all of its ensembles
+    own = errors.mean(2)
+    whole, pairs = cell_of(own, on, 5), cell_of(own, on, 2)
+    for seed in range(5):
+        rest = [np.delete(each, seed, 0) for each in classes]
+        fewer, left = of_all_subsets(rest, rest, labels, 4)
+        assert whole["by_training"][seed] == pytest.approx(np.mean(cell_of(fewer.mean(2), left, 4)["by_model"]))
+        assert pairs["by_training"][seed] == pytest.approx(np.mean(cell_of(fewer.mean(2), left, 2)["by_model"]))
+    spread = cell_of(own, on, 3, lambda values, axis: values.std(axis, ddof=1))
+    assert spread["by_model"][0] == pytest.approx(own[0, on[0].sum(-1) == 3, 0].std(ddof=1))
+
+
+def test_the_jackknife_of_means_is_students_t() -> None:
+    """Leaving out one of a mean's values gives its usual standard error, of trainings, of images, and both added."""
+    from scipy import stats
+
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(0.3, 1, 6), rng.normal(0, 1, 9)
+    paired = jackknife([(1.0, {"by_model": first}), (-1.0, {"by_model": second[:6]})])
+    assert paired.supports == pytest.approx(stats.ttest_rel(first, second[:6], alternative="greater").pvalue)
+    apart = jackknife([(1.0, {"by_model": first})], [(-1.0, {"by_model": second})])
+    assert apart.supports == pytest.approx(
+        stats.ttest_ind(first, second, equal_var=False, alternative="greater").pvalue
+    )
+    groups = rng.normal(0.5, 1, 16)
+    images = ((groups.sum() - groups) / 15).tolist()
+    same = {"by_model": [groups.mean()] * 4, "by_images": images}
+    alone = jackknife([(1.0, same)])
+    assert alone.supports == pytest.approx(stats.ttest_1samp(groups, 0, alternative="greater").pvalue, abs=1e-3)
+    both = jackknife([(1.0, {"by_model": first - first.mean() + groups.mean(), "by_images": images})])
+    s = (first.var(ddof=1) / 6 + groups.var(ddof=1) / 16) ** 0.5
+    share = np.array([first.var(ddof=1) / 6, groups.var(ddof=1) / 16]) / s**2
+    freedom = 1 / (share**2 / [5, 15]).sum()
+    assert both.supports == pytest.approx(stats.t.sf(groups.mean() / s, freedom))
+    assert jackknife([(1.0, {"by_model": [0.2]})]).supports == 1.0  # of a single training nothing is said
+    assert jackknife([(1.0, {"by_model": first, "by_training": []})]).supports == 1.0
 
 
 def test_scores_are_counted_by_hand() -> None:
     p = np.array([[[0.9, 0.1], [0.4, 0.6]], [[0.8, 0.2], [0.7, 0.3]], [[0.3, 0.7], [0.2, 0.8]]])
-    views = np.array([[[0, 1], [0, 0]]])
-    found = scores_of({"probabilities": p, "views": views}, 0)
-    assert found["conf"].tolist() == [0.9, 0.6]
-    assert found["lms"].tolist() == [1.0, 0.5]  # the first image is class 0 in both views, the second class 1 in one
-    assert found["ma"].tolist() == [0.5, 0.5]
-    assert "lms" not in scores_of({"probabilities": p, "views": views}, 1)
+    views = np.array([[[0, 1], [0, 0], [1, 0]]])
+    scores = scores_of({"probabilities": p, "views": views, "published": views}, 0)
+    assert scores["conf"].tolist() == scores["conf-few"].tolist() == [0.9, 0.6]
+    # Of three views of the second image, which is class 1, one says so: two thirds say another, the most frequent
+    assert scores["lms-own"].tolist() == pytest.approx([2 / 3, 1 / 3])
+    assert scores["lms"].tolist() == pytest.approx([2 / 3, 2 / 3])
+    assert scores["ma"].tolist() == [0.5, 0.5]
+    assert set(scores_of({"probabilities": p, "views": views, "published": views}, 1)) == {"conf", "ma"}
     assert "ma" not in scores_of({"probabilities": p[:1]}, 0)
 
 
@@ -176,23 +284,47 @@ def test_the_claims_follow_the_numbers() -> None:
     sizes = [
         {"models": n, "by_model": [0.02 + 0.1 / n**3 + 1e-4 * i for i in range(4)], "spread": 0.01} for n in range(2, 9)
     ]
+    paired = {
+        name: {"ma": cells["ma"]["exact"], "ma-diverse": worse[name]["ma"]["exact"]} for name, cells in shifts.items()
+    }
     clean = {
         "ma": {"models": 4, "shifts": shifts},
         "ma-diverse": {"models": 4, "shifts": worse},
         "sizes_of_ensemble": {"all": sizes},
     }
-    found = {one.name: one.verdict for one in claims_of({"tasks": {"clean": clean}})}
-    assert found["ma_conf"] == found["conf_lms"] == "holds"
-    assert found["severity_ma"] == found["saturates"] == "holds"
-    assert found["diverse_far_clean"] == "holds"
-    assert found["diverse_near_clean"] == "does not hold"
+    for more in ({}, {"paired": paired}):
+        verdicts = {one.name: one.verdict for one in claims_of({"tasks": {"clean": {**clean, **more}}})}
+        assert verdicts["ma_conf"] == verdicts["conf_lms"] == "holds"
+        assert verdicts["severity_ma"] == verdicts["saturates"] == "holds"
+        assert verdicts["diverse_far_clean"] == "holds"
+        assert verdicts["diverse_near_clean"] == "does not hold"
     turned = {name: shift(0.01, 0.05, 0.02) for name in shifts}
-    found = {
+    verdicts = {
         one.name: one.verdict
         for one in claims_of({"tasks": {"clean": {**clean, "ma": {"models": 4, "shifts": turned}}}})
     }
-    assert found["ma_conf"] == "does not hold"
-    assert found["severity_ma"] in ("undecided", "does not hold")
+    assert verdicts["ma_conf"] == "does not hold"
+    assert verdicts["severity_ma"] in ("undecided", "does not hold")
+    # The same numbers where other images would have given others
+    blurred = {
+        name: {
+            s: {
+                "exact": {
+                    **cell["exact"],
+                    "by_images": [
+                        cell["exact"]["by_model"][0] * (1 + 0.3 * (-1) ** i * (s == "ma")) for i in range(16)
+                    ],
+                }
+            }
+            for s, cell in cells.items()
+        }
+        for name, cells in shifts.items()
+    }
+    verdicts = {
+        one.name: one.verdict
+        for one in claims_of({"tasks": {"clean": {**clean, "ma": {"models": 4, "shifts": blurred}}}})
+    }
+    assert verdicts["ma_conf"] == "undecided"
 
 
 def test_a_first_look_is_small() -> None:

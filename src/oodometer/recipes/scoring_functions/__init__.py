@@ -41,10 +41,11 @@ def steps_of_condition(name: str, config: RunConfig, data: RunData) -> list[Step
     epochs = config.training.epochs if clean else config.compromised_epochs
     members = {"ma": config.clean_members if clean else config.members, "ma-diverse": config.members}
     ends = dict.fromkeys((min(config.severities), max(config.severities)))
-    severities = config.severities if clean else tuple(ends)
-    sets = {"source": ("validation", *data.present)}
-    sets |= {str(severity): tuple(f"{kind}-{severity}" for kind in data.kinds) for severity in severities}
-    targets = [target for some in sets.values() for target in some if target != "validation"]
+    source = {"source": ("validation", *data.present)}
+    by_grade = {str(grade): tuple(f"{kind}-{grade}" for kind in data.kinds) for grade in config.severities}
+    few = source | {str(grade): by_grade[str(grade)] for grade in ends}
+    sets_of = {"ma": source | by_grade if clean else few, "ma-diverse": few}
+    targets = {v: [t for some in sets.values() for t in some if t != "validation"] for v, sets in sets_of.items()}
 
     def train(variant: str, member: int) -> Step:
         flipped, folder = config.flipped if variant == "ma-diverse" else 0.0, f"{name}/models/{variant}-{member}"
@@ -60,8 +61,10 @@ def steps_of_condition(name: str, config: RunConfig, data: RunData) -> list[Step
         return Step(f"{name}/train-{variant}-{member}", about, files, fit, settings, weight=_TRAIN)
 
     def ask(variant: str, part: str) -> Step:
-        folder, models = f"{name}/answers-{variant}", range(members[variant])
-        views: dict[str, Any] = {"bases": config.bases, "views": config.views} if variant == "ma" else {}
+        folder, models, sets = f"{name}/answers-{variant}", range(members[variant]), sets_of[variant]
+        policies = {"published": ("timm", config.bases)} if variant == "ma" else {}
+        policies |= {"views": ("increasing", config.mild_bases)} if variant == "ma" and clean else {}
+        views: dict[str, Any] = {"policies": policies, "views": config.views, "view_rows": config.view_rows}
 
         def answer(workspace: Workspace, progress: Progress) -> None:
             rows = data.parts["validation"]
@@ -79,22 +82,25 @@ def steps_of_condition(name: str, config: RunConfig, data: RunData) -> list[Step
 
     steps: list[Step] = []
     for variant in VARIANTS:
-        steps += [*(train(variant, i) for i in range(members[variant])), *(ask(variant, part) for part in sets)]
-    asked = tuple(f"{name}/ask-{variant}-{part}" for variant in VARIANTS for part in sets)
-    settings: dict[str, Any] = {"form": FORM, "grid": config.grid, "subsets": config.subsets}
+        steps += [train(variant, i) for i in range(members[variant])]
+        steps += [ask(variant, part) for part in sets_of[variant]]
+    asked = tuple(f"{name}/ask-{variant}-{part}" for variant in VARIANTS for part in sets_of[variant])
+    settings: dict[str, Any] = {"form": FORM, "groups": config.groups, "view_rows": config.view_rows}
     judge, files = partial(work.study_condition, data, name, targets), (f"{name}/result.json",)
     steps.append(Step(f"{name}/study", f"{name}: judging the scores", files, judge, settings, asked, 5.0))
     if not clean:
         return steps
     # Every estimator on the middle and the ends of the severities, and published models
-    parts = ("source", *dict.fromkeys(str(severities[i]) for i in (0, len(severities) // 2, -1)))
-    names = [study for part in parts for study in sets[part] if study != "validation"]
+    grades = list(by_grade)
+    parts = ("source", *dict.fromkeys(grades[i] for i in (0, len(grades) // 2, -1)))
+    names = [study for part in parts for study in sets_of["ma"][part] if study != "validation"]
 
     def published(workspace: Workspace, progress: Progress) -> None:
         workspace.write_json("clean/published.json", work.published_agreement())
         progress(1, 1)
 
-    settings, needs = {"form": FORM, "names": names, "bases": config.bases}, tuple(f"clean/ask-ma-{o}" for o in parts)
+    settings = {"form": FORM, "names": names, "bases": config.mild_bases, "view_rows": config.view_rows}
+    needs = tuple(f"clean/ask-ma-{part}" for part in parts)
     judge, files = partial(work.study_estimators, data, "clean/answers-ma", names), ("clean/estimators.json",)
     steps.append(Step("clean/estimators", "clean: every estimator", files, judge, settings, needs, 200.0))
     files, about = ("clean/published.json",), "published models"
@@ -116,12 +122,12 @@ def steps_of_dominoes(config: RunConfig, data: RunData) -> list[Step]:
             train = partial(work.train_dominoes, data, correlation, member)
             steps.append(Step(trained[-1], about, files, train, settings, weight=25.0))
         files = tuple(f"dominoes/answers/{correlation:g}/{target}.npz" for target in ("validation", *work.TARGETS))
-        settings = {"severity": own.severity, "views": config.views, "seed": config.seed}
+        settings = {"severity": own.severity, "views": config.views, "view_rows": config.view_rows, "seed": config.seed}
         settings |= {"held": data.parts["held"].fingerprint, "far": list(data.present)}
         about, ask = f"dominoes: asking at correlation {correlation:g}", partial(work.ask_dominoes, data, correlation)
         asked.append(f"dominoes/ask-{correlation:g}")
         steps.append(Step(asked[-1], about, files, ask, settings, tuple(trained), 25.0))
-    settings = {"form": FORM, "grid": config.grid, "labels": own.labels, "draws": own.draws}
+    settings = {"form": FORM, "groups": config.groups, "labels": own.labels, "draws": own.draws}
     about, files = "dominoes: judging the scores and the alarms", ("dominoes/result.json",)
     study = partial(work.study_dominoes, data)
     return [*steps, Step("dominoes/study", about, files, study, settings, tuple(asked), 120.0)]

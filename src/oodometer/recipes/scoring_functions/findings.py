@@ -9,13 +9,13 @@ import numpy as np
 
 from ...reports import drawings as plain
 from ...reports.drawings import Panel
-from ..kit.claims import Claim, Row, claims_from, claims_table, larger, positive
+from ..kit.claims import Claim, Look, Row, claims_from, claims_table, gap
 from ..kit.publish import Figures
 from ..kit.tables import Page, dash, tables_page
 from .study import FORM
 
 NAMES = {"conf": "Conf", "lms": "LMS", "ma": "MA", "ma-diverse": "MA_0.02"}
-PAIRED, WELCH = "paired t test over models", "Welch's t test over models"
+PAIRED, TWO = "t test over images and trainings, paired in both", "t test over images, paired, and trainings"
 _SCORES, _TARGETS = ("conf", "lms", "ma"), ("correlated", "randomized")
 Shifts = Mapping[str, Mapping[str, Any]]
 
@@ -45,9 +45,41 @@ def claims_of(result: Mapping[str, Any]) -> list[Claim]:
     return claims_from(PAGE, [*rows, *_of_dominoes(tasks["dominoes"])] if "dominoes" in tasks else rows)
 
 
+def _cell(shift: Mapping[str, Any], score: str) -> dict[str, Any]:
+    cell: dict[str, Any] = shift[score]["exact"]
+    return cell
+
+
 def _errors(shift: Mapping[str, Any], score: str) -> list[float]:
-    errors: list[float] = shift[score]["exact"]["by_model"]
-    return errors
+    return list(_cell(shift, score)["by_model"])
+
+
+def jackknife(*parts: Sequence[tuple[float, Mapping[str, Any]]]) -> Look:
+    """A sum of weighted errors is above 0, where both images and trainings might have been others: t = sum / s with
+    s^2 the sum of the jackknife variances (n - 1) / n sum_i (sum without i - mean)^2 over groups of images, the same
+    ones in all errors, and over the trainings of each of some ``parts``, those of one part the same ones. Degrees of
+    freedom by Satterthwaite (1946). Of a part with fewer than two trainings nothing is said.
+
+    Source: Efron and Stein (1981), by whom it is not too small for what is no sum, such as agreement; Tukey (1958).
+    """
+
+    def without(weight: float, cell: Mapping[str, Any]) -> Any:
+        own = np.asarray(cell["by_model"])
+        left = cell["by_training"] if "by_training" in cell else (own.sum() - own) / max(len(own) - 1, 1)
+        return weight * np.asarray(left)
+
+    cells, left = [pair for part in parts for pair in part], []
+    for part in parts:
+        own = [without(*pair) for pair in part]
+        if len({len(values) for values in own}) > 1 or len(own[0]) < 2:
+            return Look()
+        left.append(np.sum(own, 0))
+    if all(cell.get("by_images") for _, cell in cells):
+        left.append(np.sum([weight * np.asarray(cell["by_images"]) for weight, cell in cells], 0))
+    shares = [(len(own) - 1) * float(np.var(own)) for own in left]
+    value, variance = sum(weight * _average(cell["by_model"]) for weight, cell in cells), sum(shares)
+    parts_of_freedom = sum(share**2 / (len(own) - 1) for share, own in zip(shares, left, strict=True))
+    return gap(value, variance**0.5, variance**2 / parts_of_freedom if variance else np.inf)
 
 
 def _mean(values: Sequence[float]) -> str:
@@ -59,11 +91,17 @@ def _average(values: Sequence[float]) -> float:
 
 
 def _below(name: str, small: str, large: str, shifts: Shifts) -> Row:
-    """One score errs less than another on every shift, models that have both compared with themselves."""
-    pairs = {shift: (_errors(cells, small), _errors(cells, large)) for shift, cells in shifts.items()}
-    # Smoothness is known of the first models
-    looks = [positive([b - a for a, b in zip(first, second, strict=False)]) for first, second in pairs.values()]
-    seen = "; ".join(f"{shift}: {_mean(first)} / {_mean(second)}" for shift, (first, second) in pairs.items())
+    """One score errs less than another on every shift, the same models on the same images."""
+    pairs = {}
+    for shift, cells in shifts.items():
+        both = [_cell(cells, score) for score in (small, large)]
+        if "lms" in (small, large):  # smoothness is known of some models and images
+            few = _errors(cells, "conf")[: len(_errors(cells, "lms"))]
+            both[0] = _cell(cells, "conf-few") if "conf-few" in cells else {"by_model": few}
+        pairs[shift] = both
+    looks = [jackknife([(1.0, second), (-1.0, first)]) for first, second in pairs.values()]
+    shown = {shift: " / ".join(_mean(cell["by_model"]) for cell in both) for shift, both in pairs.items()}
+    seen = "; ".join(f"{shift}: {both}" for shift, both in shown.items())
     return Row(name, PAIRED, looks, {"seen": f"{NAMES[small]} / {NAMES[large]}: {seen}"})
 
 
@@ -74,27 +112,31 @@ def _of_clean(clean: Mapping[str, Any]) -> Iterator[Row]:
     yield _below("conf_lms", "conf", "lms", shifts)
     grades = sorted(name for name in shifts if name.startswith("severity"))
     for score in ("ma", "conf", "lms") if len(grades) > 2 else ():
-        by_model = np.array([_errors(shifts[grade], score) for grade in grades])
+        cells = [_cell(shifts[grade], score) for grade in grades]
         steps = np.arange(len(grades)) - (len(grades) - 1) / 2
-        slopes = (steps @ by_model / (steps @ steps)).tolist()
-        fields = {"score": NAMES[score], "errors": " ".join(map(_mean, by_model.tolist())), "slope": _mean(slopes)}
-        yield Row(f"severity_{score}", PAIRED, [positive(slopes)], fields, words="severity")
+        slope = [(float(step / (steps @ steps)), cell) for step, cell in zip(steps, cells, strict=True)]
+        errors = [_average(cell["by_model"]) for cell in cells]
+        fields = {"score": NAMES[score], "errors": " ".join(f"{error:.4f}" for error in errors)}
+        fields["slope"] = f"{float(steps @ errors / (steps @ steps)):.4f}"
+        yield Row(f"severity_{score}", PAIRED, [jackknife(slope)], fields, words="severity")
     rows = {row["models"]: row for row in clean["sizes_of_ensemble"]["all"]}
     most = max(rows)
     if most < 6:
         return
-    two, four, every = (np.array(rows[size]["by_model"]) for size in (2, 4, most))
-    gains = ((two - four) - (four - every)).tolist()
-    fields = {"most": most, "errors": ", ".join(_mean(errors.tolist()) for errors in (two, four, every))}
-    yield Row("saturates", PAIRED, [positive(gains)], fields)
+    gains = [(1.0, rows[2]), (-2.0, rows[4]), (1.0, rows[most])]
+    fields = {"most": most, "errors": ", ".join(_mean(rows[size]["by_model"]) for size in (2, 4, most))}
+    yield Row("saturates", PAIRED, [jackknife(gains)], fields)
     spreads = {size: rows[size]["spread"] for size in sorted(rows) if rows[size]["spread"] is not None}
     seen = ", ".join(f"{size}: {spread:.4f}" for size, spread in spreads.items())
-    last = max((size for size in rows if rows[size].get("spread_by_model")), default=4)
+    # Results of form 2 have no spreads without images
+    cells = {n: r.get("spreads") or {"by_model": r.get("spread_by_model")} for n, r in rows.items()}
+    last = max((size for size, cell in cells.items() if cell["by_model"]), default=4)
     if last <= 4:
         yield Row("spread", "", [], {"seen": seen})
         return
-    falls = np.array(rows[4]["spread_by_model"]) - np.array(rows[last]["spread_by_model"])
-    yield Row("spread", PAIRED, [positive(falls.tolist())], {"seen": f"{seen}; 4 against {last}"})
+    yield Row(
+        "spread", PAIRED, [jackknife([(1.0, cells[4]), (-1.0, cells[last])])], {"seen": f"{seen}; 4 against {last}"}
+    )
 
 
 def agreement_of_as_many(task: Mapping[str, Any], shift: str) -> list[float]:
@@ -114,19 +156,29 @@ def _of_training_data(tasks: Mapping[str, Any]) -> Iterator[Row]:
             if where == "near" and name != "clean":
                 continue
             shift = shift_of(diverse)
-            ensemble, other = agreement_of_as_many(task, shift), _errors(diverse[shift], "ma")
+            # The same models judged by members of either kind, where the result has that
+            cells = task.get("paired", {}).get(shift) or {
+                "ma": {"by_model": agreement_of_as_many(task, shift)},
+                "ma-diverse": _cell(diverse[shift], "ma"),
+            }
+            signs = (1.0, -1.0) if where == "far" else (-1.0, 1.0)
+            pairs = [(sign, cells[variant]) for sign, variant in zip(signs, ("ma", "ma-diverse"), strict=True)]
+            paired = "paired" in task
+            look = jackknife(pairs) if paired else jackknife(*([pair] for pair in pairs))
             fields = {"how": how, "where": where, "data": name, "shift": shift}
-            look = larger(ensemble, other) if where == "far" else larger(other, ensemble)
-            fields |= {"other": _mean(other), "plain": _mean(ensemble)}
-            yield Row(f"diverse_{where}_{name}", WELCH, [look], fields, words="diverse")
+            fields |= {"other": _mean(cells["ma-diverse"]["by_model"]), "plain": _mean(cells["ma"]["by_model"])}
+            row = f"diverse_{where}_{name}"
+            yield Row(row, PAIRED if paired else TWO, [look], fields, words="diverse" if paired else "diverse_apart")
     clean = tasks["clean"]["ma"]["shifts"]
     far = far_of(clean)
     for name in ("measurement-noise", "under-sampling"):
         shifts = tasks[name]["ma"]["shifts"] if name in tasks else {}
         for score in ("conf", "lms") if far in shifts else ():
-            before, after = (_errors(by[far], score) for by in (clean, shifts))
-            fields = {"data": name, "score": NAMES[score], "far": far, "before": _mean(before), "after": _mean(after)}
-            yield Row(f"{name}_{score}", WELCH, [larger(before, after)], fields, words="compromised")
+            before, after = (_cell(by[far], score) for by in (clean, shifts))
+            fields = {"data": name, "score": NAMES[score], "far": far}
+            fields |= {"before": _mean(before["by_model"]), "after": _mean(after["by_model"])}
+            look = jackknife([(1.0, before)], [(-1.0, after)])
+            yield Row(f"{name}_{score}", TWO, [look], fields, words="compromised")
 
 
 def _of_dominoes(task: Mapping[str, Any]) -> Iterator[Row]:
@@ -135,11 +187,12 @@ def _of_dominoes(task: Mapping[str, Any]) -> Iterator[Row]:
     grades = sorted(by_grade, key=float)
     for target, verb in (("randomized", "rises"), ("correlated", "falls")):
         for score in _SCORES:
-            errors = [_errors(by_grade[grade][target], score) for grade in grades]
-            seen = ", ".join(f"{grade}: {_mean(error)}" for grade, error in zip(grades, errors, strict=True))
+            cells = [_cell(by_grade[grade][target], score) for grade in grades]
+            seen = ", ".join(f"{grade}: {_mean(cell['by_model'])}" for grade, cell in zip(grades, cells, strict=True))
             fields = {"first": grades[0], "last": grades[-1], "score": NAMES[score], "target": target, "verb": verb}
-            look = larger(errors[-1], errors[0]) if verb == "rises" else larger(errors[0], errors[-1])
-            yield Row(f"dominoes_{target}_{score}", WELCH, [look], {**fields, "seen": seen}, words="dominoes")
+            sign = 1.0 if verb == "rises" else -1.0
+            look = jackknife([(sign, cells[-1])], [(-sign, cells[0])])
+            yield Row(f"dominoes_{target}_{score}", TWO, [look], {**fields, "seen": seen}, words="dominoes")
     yield _below("dominoes_best", "ma", "conf", {grade: by["randomized"] for grade, by in by_grade.items()})
 
 
@@ -192,7 +245,8 @@ def markdown(result: Mapping[str, Any]) -> str:
     first, words = next(iter(tasks.values())), PAGE.words["page"]
     sizes = first["sizes"]
     fields: dict[str, Any] = {"network": ", ".join(f"{name} {value}" for name, value in sizes["network"].items())}
-    fields |= {"which": "images, the same ones." if sizes["overlap"] else "other images.", "today": FORM}
+    fields |= {"which": "images, the same ones" if sizes["overlap"] else "other images", "today": FORM}
+    fields["views"] = sizes.get("view_rows") or first["data"]["held"]["rows"]
     fields |= {key: ", ".join(some.get(key, ())) for key, some in (("absent", first), ("missing", result))}
     more = [key for key in ("absent", "missing") if fields[key]] + (["older"] if result["form"] != FORM else [])
     run = "".join(PAGE.fill(words[key], {**first, **result, **fields}) for key in ("run", *more))
@@ -213,17 +267,18 @@ def markdown(result: Mapping[str, Any]) -> str:
 
 
 def _clean_tables(clean: Mapping[str, Any]) -> Iterator[str]:
-    """Table 1, Figure 2 as a table, disjoint ensembles, and published models."""
+    """Table 1, thresholds from other images, our own smoothness, Figure 2 as a table, and published models."""
     paper, sizes = PAGE.paper["table1"], clean["sizes_of_ensemble"]
     shifts = [(name, shift, {s: paper[s].get(name) for s in _SCORES}) for name, shift in clean["ma"]["shifts"].items()]
     yield PAGE.table("scores", shifts)
+    if any("apart" in shift["conf"] for _, shift, _ in shifts):
+        yield PAGE.table("apart", shifts)
     means = ([_mean(size["by_model"]) for size in by_shift] for by_shift in zip(*sizes.values(), strict=True))
     both = zip(sizes["all"], means, strict=True)
     rows = [[str(row["models"]), *cells, dash(row["spread"], ".4f")] for row, cells in both]
     yield PAGE.table("sizes", rows, shifts=" | ".join(sizes))
-    for name in ("disjoint", "published"):
-        if more := clean.get(name):
-            yield PAGE.table(name, more["shifts"].items(), models=more["models"])
+    if more := clean.get("published"):
+        yield PAGE.table("published", more["shifts"].items(), models=more["models"])
 
 
 def _compromised_tables(tasks: Mapping[str, Any]) -> list[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import product
 from typing import Any, final
 
 import numpy as np
@@ -15,7 +16,7 @@ from ...audits.judge import refutes
 from ...datasets import Dataset
 from ...datasets.files import data_folder
 from ...datasets.image_sets import CIFAR10_CLASSES, cifar10, cifar10_1, find_cifar10_1, find_stl10, mnist, stl10
-from ...estimators.threshold import ScoreThreshold, find_threshold, find_threshold_on_grid, total_credit
+from ...estimators.threshold import find_threshold, find_threshold_on_grid, total_credit
 from ...inference.betting import SampledRows
 from ...models import Classifier, ResNet, load_model
 from ...models.base import Request
@@ -59,16 +60,16 @@ class RunConfig:
     members: int = 4
     clean_members: int = 8
     bases: int = 3
+    mild_bases: int = 1
     views: int = 10
+    view_rows: int | None = 1_000
     train_rows: int | None = None
-    validation_rows: int | None = None
-    rows: int | None = 1_000
-    overlap: bool = False
+    rows: int | None = 5_000
+    overlap: bool = True
     kinds: tuple[str, ...] | None = None
     severities: tuple[int, ...] = (1, 2, 3, 4, 5)
     flipped: float = 0.02
-    grid: int = 100
-    subsets: int = 10
+    groups: int = 16
     dominoes: DominoesConfig = field(default_factory=DominoesConfig)
     seed: int = 0
 
@@ -95,9 +96,9 @@ class RunData:
         """The images to train on, those on which thresholds are fitted (``validation``), and those that are shifted."""
         config, test = self.config, cifar10("test")
         first, second = (test, test) if config.overlap else test.halves(config.seed)
-        rows = len(first) if config.validation_rows is None else config.validation_rows
-        train, validation = cifar10("train").sample(config.train_rows, config.seed), first.sample(rows, config.seed)
-        return {"train": train, "validation": validation, "held": second.sample(config.rows, config.seed + 1)}
+        parts = {"train": cifar10("train").sample(config.train_rows, config.seed)}
+        both = {"validation": first, "held": second}
+        return parts | {name: part.sample(config.rows, config.seed) for name, part in both.items()}
 
     def compromised(self, condition: str, flipped: float, member: int) -> Dataset:
         """The training set under a condition; then each member's own share of flipped labels."""
@@ -136,7 +137,7 @@ class RunData:
                 rows = slice(i, None, len(self.kinds))
                 images[rows] = find_image_shift(kind).apply(images[rows], config.severity, seed=seed)
             below = Dataset("cifar10-corrupted", images, shifted.targets, source=shifted.source, modality="image")
-        digits = mnist("test").halves(seed)[part == "target"]
+        digits = mnist("test") if self.config.overlap else mnist("test").halves(seed)[part == "target"]
         return dominoes(digits, below, correlation, seed + 1, randomized=randomized)
 
     def fingerprints(self) -> dict[str, Any]:
@@ -166,12 +167,15 @@ def ask_all(
     place: Place,
     sets: int,
     *,
-    bases: int = 0,
+    policies: Mapping[str, tuple[str, int]],
     views: int = 0,
+    view_rows: int | None = None,
     features: bool = False,
     seed: int = 0,
 ) -> None:
-    """Ask the networks about every set; an NPZ file each. ``bases`` of them see ``views`` copies of each image too."""
+    """Ask the networks about every set; an NPZ file each. For each policy of RandAugment the first models, so many, see
+    ``views`` copies of the first images too (of those of the threshold ``views`` has all).
+    """
     use_threads()
     models: list[Classifier] = [load_model(place.workspace.folder / folder) for folder in folders]
     for done, (name, images, label) in enumerate(targets, 1):
@@ -180,94 +184,120 @@ def ask_all(
         arrays["probabilities"] = np.stack([answer.distribution for answer in answers]).astype(np.float32)
         if features:
             arrays["features"] = np.stack([np.asarray(answer.features) for answer in answers])
-        if views:  # the class that each model gives each copy of each image, shape (model, view, sample)
-            arrays["views"] = np.empty((len(models[:bases]), views, len(images)), dtype=np.uint8)
+        # The class that each model gives each copy, shape (model, view, sample)
+        for kind, (policy, bases) in policies.items():
+            few = images if (name, kind) == ("validation", "views") else images[:view_rows]
+            arrays[kind] = np.empty((len(models[:bases]), views, len(few)), dtype=np.uint8)
             for view in range(views):
-                copies = randaugment(images, (seed, view, 0))
+                copies = randaugment(few, (seed, view, 0), policy=policy)
                 for i, model in enumerate(models[:bases]):
-                    arrays["views"][i, view] = model.logits(copies).argmax(1)
+                    arrays[kind][i, view] = model.logits(copies).argmax(1)
         store_answers(place, name, arrays)
         place.progress(done, sets)
 
 
 SCORES = ("conf", "lms", "ma")
+_STEPS = 1_000  # of the published grid for confidence; smoothness and agreement have one for each value they can take
 
 
 def scores_of(answers: Answers, base: int) -> dict[str, Array]:
-    """Confidence, smoothness and agreement of one model, each of shape (sample,), those that its answers have."""
-    predicted = answers["probabilities"].argmax(-1)
-    scores = {"conf": answers["probabilities"][base].max(-1)}
-    if "views" in answers and base < len(answers["views"]):
-        scores["lms"] = (answers["views"][base] == predicted[base]).mean(0)
+    """Confidence, smoothness and agreement of one model, each of shape (sample,), those that its answers have; of the
+    first images also the confidence where smoothness is known (conf-few), and smoothness by our own policy (lms-own).
+    """
+    predicted, confidence = answers["probabilities"].argmax(-1), answers["probabilities"][base].max(-1)
+    scores = {"conf": confidence}
+    if base < len(answers.get("published", ())):
+        views = answers["published"][base]  # the share that their most frequent class has, as in the published code
+        scores["lms"] = (views[:, None] == views).mean(1).max(0)
+        scores["conf-few"] = confidence[: len(scores["lms"])]
+    if base < len(answers.get("views", ())):
+        views = answers["views"][base]
+        scores["lms-own"] = (views == predicted[base][: views.shape[1]]).mean(0)
     if len(predicted) > 1:
         scores["ma"] = (np.delete(predicted, base, axis=0) == predicted[base]).mean(0)
     return scores
 
 
-@final
-class Errors:
-    """Thresholds of every score of every model, exact and on the grid, and what they err by on a set."""
+def errors_of(scores: Sequence[Array], right: Sequence[Array], steps: int, groups: int) -> dict[str, Array]:
+    """What thresholds that are fitted on the first set err by on each further set, |estimated - true accuracy|.
 
-    def __init__(self, validation: Answers, grid: int) -> None:
-        self.models, self._grid = len(validation["probabilities"]), grid
-        right = validation["probabilities"].argmax(-1) == validation["label"]
-        scores = [scores_of(validation, base) for base in range(self.models)]
-        self._fitted = [{k: self._fit(v, own) for k, v in by.items()} for by, own in zip(scores, right, strict=True)]
-        predicted, agree = _with_mean(validation)
-        self._mean = self._fit(agree, predicted == validation["label"])
+    ``exact``: ties share. ``grid``: the first of ``steps`` even thresholds that comes nearest. ``apart``: fitted on one
+    half of the images, asked about the other, both ways. ``images``: exact, without each of some groups of images in
+    all sets, shape (group, set).
+    """
 
-    def _fit(self, scores: Array, right: Array) -> dict[str, ScoreThreshold]:
-        ordered, count = np.sort(scores), float(right.sum())
-        on_grid = find_threshold_on_grid(ordered, count, (0.0, 1.0), self._grid)
-        return {"exact": find_threshold(ordered, count), "grid": on_grid}
+    def errors(by: int, fit: Any, ask: Any, grid: int = 0) -> Array:
+        on = [np.isin(np.arange(len(own)) % by, ask if i else fit) for i, own in enumerate(scores)]
+        ordered, count = np.sort(scores[0][on[0]]), float(right[0][on[0]].sum())
+        cut = find_threshold_on_grid(ordered, count, (0.0, 1.0), grid) if grid else find_threshold(ordered, count)
+        sets = zip(scores[1:], right[1:], on[1:], strict=True)
+        return np.abs([total_credit(own[rows], cut) / rows.sum() - true[rows].mean() for own, true, rows in sets])
 
-    def of(self, answers: Answers) -> Iterator[dict[str, Any]]:
-        """For each model its accuracy and the error of every score."""
-        for base, fitted in enumerate(self._fitted):
-            accuracy = float((answers["probabilities"][base].argmax(-1) == answers["label"]).mean())
-            scores = scores_of(answers, base)
-            yield {"accuracy": accuracy, **{name: _apart(scores[name], fitted[name], accuracy) for name in fitted}}
-
-    def ensemble(self, answers: Answers) -> dict[str, float]:
-        """Accuracy of the mean of all models, and the error of the agreement of the models with it."""
-        predicted, agree = _with_mean(answers)
-        accuracy = float((predicted == answers["label"]).mean())
-        return {"accuracy": accuracy, "ma": _apart(agree, self._mean, accuracy)["exact"]}
-
-
-def _apart(scores: Array, thresholds: Mapping[str, ScoreThreshold], accuracy: float) -> dict[str, float]:
-    return {how: float(total_credit(scores, cut) / len(scores) - accuracy) for how, cut in thresholds.items()}
-
-
-def _with_mean(answers: Answers) -> tuple[Array, Array]:
-    """The classes of the mean of all models, and the share of the models that give them, each of shape (sample,)."""
-    predicted = answers["probabilities"].mean(0).argmax(-1)
-    return predicted, (answers["probabilities"].argmax(-1) == predicted).mean(0)
+    left = [errors(groups, *[np.delete(np.arange(groups), group)] * 2) for group in range(groups)]
+    out = {"exact": errors(1, 0, 0), "grid": errors(1, 0, 0, steps), "images": np.stack(left)}
+    return out | {"apart": (errors(2, 0, 1) + errors(2, 1, 0)) / 2}
 
 
 def agreement_of_subsets(
-    validation: Answers, targets: Sequence[Answers], sizes: Sequence[int], draws: int, seed: int
-) -> dict[int, Array]:
-    """Mean absolute error of agreement over the targets by size of the ensemble, shape (model, draw)."""
-    rng, sets = np.random.default_rng(seed), [validation, *targets]
-    classes = [study["probabilities"].argmax(-1) for study in sets]
-    models = len(classes[0])
-    by_size = {size: np.zeros((models, draws if size < models else 1)) for size in sizes}
-    for base in range(models):
-        same = [(np.delete(label, base, axis=0) == label[base]).astype(np.float32) for label in classes]
-        right = [label[base] == answers["label"] for label, answers in zip(classes, sets, strict=True)]
-        for size, errors in by_size.items():
-            for draw in range(errors.shape[1]):
-                chosen = rng.choice(models - 1, size - 1, replace=False)
-                fitted = find_threshold(np.sort(same[0][chosen].mean(0)), float(right[0].sum()))
-                both = zip(same[1:], right[1:], strict=True)
-                apart = [total_credit(a[chosen].mean(0), fitted) / len(truth) - truth.mean() for a, truth in both]
-                errors[base, draw] = np.abs(apart).mean()
-    return by_size
+    classes: Sequence[Array], others: Sequence[Array], labels: Sequence[Array], groups: int
+) -> tuple[Array, Array]:
+    """Errors of agreement with every set of other models: classes (sample,) of the judged model and (model, sample) of
+    the others, for each set of images, the first of which fits the threshold.
+
+    Returns whose agreement counts, (subset, model), and the errors, (subset, set, 1 + group): of all images, then
+    without each group, as `errors_of` has them.
+    """
+    models = len(others[0])
+    chosen = np.array(list(product((False, True), repeat=models))[1:])
+    cut, out = None, []
+    for judged, other, label in zip(classes, others, labels, strict=True):
+        group = np.arange(len(label)) % groups
+        votes = (chosen.astype(np.float32) @ (other == judged)).astype(np.int64)
+        tables = [np.bincount(group * (models + 1) + own, minlength=groups * (models + 1)) for own in votes]
+        cells = np.reshape(tables, (len(chosen), groups, models + 1))
+        sums = np.stack([np.bincount(group[judged == label], minlength=groups), np.bincount(group, minlength=groups)])
+        right, rows = np.concatenate([sums.sum(1, keepdims=True), sums.sum(1, keepdims=True) - sums], 1)
+        cells = np.concatenate([whole := cells.sum(1, keepdims=True), whole - cells], 1)
+        above = np.zeros((*cells.shape[:2], models + 2))  # samples with so many votes or more
+        above[..., :-1] = np.cumsum(cells[..., ::-1], -1)[..., ::-1]
+        if cut is None:
+            level = (above[..., :-1] >= right[:, None]).sum(-1, keepdims=True) - 1
+            missing = right[:, None] - np.take_along_axis(above, level + 1, -1)
+            cut = level, missing / np.maximum(np.take_along_axis(cells, level, -1), 1)
+            continue
+        credit = np.take_along_axis(above, cut[0] + 1, -1) + cut[1] * np.take_along_axis(cells, cut[0], -1)
+        out.append(np.abs(credit[..., 0] - right) / rows)
+    return chosen, np.stack(out, 1)
+
+
+def of_all_subsets(judged: Sequence[Array], members: Sequence[Array], labels: Sequence[Array], groups: int) -> Any:
+    """`agreement_of_subsets` for each judged model, its classes and those of the members (seed, sample) for each set:
+    the errors (seed, subset, set, 1 + group), and which seeds they rest on, the judged one's too, (seed, subset, seed).
+    """
+    errors, seeds = [], []
+    for seed in range(len(judged[0])):
+        others = [np.delete(some, seed, 0) for some in members]
+        chosen, own = agreement_of_subsets([some[seed] for some in judged], others, labels, groups)
+        errors.append(own)
+        seeds.append(np.insert(chosen, seed, True, axis=1))
+    return np.stack(errors), np.stack(seeds)
+
+
+def cell_of(errors: Array, seeds: Array, models: int, over: Callable[..., Any] = np.mean) -> dict[str, Any]:
+    """The error over all ensembles of so many models, or their spread: by judged model, without each group of images
+    (``by_images``), and without each training (``by_training``; of an ensemble of all, one model fewer is left).
+    """
+    size, many = seeds.sum(-1)[0], seeds.shape[-1]
+    each, by_training = over(errors[:, size == models], axis=1), []
+    for seed in range(many if many > 2 else 0):
+        rest = [(size == min(models, many - 1)) & ~on[:, seed] for on in seeds]
+        left = [over(own[rows, 0], axis=0) for own, rows in zip(errors, rest, strict=True) if rows.any()]
+        by_training.append(float(np.mean(left)))
+    return {**mean_and_spread(each[:, 0]), "by_images": each[:, 1:].mean(0).tolist(), "by_training": by_training}
 
 
 mean_and_spread = partial(tables.mean_and_spread, alone=0.0)
-FORM = 2  # raise it where the form of the result changes: then the step is done again
+FORM = 3  # raise it where the form of the result changes: then the step is done again
 VARIANTS = ("ma", "ma-diverse")
 
 
@@ -281,84 +311,92 @@ def groups_of(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def study_condition(
-    data: RunData, condition: str, names: Sequence[str], workspace: Workspace, progress: Progress
+    data: RunData, condition: str, names: Mapping[str, Sequence[str]], workspace: Workspace, progress: Progress
 ) -> None:
-    """Judge every score of both ensembles on the sets of some names; writes ``<condition>/result.json``."""
-    config = data.config
+    """Judge every score of both ensembles on the sets that each has; writes ``<condition>/result.json``."""
+    config, sets = data.config, dict[str, dict[str, Answers]]()
     result = {**facts(FORM, config), "condition": condition, "data": data.fingerprints()}
     result |= {"present": list(data.present), "absent": [name for name in _NATURAL if name not in data.present]}
     for done, variant in enumerate(VARIANTS, 1):
         folder = f"{condition}/answers-{variant}"
-        validation = load_answers(workspace, folder, "validation")
-        targets = {name: load_answers(workspace, folder, name) for name in names}
-        result[variant] = _errors(validation, targets, config.grid)
+        sets[variant] = {name: load_answers(workspace, folder, name) for name in ("validation", *names[variant])}
+        result[variant], subsets = _errors(sets[variant], groups_of(names[variant]), config)
         if condition == "clean" and variant == "ma":
-            result["sizes_of_ensemble"] = _sizes(validation, targets, config.subsets, config.seed)
-            result["disjoint"] = _disjoint(validation, targets, config.grid)
-        progress(done, len(VARIANTS))
+            result["sizes_of_ensemble"] = _sizes(*subsets, names["ma"])
+        progress(done, len(VARIANTS) + 1)
+    # The same models judged by members of either kind, which differ in the wrong labels alone: paired by seed
+    common = [name for name in names["ma"] if name in names["ma-diverse"]]
+    seeds = min(len(sets[variant]["validation"]["probabilities"]) for variant in VARIANTS)
+    of = {v: [sets[v][name]["probabilities"][:seeds].argmax(-1) for name in ("validation", *common)] for v in VARIANTS}
+    labels = [sets["ma"][name]["label"] for name in ("validation", *common)]
+    result["paired"] = defaultdict(dict)
+    for variant in VARIANTS if seeds > 1 else ():
+        each = [of_all_subsets(of[judged], of[variant], labels, config.groups) for judged in VARIANTS]
+        errors, on = (np.concatenate(some) for some in zip(*each, strict=True))
+        for shift, members in groups_of(common).items():
+            at = [common.index(name) for name in members]
+            result["paired"][shift][variant] = cell_of(errors[:, :, at].mean(2), on, seeds)
+    progress(1, 1)
     workspace.write_json(f"{condition}/result.json", rounded(result))
 
 
-def _of_rows(rows: Sequence[Sequence[Mapping[str, Any]]], score: str, how: str) -> dict[str, Any]:
-    """Mean absolute error of a score over the sets of each row, which are those of a model."""
-    return mean_and_spread([float(np.mean([abs(cell[score][how]) for cell in row])) for row in rows])
+def _errors(sets: Mapping[str, Answers], shifts: Mapping[str, Sequence[str]], config: RunConfig) -> Any:
+    """Accuracy, and mean absolute error of every score, by kind of shift; the first set fits the thresholds. Beside it
+    what `of_all_subsets` says of the agreement.
+    """
+    answers, names = list(sets.values()), list(sets)[1:]
+    labels, p = [own["label"] for own in answers], [own["probabilities"] for own in answers]
+    classes, models = [own.argmax(-1) for own in p], len(p[0])
+    right = [own == label for own, label in zip(classes, labels, strict=True)]
+    steps = {"conf": _STEPS, "conf-few": _STEPS, "ma": max(models - 1, 1), "lms": config.views, "lms-own": config.views}
+    errors: dict[str, list[dict[str, Array]]] = defaultdict(list)
+    for base in range(models):
+        scores = [scores_of(own, base) for own in answers]
+        for score in scores[0]:
+            few = len(labels[0]) if score in ("conf", "ma") else config.view_rows
+            by_set = [own[score][:few] for own in scores]
+            true = [own[base][: len(values)] for own, values in zip(right, by_set, strict=True)]
+            errors[score].append(errors_of(by_set, true, steps[score], config.groups))
+    whole = [own.mean(0).argmax(-1) for own in p]
+    agree = [(own == mean).mean(0) for own, mean in zip(classes, whole, strict=True)]
+    true = [mean == label for mean, label in zip(whole, labels, strict=True)]
+    of_mean = errors_of(agree, true, 1, 2)["exact"]
+    subsets = of_all_subsets(classes, classes, labels, config.groups) if models > 1 else None
+    out: dict[str, Any] = {}
+    for shift, members in shifts.items():
+        at = [names.index(name) for name in members]
+        out[shift] = {"sets": len(at), "accuracy": mean_and_spread(np.mean([right[1 + i].mean(1) for i in at], 0))}
+        for score, own in errors.items():
+            means = {how: np.array([by[how][..., at].mean(-1) for by in own]) for how in own[0]}
+            cells: dict[str, Any] = {how: mean_and_spread(means[how]) for how in ("exact", "grid", "apart")}
+            cells["exact"]["by_images"] = means["images"].mean(0).tolist()
+            if score == "ma" and subsets is not None:
+                cells["exact"]["by_training"] = cell_of(subsets[0][:, :, at].mean(2), subsets[1], models)["by_training"]
+            out[shift][score] = cells
+        accuracy = float(np.mean([true[1 + i].mean() for i in at]))
+        out[shift]["ensemble"] = {"accuracy": accuracy, "ma": float(of_mean[at].mean())}
+    about = {"models": models, "validation_accuracy": mean_and_spread(right[0].mean(1))}
+    return {**about, "ensemble_accuracy": float(true[0].mean()), "shifts": out}, subsets
 
 
-def _errors(validation: Answers, targets: Mapping[str, Answers], grid: int) -> dict[str, Any]:
-    """Accuracy, and mean absolute error of every score, by kind of shift."""
-    errors, label, shifts = Errors(validation, grid), validation["label"], {}
-    each = {name: list(errors.of(target)) for name, target in targets.items()}
-    whole = {name: errors.ensemble(target) for name, target in targets.items()}
-    for group, members in groups_of(targets).items():
-        rows = [[each[name][base] for name in members] for base in range(errors.models)]
-        accuracy = mean_and_spread([float(np.mean([cell["accuracy"] for cell in row])) for row in rows])
-        shifts[group] = {"sets": len(members), "accuracy": accuracy}
-        for score in SCORES:
-            if having := [row for row in rows if score in row[0]]:
-                shifts[group][score] = {how: _of_rows(having, score, how) for how in ("exact", "grid")}
-        ensemble = {key: float(np.mean([abs(whole[name][key]) for name in members])) for key in ("accuracy", "ma")}
-        shifts[group]["ensemble"] = ensemble
-    p = validation["probabilities"]
-    accuracy, of_mean = mean_and_spread((p.argmax(-1) == label).mean(1)), float((p.mean(0).argmax(-1) == label).mean())
-    about = {"models": errors.models, "validation_accuracy": accuracy, "ensemble_accuracy": of_mean}
-    return {**about, "shifts": shifts}
-
-
-def _sizes(validation: Answers, targets: Mapping[str, Answers], draws: int, seed: int) -> dict[str, Any]:
-    """Error of agreement by number of models: over all sets, and over the strongest shift alone (Figure 2)."""
-    sizes, rows = list(range(2, len(validation["probabilities"]) + 1)), defaultdict(list)
-    for name, members in {"all": list(targets), **groups_of(targets)}.items():
-        by_size = agreement_of_subsets(validation, [targets[member] for member in members], sizes, draws, seed)
-        for size, errors in by_size.items():
-            row = {"models": size, "by_model": errors.mean(1).tolist(), "spread": None, "spread_by_model": None}
-            if errors.shape[1] > 1:
-                spreads = errors.std(axis=1, ddof=1)
-                row |= {"spread": float(spreads.mean()), "spread_by_model": spreads.tolist()}
-            rows[name].append(row)
+def _sizes(errors: Array, on: Array, names: Sequence[str]) -> dict[str, Any]:
+    """Error of agreement by number of models, over all ensembles of that size: over all sets, and by kind of shift
+    (Figure 2); ``spreads``: its standard deviation over them, where one is left without a training.
+    """
+    rows, models = defaultdict(list), len(errors)
+    for shift, members in {"all": names, **groups_of(names)}.items():
+        own = errors[:, :, [names.index(name) for name in members]].mean(2)
+        for size in range(2, models + 1):
+            row: dict[str, Any] = {"models": size, **cell_of(own, on, size), "spread": None}
+            if size < models - 1:
+                row["spreads"] = cell_of(own, on, size, partial(np.std, ddof=1))
+                row["spread"] = row["spreads"]["mean"]
+            rows[shift].append(row)
     return dict(rows)
 
 
-def _disjoint(validation: Answers, targets: Mapping[str, Answers], grid: int) -> dict[str, Any]:
-    """Three ensembles that share no model: their errors are independent, given the images."""
-    each = len(validation["probabilities"]) // 3
-    if each < 2:
-        return {}
-
-    def some(answers: Answers, start: int) -> Answers:
-        return {"label": answers["label"], "probabilities": answers["probabilities"][start : start + each]}
-
-    shifts = {}
-    for group, members in groups_of(targets).items():
-        rows = []
-        for start in range(0, 3 * each, each):
-            errors = Errors(some(validation, start), grid)
-            rows.append([next(errors.of(some(targets[name], start))) for name in members])
-        shifts[group] = {score: _of_rows(rows, score, "exact") for score in ("conf", "ma")}
-    return {"models": each, "shifts": shifts}
-
-
 TARGETS = ("correlated", "randomized")
-_SIDES = (64, 32)
+_SHAPE = (64, 32)
 
 
 def folders_of(correlation: float, members: int) -> list[str]:
@@ -370,7 +408,7 @@ def train_dominoes(data: RunData, correlation: float, member: int, workspace: Wo
     """Train one network on dominoes of a correlation."""
     place = Place(workspace, folders_of(correlation, member + 1)[-1], progress)
     rows, epochs = data.dominoes("train", correlation), data.config.dominoes.epochs
-    train_member(rows, data.config, epochs, member, place, image_size=_SIDES)
+    train_member(rows, data.config, epochs, member, place, image_size=_SHAPE)
 
 
 def ask_dominoes(data: RunData, correlation: float, workspace: Workspace, progress: Progress) -> None:
@@ -380,7 +418,8 @@ def ask_dominoes(data: RunData, correlation: float, workspace: Workspace, progre
     sets |= {name: data.dominoes("target", correlation, randomized=name == "randomized") for name in TARGETS}
     targets = ((name, study.inputs, np.asarray(study.targets)) for name, study in sets.items())
     place = Place(workspace, f"dominoes/answers/{correlation:g}", progress)
-    how: dict[str, Any] = {"bases": members, "views": config.views, "features": True, "seed": config.seed}
+    how: dict[str, Any] = {"views": config.views, "view_rows": config.view_rows, "seed": config.seed}
+    how |= {"policies": {"published": ("timm", members)}, "features": True}
     ask_all(folders_of(correlation, members), targets, place, len(sets), **how)
 
 
@@ -392,33 +431,35 @@ def study_dominoes(data: RunData, workspace: Workspace, progress: Progress) -> N
     for done, correlation in enumerate(config.correlations, 1):
         folder = f"dominoes/answers/{correlation:g}"
         sets = {name: load_answers(workspace, folder, name) for name in ("validation", *TARGETS)}
-        validation = sets["validation"]
-        errors = Errors(validation, data.config.grid)
-        right = validation["probabilities"].argmax(-1) == validation["label"]
-        study: dict[str, Any] = {"validation_accuracy": mean_and_spread(right.mean(1))}
+        errors, _ = _errors(sets, {name: [name] for name in TARGETS}, data.config)
+        study: dict[str, Any] = {"validation_accuracy": errors["validation_accuracy"]}
         for name in TARGETS:
-            rows = list(errors.of(sets[name]))
-            study[name] = {"accuracy": mean_and_spread([row["accuracy"] for row in rows])}
-            for score in SCORES:
-                by_how = {how: [abs(row[score][how]) for row in rows] for how in ("exact", "grid")}
-                study[name][score] = {how: mean_and_spread(values) for how, values in by_how.items()}
-            study[name]["alarms"] = _alarms(validation, sets[name], data)
+            study[name] = {**errors["shifts"][name], "alarms": _alarms(sets["validation"], sets[name], data)}
         result["correlations"][f"{correlation:g}"] = study
         progress(done, len(config.correlations))
     workspace.write_json("dominoes/result.json", rounded(result))
 
 
-def record_of(answers: Answers, base: int, *, features: bool = False, labels: bool = True) -> Predictions:
-    """One model's answers as a record; the other models are its members."""
-    others = np.delete(answers["probabilities"], base, axis=0)
-    fields: dict[str, Any] = {"label": answers["label"].tolist()} if labels else {}
-    if len(others):
+def record_of(
+    answers: Answers, base: int, rows: slice = slice(None), *, features: bool = False, labels: bool = True
+) -> Predictions:
+    """One model's answers on some samples as a record; the other models are its members."""
+    p = answers["probabilities"][:, rows]
+    fields: dict[str, Any] = {"label": answers["label"][rows].tolist()} if labels else {}
+    if len(others := np.delete(p, base, axis=0)):
         fields |= {"member_probabilities": others, "members": others.argmax(-1)}
     if features and "features" in answers:
-        fields["features"] = answers["features"][base]
-    if "views" in answers and base < len(answers["views"]):
-        fields["views"] = answers["views"][base].astype(np.int64)
-    return Predictions.from_probabilities(answers["probabilities"][base], **fields)
+        fields["features"] = answers["features"][base][rows]
+    if base < len(answers.get("views", ())):
+        fields["views"] = answers["views"][base][:, rows].astype(np.int64)
+    return Predictions.from_probabilities(p[base], **fields)
+
+
+def _sides(validation: Answers, config: RunConfig) -> tuple[slice, slice]:
+    """The samples of a reference and of a target that shows other images, of which views are known."""
+    rows = len(validation["label"])
+    half = rows // 2 if config.overlap else 0
+    return slice(half, None), slice(0, min(config.view_rows or rows, half or rows))
 
 
 _LEVEL = 0.95
@@ -427,17 +468,18 @@ _LEVEL = 0.95
 def _alarms(validation: Answers, target: Answers, data: RunData) -> dict[str, Any]:
     """What the headline, the diagnosis and ten labels say, for the first models."""
     config, alarms = data.config.dominoes, dict[str, dict[str, Any]]()
+    known, rows_of_target = _sides(validation, data.config)
     for given in ("outputs", "members", "features and members"):
         rows, features = [], given.startswith("features")
         for base in range(min(data.config.bases, len(validation["probabilities"]))):
-            both = [record_of(validation, base, features=features)]
-            both.append(record_of(target, base, features=features, labels=False))
+            both = [record_of(validation, base, known, features=features)]
+            both.append(record_of(target, base, rows_of_target, features=features, labels=False))
             if given == "outputs":
                 both = [replace(record, members=None, member_probabilities=None) for record in both]
             estimation = estimate(both[0], both[1], level=_LEVEL, seed=data.config.seed, target_accuracies=())
             head, diagnosis = estimation.headline, estimation.diagnosis
             value, lower, upper = head.interval.value, head.interval.lower, head.interval.upper
-            truth = (target["probabilities"][base].argmax(-1) == target["label"]).astype(int)
+            truth = (target["probabilities"][base].argmax(-1) == target["label"])[rows_of_target].astype(int)
             accuracy, kind = float(truth.mean()), "none" if diagnosis is None else diagnosis.kind
             rng, refuted = np.random.default_rng(data.config.seed + base), 0
             for _ in range(config.draws):  # how often some labels refute it
@@ -462,17 +504,18 @@ def study_estimators(
     data: RunData, folder: str, names: Sequence[str], workspace: Workspace, progress: Progress
 ) -> None:
     """Error of every estimator by kind of shift, over the first models as bases; writes ``clean/estimators.json``."""
-    bases, level = range(data.config.bases), _ESTIMATED
+    bases, level = range(data.config.mild_bases), _ESTIMATED  # those whose views fit the score `view_agreement`
     validation = load_answers(workspace, folder, "validation")
     group_of = {name: group for group, members in groups_of(names).items() for name in members}
     errors: dict[tuple[str, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     inside, widths = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
-    references = [record_of(validation, base) for base in bases]
+    known, rows = _sides(validation, data.config)
+    references = [record_of(validation, base, known) for base in bases]
     for done, name in enumerate(names, 1):
         answers, group = load_answers(workspace, folder, name), group_of[name]
         for base, reference in zip(bases, references, strict=True):
-            truth = float((answers["probabilities"][base].argmax(-1) == answers["label"]).mean())
-            target = record_of(answers, base, labels=False)
+            truth = float((answers["probabilities"][base].argmax(-1) == answers["label"])[rows].mean())
+            target = record_of(answers, base, rows, labels=False)
             estimation = estimate(reference, target, level=level, target_accuracies=(), seed=data.config.seed)
             head = estimation.headline.interval
             for method, value in {"headline": head.value, **{e.method: e.value for e in estimation.estimates}}.items():
@@ -503,8 +546,7 @@ def published_agreement() -> dict[str, Any] | None:
         shifted, truth = arrays[f"preds_{key}"], arrays[f"labels_{key}"]
         errors = []
         for base in range(len(classes)):
-            scores, scored = ((np.delete(c, base, axis=0) == c[base]).mean(0) for c in (classes, shifted))
-            fitted = find_threshold(np.sort(scores), float((classes[base] == labels).sum()))
-            errors.append(abs(total_credit(scored, fitted) / len(truth) - float((shifted[base] == truth).mean())))
+            scores = [(np.delete(own, base, axis=0) == own[base]).mean(0) for own in (classes, shifted)]
+            errors.append(errors_of(scores, [classes[base] == labels, shifted[base] == truth], 1, 2)["exact"][0])
         shifts[f"cifar10.1 {key}"] = mean_and_spread(errors)
     return {"models": len(classes), "shifts": shifts}
