@@ -84,7 +84,7 @@ def test_leaves_its_tables_and_says_what_is_absent(finished: Any, reports: Any) 
     assert [share for _, share in reports] == sorted(share for _, share in reports)
     assert "Not at hand: cifar10.1, stl10" in finished.words
     assert "Not run: measurement-noise, under-sampling, label-noise" in finished.words
-    for table in ("Table 1", "Figure 2", "Table 2", "Table 3", "Who raises an alarm", "every estimator"):
+    for table in ("Table 1", "Figure 2", "Table 2", "Table 3", "Who raises an alarm"):
         assert table in finished.words
     clean = finished.result["tasks"]["clean"]
     assert list(clean["ma"]["shifts"]) == ["severity 1", "severity 3", "severity 5"]
@@ -93,8 +93,6 @@ def test_leaves_its_tables_and_says_what_is_absent(finished: Any, reports: Any) 
     assert clean["ma"]["models"] == 4
     assert clean["ma-diverse"]["models"] == 2
     assert len(clean["ma"]["shifts"]["severity 5"]["lms"]["exact"]["by_model"]) == 2
-    assert "headline" in clean["estimators"]["methods"]
-    assert clean["published"] is None
     names = {one["name"] for one in finished.result["claims"]}
     assert {
         "ma_conf",

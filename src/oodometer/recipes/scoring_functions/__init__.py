@@ -13,22 +13,13 @@ from ...errors import UsageError
 from ...models.torch.library import torch
 from ..base import Progress, Recipe, Step, Workspace
 from ..kit.claims import judged
-from ..kit.publish import finished, last_steps, of_tasks
+from ..kit.publish import last_steps, of_tasks
 from ..kit.sources import Place
 from . import study as work
 from .findings import FIGURES, claims_of, markdown
 from .study import FORM, MODEL_FILES, RUN_CONFIGS, VARIANTS, RunConfig, RunData
 
 __all__ = ["RECIPE", "ScoringFunctions"]
-
-
-def combine(workspace: Workspace, scale: str) -> dict[str, Any]:
-    """One result of the tasks that are finished."""
-    result = of_tasks(workspace, "scoring-functions", scale, FORM, TASKS)
-    if "clean" in result["tasks"]:
-        more = {name: finished(workspace, f"clean/{name}.json", FORM) for name in ("estimators", "published")}
-        result["tasks"]["clean"] |= more
-    return result
 
 
 TASKS = ("clean", "measurement-noise", "under-sampling", "label-noise", "dominoes")
@@ -88,23 +79,7 @@ def steps_of_condition(name: str, config: RunConfig, data: RunData) -> list[Step
     settings: dict[str, Any] = {"form": FORM, "groups": config.groups, "view_rows": config.view_rows}
     judge, files = partial(work.study_condition, data, name, targets), (f"{name}/result.json",)
     steps.append(Step(f"{name}/study", f"{name}: judging the scores", files, judge, settings, asked, 5.0))
-    if not clean:
-        return steps
-    # Every estimator on the middle and the ends of the severities, and published models
-    grades = list(by_grade)
-    parts = ("source", *dict.fromkeys(grades[i] for i in (0, len(grades) // 2, -1)))
-    names = [study for part in parts for study in sets_of["ma"][part] if study != "validation"]
-
-    def published(workspace: Workspace, progress: Progress) -> None:
-        workspace.write_json("clean/published.json", work.published_agreement())
-        progress(1, 1)
-
-    settings = {"form": FORM, "names": names, "bases": config.mild_bases, "view_rows": config.view_rows}
-    needs = tuple(f"clean/ask-ma-{part}" for part in parts)
-    judge, files = partial(work.study_estimators, data, "clean/answers-ma", names), ("clean/estimators.json",)
-    steps.append(Step("clean/estimators", "clean: every estimator", files, judge, settings, needs, 200.0))
-    files, about = ("clean/published.json",), "published models"
-    return [*steps, Step("clean/published", about, files, published, {"form": FORM})]
+    return steps
 
 
 def steps_of_dominoes(config: RunConfig, data: RunData) -> list[Step]:
@@ -162,7 +137,8 @@ class ScoringFunctions(Recipe):
         out: list[Step] = []
         for task in chosen:
             out += steps_of_dominoes(config, data) if task == "dominoes" else steps_of_condition(task, config, data)
-        return [*out, *last_steps(self, partial(combine, scale=scale), [f"{task}/study" for task in chosen])]
+        combined = partial(of_tasks, paper=self.name, scale=scale, form=FORM, names=TASKS)
+        return [*out, *last_steps(self, combined, [f"{task}/study" for task in chosen])]
 
 
 RECIPE = ScoringFunctions()

@@ -50,10 +50,6 @@ def _cell(shift: Mapping[str, Any], score: str) -> dict[str, Any]:
     return cell
 
 
-def _errors(shift: Mapping[str, Any], score: str) -> list[float]:
-    return list(_cell(shift, score)["by_model"])
-
-
 def jackknife(*parts: Sequence[tuple[float, Mapping[str, Any]]]) -> Look:
     """A sum of weighted errors is above 0, where both images and trainings might have been others: t = sum / s with
     s^2 the sum of the jackknife variances (n - 1) / n sum_i (sum without i - mean)^2 over groups of images, the same
@@ -96,8 +92,8 @@ def _below(name: str, small: str, large: str, shifts: Shifts) -> Row:
     for shift, cells in shifts.items():
         both = [_cell(cells, score) for score in (small, large)]
         if "lms" in (small, large):  # smoothness is known of some models and images
-            few = _errors(cells, "conf")[: len(_errors(cells, "lms"))]
-            both[0] = _cell(cells, "conf-few") if "conf-few" in cells else {"by_model": few}
+            few = {"by_model": _cell(cells, "conf")["by_model"][: len(_cell(cells, "lms")["by_model"])]}
+            both[0] = _cell(cells, "conf-few") if "conf-few" in cells else few
         pairs[shift] = both
     looks = [jackknife([(1.0, second), (-1.0, first)]) for first, second in pairs.values()]
     shown = {shift: " / ".join(_mean(cell["by_model"]) for cell in both) for shift, both in pairs.items()}
@@ -128,22 +124,17 @@ def _of_clean(clean: Mapping[str, Any]) -> Iterator[Row]:
     yield Row("saturates", PAIRED, [jackknife(gains)], fields)
     spreads = {size: rows[size]["spread"] for size in sorted(rows) if rows[size]["spread"] is not None}
     seen = ", ".join(f"{size}: {spread:.4f}" for size, spread in spreads.items())
-    # Results of form 2 have no spreads without images
-    cells = {n: r.get("spreads") or {"by_model": r.get("spread_by_model")} for n, r in rows.items()}
-    last = max((size for size, cell in cells.items() if cell["by_model"]), default=4)
-    if last <= 4:
-        yield Row("spread", "", [], {"seen": seen})
-        return
-    yield Row(
-        "spread", PAIRED, [jackknife([(1.0, cells[4]), (-1.0, cells[last])])], {"seen": f"{seen}; 4 against {last}"}
-    )
+    cells = {size: row["spreads"] for size, row in rows.items() if "spreads" in row}
+    last = max(cells, default=4)
+    looks = [jackknife([(1.0, cells[4]), (-1.0, cells[last])])] if last > 4 else []
+    yield Row("spread", PAIRED, looks, {"seen": seen + (f"; 4 against {last}" if looks else "")})
 
 
 def agreement_of_as_many(task: Mapping[str, Any], shift: str) -> list[float]:
     """Errors of MA by model, of plain ensembles with as many models as the diverse one has."""
     ensemble, models = task["ma"], task["ma-diverse"]["models"]
     if ensemble["models"] == models:
-        return _errors(ensemble["shifts"][shift], "ma")
+        return list(_cell(ensemble["shifts"][shift], "ma")["by_model"])
     errors: list[float] = next(o for o in task["sizes_of_ensemble"][shift] if o["models"] == models)["by_model"]
     return errors
 
@@ -167,8 +158,7 @@ def _of_training_data(tasks: Mapping[str, Any]) -> Iterator[Row]:
             look = jackknife(pairs) if paired else jackknife(*([pair] for pair in pairs))
             fields = {"how": how, "where": where, "data": name, "shift": shift}
             fields |= {"other": _mean(cells["ma-diverse"]["by_model"]), "plain": _mean(cells["ma"]["by_model"])}
-            row = f"diverse_{where}_{name}"
-            yield Row(row, PAIRED if paired else TWO, [look], fields, words="diverse" if paired else "diverse_apart")
+            yield Row(f"diverse_{where}_{name}", PAIRED if paired else TWO, [look], fields, words="diverse")
     clean = tasks["clean"]["ma"]["shifts"]
     far = far_of(clean)
     for name in ("measurement-noise", "under-sampling"):
@@ -250,24 +240,14 @@ def markdown(result: Mapping[str, Any]) -> str:
     fields |= {key: ", ".join(some.get(key, ())) for key, some in (("absent", first), ("missing", result))}
     more = [key for key in ("absent", "missing") if fields[key]] + (["older"] if result["form"] != FORM else [])
     run = "".join(PAGE.fill(words[key], {**first, **result, **fields}) for key in ("run", *more))
-    clean = tasks.get("clean", {})
-    out = [run, *(_clean_tables(clean) if clean else ())]
+    out = [run, *(_clean_tables(tasks["clean"]) if "clean" in tasks else ())]
     out += _compromised_tables({name: task for name, task in tasks.items() if name != "dominoes"})
     out += _dominoes_tables(tasks["dominoes"]) if "dominoes" in tasks else ()
-    # Every estimator that answered, the best first
-    if estimators := clean.get("estimators"):
-        groups, methods = list(estimators["intervals"]), estimators["methods"]
-        whole = [name for name in methods if set(methods[name]) == set(groups)]
-        order = sorted(whole, key=lambda name: sum(methods[name][group]["mean"] for group in groups))
-        rows = [[f"`{name}`", *(_spread(methods[name][group]) for group in groups)] for name in order]
-        shares = [f"{group}: {100 * interval['coverage']:.0f} %" for group, interval in estimators["intervals"].items()]
-        fields = {"level": estimators["level"], "held": ", ".join(shares), "shifts": " | ".join(groups)}
-        out.append(PAGE.table("estimators", rows, **fields))
     return tables_page([*out, claims_table(result["claims"], words["over"])])
 
 
 def _clean_tables(clean: Mapping[str, Any]) -> Iterator[str]:
-    """Table 1, thresholds from other images, our own smoothness, Figure 2 as a table, and published models."""
+    """Table 1, thresholds from other images, our own smoothness, and Figure 2 as a table."""
     paper, sizes = PAGE.paper["table1"], clean["sizes_of_ensemble"]
     shifts = [(name, shift, {s: paper[s].get(name) for s in _SCORES}) for name, shift in clean["ma"]["shifts"].items()]
     yield PAGE.table("scores", shifts)
@@ -277,8 +257,6 @@ def _clean_tables(clean: Mapping[str, Any]) -> Iterator[str]:
     both = zip(sizes["all"], means, strict=True)
     rows = [[str(row["models"]), *cells, dash(row["spread"], ".4f")] for row, cells in both]
     yield PAGE.table("sizes", rows, shifts=" | ".join(sizes))
-    if more := clean.get("published"):
-        yield PAGE.table("published", more["shifts"].items(), models=more["models"])
 
 
 def _compromised_tables(tasks: Mapping[str, Any]) -> list[str]:

@@ -14,7 +14,6 @@ import numpy as np
 from ...arrays import Array
 from ...audits.judge import refutes
 from ...datasets import Dataset
-from ...datasets.files import data_folder
 from ...datasets.image_sets import CIFAR10_CLASSES, cifar10, cifar10_1, find_cifar10_1, find_stl10, mnist, stl10
 from ...estimators.threshold import find_threshold, find_threshold_on_grid, total_credit
 from ...inference.betting import SampledRows
@@ -27,7 +26,6 @@ from ...predictions import Predictions
 from ...shifts import IMAGE_SHIFTS, find_image_shift
 from ...shifts.training import dominoes, flip_labels, measurement_noise, under_sample
 from ...verbs.estimate import estimate
-from ...version import __version__
 from ..base import Progress, Workspace
 from ..kit import tables
 from ..kit.publish import facts
@@ -495,58 +493,3 @@ def _alarms(validation: Answers, target: Answers, data: RunData) -> dict[str, An
         alarms[given] = {name: mean_and_spread([float(row[name]) for row in rows]) for name in rows[0]}
         alarms[given]["kind"] = kinds
     return alarms
-
-
-_ESTIMATED = 0.9
-
-
-def study_estimators(
-    data: RunData, folder: str, names: Sequence[str], workspace: Workspace, progress: Progress
-) -> None:
-    """Error of every estimator by kind of shift, over the first models as bases; writes ``clean/estimators.json``."""
-    bases, level = range(data.config.mild_bases), _ESTIMATED  # those whose views fit the score `view_agreement`
-    validation = load_answers(workspace, folder, "validation")
-    group_of = {name: group for group, members in groups_of(names).items() for name in members}
-    errors: dict[tuple[str, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    inside, widths = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
-    known, rows = _sides(validation, data.config)
-    references = [record_of(validation, base, known) for base in bases]
-    for done, name in enumerate(names, 1):
-        answers, group = load_answers(workspace, folder, name), group_of[name]
-        for base, reference in zip(bases, references, strict=True):
-            truth = float((answers["probabilities"][base].argmax(-1) == answers["label"])[rows].mean())
-            target = record_of(answers, base, rows, labels=False)
-            estimation = estimate(reference, target, level=level, target_accuracies=(), seed=data.config.seed)
-            head = estimation.headline.interval
-            for method, value in {"headline": head.value, **{e.method: e.value for e in estimation.estimates}}.items():
-                errors[method, group][base].append(abs(value - truth))
-            inside[group].append(float(head.lower <= truth <= head.upper))
-            widths[group].append(head.upper - head.lower)
-        progress(done, len(names))
-    methods: dict[str, dict[str, Any]] = defaultdict(dict)
-    for (method, group), by_base in errors.items():
-        methods[method][group] = mean_and_spread([sum(own) / len(own) for own in by_base.values()])
-    sides = {"coverage": inside, "width": widths}
-    intervals = {group: {side: sum(by[group]) / len(by[group]) for side, by in sides.items()} for group in inside}
-    result = {"form": FORM, "version": __version__, "level": level, "methods": methods, "intervals": intervals}
-    workspace.write_json("clean/estimators.json", rounded(result))
-
-
-def published_agreement() -> dict[str, Any] | None:
-    """Error of agreement on CIFAR-10.1 of each published model (outputs/), thresholds from CIFAR-10, or None."""
-    folder = data_folder()
-    path = None if folder is None else folder / "outputs/cifar10_1_predictions.npz"
-    if path is None or not path.is_file():
-        return None
-    with np.load(path, allow_pickle=False) as file:
-        arrays: dict[str, Array] = {name: file[name] for name in file.files}
-    classes, labels = arrays["preds_original"], arrays["labels_original_test"]
-    shifts = {}
-    for key in ("v4", "v6"):
-        shifted, truth = arrays[f"preds_{key}"], arrays[f"labels_{key}"]
-        errors = []
-        for base in range(len(classes)):
-            scores = [(np.delete(own, base, axis=0) == own[base]).mean(0) for own in (classes, shifted)]
-            errors.append(errors_of(scores, [classes[base] == labels, shifted[base] == truth], 1, 2)["exact"][0])
-        shifts[f"cifar10.1 {key}"] = mean_and_spread(errors)
-    return {"models": len(classes), "shifts": shifts}
