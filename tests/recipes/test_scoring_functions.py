@@ -170,7 +170,7 @@ def test_errors_without_images_are_those_of_the_other_images() -> None:
     for group in range(5):
         rest = np.arange(50) % 5 != group
         alone = errors_of([own[rest] for own in scores], [own[rest] for own in right], 10, 5)
-        np.testing.assert_allclose(errors["images"][group], alone["exact"])
+        np.testing.assert_allclose(errors["images"][group], alone["grid"])
     halves = [
         errors_of([scores[0][i::2], scores[1][1 - i :: 2]], [right[0][i::2], right[1][1 - i :: 2]], 10, 2)
         for i in (0, 1)
@@ -182,26 +182,30 @@ def test_errors_without_images_are_those_of_the_other_images() -> None:
 def test_agreement_of_subsets_is_that_of_each_alone(rows: int) -> None:
     classes, labels = some_answers(rows)
     chosen, errors = agreement_of_subsets([own[0] for own in classes], [own[1:] for own in classes], labels, 4)
-    assert errors.shape == (15, 2, 5)
+    assert errors.shape == (2, 15, 2, 5)
     right = [own[0] == label for own, label in zip(classes, labels, strict=True)]
-    for subset, own in zip(chosen, errors, strict=True):
+    for subset, exact, grid in zip(chosen, *errors, strict=True):
         scores = [(each[1:][subset] == each[0]).mean(0) for each in classes]
-        alone = errors_of(scores, right, 10, 4)
-        np.testing.assert_allclose(own[:, 0], alone["exact"], atol=1e-12)
-        np.testing.assert_allclose(own[:, 1:].T, alone["images"], atol=1e-12)
+        alone = errors_of(scores, right, int(subset.sum()), 4)
+        np.testing.assert_allclose(exact[:, 0], alone["exact"], atol=1e-12)
+        np.testing.assert_allclose(grid[:, 0], alone["grid"], atol=1e-12)
+        np.testing.assert_allclose(grid[:, 1:].T, alone["images"], atol=1e-12)
+        rest = np.arange(rows) % 4 != 2
+        without = errors_of([own[rest] for own in scores], [own[rest] for own in right], 2, 4)
+        np.testing.assert_allclose(exact[:, 3], without["exact"], atol=1e-12)
 
 
 def test_cells_leave_each_training_out_as_judged_and_as_member() -> None:
     classes, labels = some_answers(80)
     errors, on = of_all_subsets(classes, classes, labels, 4)
     assert on.all(1).sum(1).tolist() == [1] * 5  # the judged one alone is in all of its ensembles
-    own = errors.mean(2)
+    own = errors[0].mean(2)
     whole, pairs = cell_of(own, on, 5), cell_of(own, on, 2)
     for seed in range(5):
         rest = [np.delete(each, seed, 0) for each in classes]
         fewer, left = of_all_subsets(rest, rest, labels, 4)
-        assert whole["by_training"][seed] == pytest.approx(np.mean(cell_of(fewer.mean(2), left, 4)["by_model"]))
-        assert pairs["by_training"][seed] == pytest.approx(np.mean(cell_of(fewer.mean(2), left, 2)["by_model"]))
+        assert whole["by_training"][seed] == pytest.approx(np.mean(cell_of(fewer[0].mean(2), left, 4)["by_model"]))
+        assert pairs["by_training"][seed] == pytest.approx(np.mean(cell_of(fewer[0].mean(2), left, 2)["by_model"]))
     spread = cell_of(own, on, 3, lambda values, axis: values.std(axis, ddof=1))
     assert spread["by_model"][0] == pytest.approx(own[0, on[0].sum(-1) == 3, 0].std(ddof=1))
 
@@ -272,7 +276,7 @@ def test_the_claims_follow_the_numbers() -> None:
         wobble = np.array([-0.001, 0.0, 0.001, 0.0005])
         told = {"conf": conf, "lms": lms, "ma": ma}
         cells = {
-            score: {"exact": {"by_model": (value + wobble * (1 + i)).tolist()}}
+            score: {how: {"by_model": (value + wobble * (1 + i)).tolist()} for how in ("exact", "grid")}
             for i, (score, value) in enumerate(told.items())
         }
         return cells
@@ -283,7 +287,7 @@ def test_the_claims_follow_the_numbers() -> None:
         {"models": n, "by_model": [0.02 + 0.1 / n**3 + 1e-4 * i for i in range(4)], "spread": 0.01} for n in range(2, 9)
     ]
     paired = {
-        name: {"ma": cells["ma"]["exact"], "ma-diverse": worse[name]["ma"]["exact"]} for name, cells in shifts.items()
+        name: {"ma": cells["ma"]["grid"], "ma-diverse": worse[name]["ma"]["grid"]} for name, cells in shifts.items()
     }
     clean = {
         "ma": {"models": 4, "shifts": shifts},
@@ -307,12 +311,11 @@ def test_the_claims_follow_the_numbers() -> None:
     blurred = {
         name: {
             s: {
-                "exact": {
-                    **cell["exact"],
-                    "by_images": [
-                        cell["exact"]["by_model"][0] * (1 + 0.3 * (-1) ** i * (s == "ma")) for i in range(16)
-                    ],
-                }
+                **cell,
+                "grid": {
+                    **cell["grid"],
+                    "by_images": [cell["grid"]["by_model"][0] * (1 + 0.3 * (-1) ** i * (s == "ma")) for i in range(16)],
+                },
             }
             for s, cell in cells.items()
         }

@@ -55,17 +55,17 @@ def steps_of_condition(name: str, config: RunConfig, data: RunData) -> list[Step
         folder, models, sets = f"{name}/answers-{variant}", range(members[variant]), sets_of[variant]
         policies = {"published": ("timm", config.bases)} if variant == "ma" else {}
         policies |= {"views": ("increasing", config.mild_bases)} if variant == "ma" and clean else {}
-        views: dict[str, Any] = {"policies": policies, "views": config.views, "view_rows": config.view_rows}
 
         def answer(workspace: Workspace, progress: Progress) -> None:
             rows = data.parts["validation"]
             first = [("validation", rows.inputs, np.asarray(rows.targets))]
             asked = chain(first, data.natural()) if part == "source" else data.corrupted(int(part))
             folders, place = [f"{name}/models/{variant}-{i}" for i in models], Place(workspace, folder, progress)
-            work.ask_all(folders, asked, place, len(sets[part]), seed=config.seed, **views)
+            work.ask_all(folders, asked, place, len(sets[part]), config, policies)
 
         marks = {name: data.parts[name].fingerprint for name in ("validation", "held")}
-        settings = {"rows": config.rows, "overlap": config.overlap, "seed": config.seed, **marks, **views}
+        settings: dict[str, Any] = {"rows": config.rows, "overlap": config.overlap, "seed": config.seed, **marks}
+        settings |= {"policies": policies, "views": config.views, "view_rows": config.view_rows}
         about = f"{name}: asking about {part if part == 'source' else f'severity {part}'} ({variant})"
         files = tuple(f"{folder}/{study}.npz" for study in sets[part])
         needs = tuple(f"{name}/train-{variant}-{i}" for i in models)

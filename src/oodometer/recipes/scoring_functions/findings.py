@@ -45,8 +45,8 @@ def claims_of(result: Mapping[str, Any]) -> list[Claim]:
     return claims_from(PAGE, [*rows, *_of_dominoes(tasks["dominoes"])] if "dominoes" in tasks else rows)
 
 
-def _cell(shift: Mapping[str, Any], score: str) -> dict[str, Any]:
-    cell: dict[str, Any] = shift[score]["exact"]
+def _cell(shift: Mapping[str, Any], score: str, threshold: str = "grid") -> dict[str, Any]:
+    cell: dict[str, Any] = shift[score][threshold]
     return cell
 
 
@@ -73,17 +73,13 @@ def jackknife(*parts: Sequence[tuple[float, Mapping[str, Any]]]) -> Look:
     if all(cell.get("by_images") for _, cell in cells):
         left.append(np.sum([weight * np.asarray(cell["by_images"]) for weight, cell in cells], 0))
     shares = [(len(own) - 1) * float(np.var(own)) for own in left]
-    value, variance = sum(weight * _average(cell["by_model"]) for weight, cell in cells), sum(shares)
+    value, variance = sum(weight * np.mean(cell["by_model"]) for weight, cell in cells), sum(shares)
     parts_of_freedom = sum(share**2 / (len(own) - 1) for share, own in zip(shares, left, strict=True))
     return gap(value, variance**0.5, variance**2 / parts_of_freedom if variance else np.inf)
 
 
 def _mean(values: Sequence[float]) -> str:
-    return f"{_average(values):.4f}"
-
-
-def _average(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+    return f"{np.mean(values):.4f}"
 
 
 def _below(name: str, small: str, large: str, shifts: Shifts) -> Row:
@@ -111,7 +107,7 @@ def _of_clean(clean: Mapping[str, Any]) -> Iterator[Row]:
         cells = [_cell(shifts[grade], score) for grade in grades]
         steps = np.arange(len(grades)) - (len(grades) - 1) / 2
         slope = [(float(step / (steps @ steps)), cell) for step, cell in zip(steps, cells, strict=True)]
-        errors = [_average(cell["by_model"]) for cell in cells]
+        errors = [np.mean(cell["by_model"]) for cell in cells]
         fields = {"score": NAMES[score], "errors": " ".join(f"{error:.4f}" for error in errors)}
         fields["slope"] = f"{float(steps @ errors / (steps @ steps)):.4f}"
         yield Row(f"severity_{score}", PAIRED, [jackknife(slope)], fields, words="severity")
@@ -124,9 +120,9 @@ def _of_clean(clean: Mapping[str, Any]) -> Iterator[Row]:
     yield Row("saturates", PAIRED, [jackknife(gains)], fields)
     spreads = {size: rows[size]["spread"] for size in sorted(rows) if rows[size]["spread"] is not None}
     seen = ", ".join(f"{size}: {spread:.4f}" for size, spread in spreads.items())
-    cells = {size: row["spreads"] for size, row in rows.items() if "spreads" in row}
-    last = max(cells, default=4)
-    looks = [jackknife([(1.0, cells[4]), (-1.0, cells[last])])] if last > 4 else []
+    known = {size: row["spreads"] for size, row in rows.items() if "spreads" in row}
+    last = max(known, default=4)
+    looks = [jackknife([(1.0, known[4]), (-1.0, known[last])])] if last > 4 else []
     yield Row("spread", PAIRED, looks, {"seen": seen + (f"; 4 against {last}" if looks else "")})
 
 
@@ -134,9 +130,8 @@ def agreement_of_as_many(task: Mapping[str, Any], shift: str) -> list[float]:
     """Errors of MA by model, of plain ensembles with as many models as the diverse one has."""
     ensemble, models = task["ma"], task["ma-diverse"]["models"]
     if ensemble["models"] == models:
-        return list(_cell(ensemble["shifts"][shift], "ma")["by_model"])
-    errors: list[float] = next(o for o in task["sizes_of_ensemble"][shift] if o["models"] == models)["by_model"]
-    return errors
+        return list(_cell(ensemble["shifts"][shift], "ma", "exact")["by_model"])
+    return list(next(o for o in task["sizes_of_ensemble"][shift] if o["models"] == models)["by_model"])
 
 
 def _of_training_data(tasks: Mapping[str, Any]) -> Iterator[Row]:
@@ -150,15 +145,14 @@ def _of_training_data(tasks: Mapping[str, Any]) -> Iterator[Row]:
             # The same models judged by members of either kind, where the result has that
             cells = task.get("paired", {}).get(shift) or {
                 "ma": {"by_model": agreement_of_as_many(task, shift)},
-                "ma-diverse": _cell(diverse[shift], "ma"),
+                "ma-diverse": _cell(diverse[shift], "ma", "exact"),
             }
             signs = (1.0, -1.0) if where == "far" else (-1.0, 1.0)
             pairs = [(sign, cells[variant]) for sign, variant in zip(signs, ("ma", "ma-diverse"), strict=True)]
-            paired = "paired" in task
-            look = jackknife(pairs) if paired else jackknife(*([pair] for pair in pairs))
+            parts, test = ([pairs], PAIRED) if "paired" in task else ([[pair] for pair in pairs], TWO)
             fields = {"how": how, "where": where, "data": name, "shift": shift}
             fields |= {"other": _mean(cells["ma-diverse"]["by_model"]), "plain": _mean(cells["ma"]["by_model"])}
-            yield Row(f"diverse_{where}_{name}", PAIRED if paired else TWO, [look], fields, words="diverse")
+            yield Row(f"diverse_{where}_{name}", test, [jackknife(*parts)], fields, words="diverse")
     clean = tasks["clean"]["ma"]["shifts"]
     far = far_of(clean)
     for name in ("measurement-noise", "under-sampling"):
@@ -194,7 +188,7 @@ def _whole(rows: list[dict[str, Any]], field: str, title: str, by: str, **scale:
 
 def _severity_drawn(result: Mapping[str, Any]) -> list[Panel]:
     rows = [
-        {"score": name, "severity": grade, "order": grade, "error": shift[score]["exact"]["mean"]}
+        {"score": name, "severity": grade, "order": grade, "error": _cell(shift, score)["mean"]}
         for variant, scores in (("ma", _SCORES), ("ma-diverse", ("ma",)))
         for group, shift in result["tasks"].get("clean", {}).get(variant, {"shifts": {}})["shifts"].items()
         if group.startswith("severity")
@@ -207,7 +201,7 @@ def _severity_drawn(result: Mapping[str, Any]) -> list[Panel]:
 def _sizes_drawn(result: Mapping[str, Any]) -> list[Panel]:
     clean = result["tasks"].get("clean", {"sizes_of_ensemble": {}})
     cells = [(group, row) for group, rows in clean["sizes_of_ensemble"].items() for row in rows if row["by_model"]]
-    drawn = [(group, row["models"], _average(row["by_model"])) for group, row in cells]
+    drawn = [(group, row["models"], np.mean(row["by_model"])) for group, row in cells]
     rows = [{"shift": group, "models": many, "order": many, "error": error} for group, many, error in drawn]
     return _whole(rows, "models", "models of the ensemble", "shift", zero=False) if "clean" in result["tasks"] else []
 
@@ -218,7 +212,7 @@ def _dominoes_drawn(result: Mapping[str, Any]) -> list[Panel]:
     up = plain.axis("error", "mean absolute error", {"domain": [0, 1]})
     for score in _SCORES if by_grade else ():
         cells = [(t, i, grade) for t in _TARGETS for i, grade in enumerate(sorted(by_grade, key=float))]
-        errors = [by_grade[grade][t][score]["exact"]["mean"] for t, _, grade in cells]
+        errors = [_cell(by_grade[grade][t], score)["mean"] for t, _, grade in cells]
         rows = [{"target": t, "correlation": g, "order": i, "error": errors[k]} for k, (t, i, g) in enumerate(cells)]
         panels.append(Panel(score, NAMES[score], plain.lines(across, up, "target", few=True), rows))
     return panels
@@ -266,7 +260,8 @@ def _compromised_tables(tasks: Mapping[str, Any]) -> list[str]:
         far, near = (shift_of(task["ma"]["shifts"]) for shift_of in (far_of, near_of))
         for score in (*_SCORES, "ma-diverse"):
             variant, key = ("ma-diverse", "ma") if score == "ma-diverse" else ("ma", score)
-            ours = (task[variant]["shifts"][shift].get(key, {}).get("exact") for shift in (far, near))
+            how = "exact" if key == "ma" else "grid"
+            ours = (task[variant]["shifts"][shift].get(key, {}).get(how) for shift in (far, near))
             errors.append((name, NAMES[score], *ours, paper["table2"][name][score]))
         if task["ma"]["models"] > (models := task["ma-diverse"]["models"]):
             means = [_mean(agreement_of_as_many(task, shift)) for shift in (far, near)]
@@ -286,7 +281,7 @@ def _dominoes_tables(task: Mapping[str, Any]) -> list[str]:
         accuracies = (f"{by_target[target]['accuracy']['mean']:.3f}" for target in _TARGETS)
         rows.append(f"{grade} | (accuracy) | {' | - | '.join(accuracies)} | -")
         for score in _SCORES:
-            ours = (by_target[target][score]["exact"] for target in _TARGETS)
+            ours = (by_target[target][score]["grid"] for target in _TARGETS)
             rows.append((grade, NAMES[score], *ours, paper.get(grade, {}).get(score, {})))
         alarms += [(grade, t, given, alarm) for t in _TARGETS for given, alarm in by_target[t]["alarms"].items()]
     labels = task["sizes"]["dominoes"]["labels"]

@@ -164,15 +164,12 @@ def ask_all(
     targets: Iterable[Target],
     place: Place,
     sets: int,
-    *,
+    config: RunConfig,
     policies: Mapping[str, tuple[str, int]],
-    views: int = 0,
-    view_rows: int | None = None,
     features: bool = False,
-    seed: int = 0,
 ) -> None:
     """Ask the networks about every set; an NPZ file each. For each policy of RandAugment the first models, so many, see
-    ``views`` copies of the first images too (of those of the threshold ``views`` has all).
+    augmented copies of the first images too (of those of the threshold ``views`` has all).
     """
     use_threads()
     models: list[Classifier] = [load_model(place.workspace.folder / folder) for folder in folders]
@@ -184,10 +181,10 @@ def ask_all(
             arrays["features"] = np.stack([np.asarray(answer.features) for answer in answers])
         # The class that each model gives each copy, shape (model, view, sample)
         for kind, (policy, bases) in policies.items():
-            few = images if (name, kind) == ("validation", "views") else images[:view_rows]
-            arrays[kind] = np.empty((len(models[:bases]), views, len(few)), dtype=np.uint8)
-            for view in range(views):
-                copies = randaugment(few, (seed, view, 0), policy=policy)
+            few = images if (name, kind) == ("validation", "views") else images[: config.view_rows]
+            arrays[kind] = np.empty((len(models[:bases]), config.views, len(few)), dtype=np.uint8)
+            for view in range(config.views):
+                copies = randaugment(few, (config.seed, view, 0), policy=policy)
                 for i, model in enumerate(models[:bases]):
                     arrays[kind][i, view] = model.logits(copies).argmax(1)
         store_answers(place, name, arrays)
@@ -220,8 +217,8 @@ def errors_of(scores: Sequence[Array], right: Sequence[Array], steps: int, group
     """What thresholds that are fitted on the first set err by on each further set, |estimated - true accuracy|.
 
     ``exact``: ties share. ``grid``: the first of ``steps`` even thresholds that comes nearest. ``apart``: fitted on one
-    half of the images, asked about the other, both ways. ``images``: exact, without each of some groups of images in
-    all sets, shape (group, set).
+    half of the images, asked about the other, both ways. ``images``: by the grid, without each of some groups of images
+    in all sets, shape (group, set).
     """
 
     def errors(by: int, fit: Any, ask: Any, grid: int = 0) -> Array:
@@ -231,8 +228,9 @@ def errors_of(scores: Sequence[Array], right: Sequence[Array], steps: int, group
         sets = zip(scores[1:], right[1:], on[1:], strict=True)
         return np.abs([total_credit(own[rows], cut) / rows.sum() - true[rows].mean() for own, true, rows in sets])
 
-    left = [errors(groups, *[np.delete(np.arange(groups), group)] * 2) for group in range(groups)]
-    out = {"exact": errors(1, 0, 0), "grid": errors(1, 0, 0, steps), "images": np.stack(left)}
+    rest = (np.delete(np.arange(groups), group) for group in range(groups))
+    out = {"exact": errors(1, 0, 0), "grid": errors(1, 0, 0, steps)}
+    out["images"] = np.stack([errors(groups, others, others, steps) for others in rest])
     return out | {"apart": (errors(2, 0, 1) + errors(2, 1, 0)) / 2}
 
 
@@ -242,12 +240,12 @@ def agreement_of_subsets(
     """Errors of agreement with every set of other models: classes (sample,) of the judged model and (model, sample) of
     the others, for each set of images, the first of which fits the threshold.
 
-    Returns whose agreement counts, (subset, model), and the errors, (subset, set, 1 + group): of all images, then
-    without each group, as `errors_of` has them.
+    Returns whose agreement counts, (subset, model), and the errors, (2, subset, set, 1 + group): exact, and by a grid
+    of one step for each other model; of all images, then without each group, as `errors_of` has them.
     """
     models = len(others[0])
     chosen = np.array(list(product((False, True), repeat=models))[1:])
-    cut, out = None, []
+    cuts, out = list[Any](), []
     for judged, other, label in zip(classes, others, labels, strict=True):
         group = np.arange(len(label)) % groups
         votes = (chosen.astype(np.float32) @ (other == judged)).astype(np.int64)
@@ -258,19 +256,22 @@ def agreement_of_subsets(
         cells = np.concatenate([whole := cells.sum(1, keepdims=True), whole - cells], 1)
         above = np.zeros((*cells.shape[:2], models + 2))  # samples with so many votes or more
         above[..., :-1] = np.cumsum(cells[..., ::-1], -1)[..., ::-1]
-        if cut is None:
+        if not cuts:
             level = (above[..., :-1] >= right[:, None]).sum(-1, keepdims=True) - 1
             missing = right[:, None] - np.take_along_axis(above, level + 1, -1)
-            cut = level, missing / np.maximum(np.take_along_axis(cells, level, -1), 1)
+            cuts.append((level, missing / np.maximum(np.take_along_axis(cells, level, -1), 1)))
+            beyond = np.arange(models) >= chosen.sum(1, keepdims=True)
+            away = np.where(beyond[:, None], np.inf, np.abs(above[..., :-2] - right[:, None]))
+            cuts.append((away.argmin(-1)[..., None], 1.0))
             continue
-        credit = np.take_along_axis(above, cut[0] + 1, -1) + cut[1] * np.take_along_axis(cells, cut[0], -1)
-        out.append(np.abs(credit[..., 0] - right) / rows)
-    return chosen, np.stack(out, 1)
+        at = [np.take_along_axis(above, k + 1, -1) + share * np.take_along_axis(cells, k, -1) for k, share in cuts]
+        out.append([np.abs(credit[..., 0] - right) / rows for credit in at])
+    return chosen, np.stack(out, 2)
 
 
 def of_all_subsets(judged: Sequence[Array], members: Sequence[Array], labels: Sequence[Array], groups: int) -> Any:
     """`agreement_of_subsets` for each judged model, its classes and those of the members (seed, sample) for each set:
-    the errors (seed, subset, set, 1 + group), and which seeds they rest on, the judged one's too, (seed, subset, seed).
+    errors (2, seed, subset, set, 1 + group), and which seeds they rest on, the judged one's too, (seed, subset, seed).
     """
     errors, seeds = [], []
     for seed in range(len(judged[0])):
@@ -278,7 +279,7 @@ def of_all_subsets(judged: Sequence[Array], members: Sequence[Array], labels: Se
         chosen, own = agreement_of_subsets([some[seed] for some in judged], others, labels, groups)
         errors.append(own)
         seeds.append(np.insert(chosen, seed, True, axis=1))
-    return np.stack(errors), np.stack(seeds)
+    return np.stack(errors, 1), np.stack(seeds)
 
 
 def cell_of(errors: Array, seeds: Array, models: int, over: Callable[..., Any] = np.mean) -> dict[str, Any]:
@@ -295,7 +296,7 @@ def cell_of(errors: Array, seeds: Array, models: int, over: Callable[..., Any] =
 
 
 mean_and_spread = partial(tables.mean_and_spread, alone=0.0)
-FORM = 3  # raise it where the form of the result changes: then the step is done again
+FORM = 4  # raise it where the form of the result changes: then the step is done again
 VARIANTS = ("ma", "ma-diverse")
 
 
@@ -320,7 +321,7 @@ def study_condition(
         sets[variant] = {name: load_answers(workspace, folder, name) for name in ("validation", *names[variant])}
         result[variant], subsets = _errors(sets[variant], groups_of(names[variant]), config)
         if condition == "clean" and variant == "ma":
-            result["sizes_of_ensemble"] = _sizes(*subsets, names["ma"])
+            result["sizes_of_ensemble"] = _sizes(subsets[0][0], subsets[1], names["ma"])
         progress(done, len(VARIANTS) + 1)
     # The same models judged by members of either kind, which differ in the wrong labels alone: paired by seed
     common = [name for name in names["ma"] if name in names["ma-diverse"]]
@@ -330,7 +331,7 @@ def study_condition(
     result["paired"] = defaultdict(dict)
     for variant in VARIANTS if seeds > 1 else ():
         each = [of_all_subsets(of[judged], of[variant], labels, config.groups) for judged in VARIANTS]
-        errors, on = (np.concatenate(some) for some in zip(*each, strict=True))
+        errors, on = np.concatenate([own[0] for own, _ in each]), np.concatenate([seeds for _, seeds in each])
         for shift, members in groups_of(common).items():
             at = [common.index(name) for name in members]
             result["paired"][shift][variant] = cell_of(errors[:, :, at].mean(2), on, seeds)
@@ -367,9 +368,10 @@ def _errors(sets: Mapping[str, Answers], shifts: Mapping[str, Sequence[str]], co
         for score, own in errors.items():
             means = {how: np.array([by[how][..., at].mean(-1) for by in own]) for how in own[0]}
             cells: dict[str, Any] = {how: mean_and_spread(means[how]) for how in ("exact", "grid", "apart")}
-            cells["exact"]["by_images"] = means["images"].mean(0).tolist()
+            cells["grid"]["by_images"] = means["images"].mean(0).tolist()
             if score == "ma" and subsets is not None:
-                cells["exact"]["by_training"] = cell_of(subsets[0][:, :, at].mean(2), subsets[1], models)["by_training"]
+                left = cell_of(subsets[0][1][:, :, at].mean(2), subsets[1], models)
+                cells["grid"]["by_training"] = left["by_training"]
             out[shift][score] = cells
         accuracy = float(np.mean([true[1 + i].mean() for i in at]))
         out[shift]["ensemble"] = {"accuracy": accuracy, "ma": float(of_mean[at].mean())}
@@ -416,9 +418,8 @@ def ask_dominoes(data: RunData, correlation: float, workspace: Workspace, progre
     sets |= {name: data.dominoes("target", correlation, randomized=name == "randomized") for name in TARGETS}
     targets = ((name, study.inputs, np.asarray(study.targets)) for name, study in sets.items())
     place = Place(workspace, f"dominoes/answers/{correlation:g}", progress)
-    how: dict[str, Any] = {"views": config.views, "view_rows": config.view_rows, "seed": config.seed}
-    how |= {"policies": {"published": ("timm", members)}, "features": True}
-    ask_all(folders_of(correlation, members), targets, place, len(sets), **how)
+    policies = {"published": ("timm", members)}
+    ask_all(folders_of(correlation, members), targets, place, len(sets), config, policies, features=True)
 
 
 def study_dominoes(data: RunData, workspace: Workspace, progress: Progress) -> None:
