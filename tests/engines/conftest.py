@@ -48,12 +48,19 @@ def every_task() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory, every_task: ModuleType) -> Path:
-    """Tables of predictions, texts, pairs, images, two small models."""
+    """Tables of predictions, texts, pairs, images, two small models; one folder for all processes of xdist."""
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
-    place = tmp_path_factory.mktemp("engines")
-    write_tables(place)
-    every_task.prepare(place)
+    from filelock import FileLock
+
+    own = tmp_path_factory.getbasetemp()
+    place = (own.parent if os.environ.get("PYTEST_XDIST_WORKER") else own) / "engines"
+    with FileLock(f"{place}.lock"):
+        if not (place / "ready").exists():
+            place.mkdir()
+            write_tables(place)
+            every_task.prepare(place)
+            (place / "ready").touch()
     return place
 
 
@@ -75,8 +82,12 @@ def answers(folder: Path) -> Callable[[str], dict[str, Any]]:
 
 
 @pytest.fixture(scope="session")
-def local(answers: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
-    return answers("local")
+def local(folder: Path, answers: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+    from filelock import FileLock
+
+    with FileLock(folder / "local.lock"):  # whoever comes second reads what the first one found
+        known = folder / "local.json"
+        return json.loads(known.read_text()) if known.exists() else answers("local")
 
 
 def write_tables(place: Path) -> None:
