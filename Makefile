@@ -2,7 +2,7 @@
 # Each target makes the virtual environment it needs; nothing but python3 (3.11 or later) and make is assumed.
 
 PYTHON ?= python3
-JOBS   ?= 3
+JOBS   ?= 2
 VENV   := .venv
 BIN    := $(VENV)/bin
 
@@ -45,10 +45,11 @@ $(BIN)/python:
 	  || { echo "python3 cannot make a virtual environment; run: sudo apt-get install python3-venv" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-# Nothing is compiled beforehand: tests import a sixth of what the libraries bring, and Python keeps that compiled.
+# pip compiles modules one after another; compileall takes every core, and leaves out the tests that libraries bring.
 $(DEV): $(SETUP) | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --no-compile '$(TORCH)'
 	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[report,dev,hf,text,energy,image,onnx,ray,spark,postgres]' '$(TORCH)'
+	@$(BIN)/python -W ignore -m compileall -q -j 0 -x '/tests?/' $(VENV)/lib >/dev/null 2>&1 || true
 	@touch $(DEV) $(RUN)
 
 # The demo needs less; an environment that has the development tools has it already.
@@ -73,9 +74,8 @@ types: $(DEV)
 imports: $(DEV)
 	@$(BIN)/lint-imports
 
-# Three processes on two cores: tests wait a fifth of their time for what they start. Each begins with one end of the
-# list and takes from the other where it is done, so that all end together and what a file prepares is seldom made twice.
-# Compiled modules are kept, or each of some hundred processes compiles them.
+# Each process begins with one end of the list and takes from the other where it is done, so that both end together and
+# what a file prepares is seldom made twice. Compiled modules are kept, or each of some hundred processes compiles them.
 unit: export PYTHONDONTWRITEBYTECODE =
 unit: $(DEV)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal

@@ -195,8 +195,8 @@ _CACHE = tempfile.TemporaryDirectory(prefix="oodometer-tests-", ignore_cleanup_e
 os.environ["OODOMETER_CACHE"] = _CACHE.name
 
 # Two processes on two cores make any deadline a coin toss. On a build machine the examples are always the same.
-hypothesis.settings.register_profile("default", deadline=None, max_examples=25, print_blob=True)
-hypothesis.settings.register_profile("ci", deadline=None, max_examples=25, derandomize=True, print_blob=True)
+hypothesis.settings.register_profile("default", deadline=None, max_examples=50, print_blob=True)
+hypothesis.settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True, print_blob=True)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default"))
 

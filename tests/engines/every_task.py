@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 import warnings
@@ -184,14 +185,11 @@ def engines_own(runner: Any, out: Path) -> dict[str, Any]:
 def work(engine: str, runner: Any) -> dict[str, Any]:
     """Checksums of what each verb leaves, all paths relative.
 
-    Verbs that take the ways of others run on the quickest workers alone; Spark, which starts anew each time, does the
-    fewest.
+    Verbs that take the ways of others run where workers stay between tasks: Spark starts anew each time.
     """
     out = Path("out") / engine
     out.mkdir(parents=True)
-    found = {**networks(runner, out), **shifts(runner, out)}
-    if engine != "spark":
-        found |= pieces(runner, out)
-    if engine in ("local", "processes"):
+    found = {**networks(runner, out), **shifts(runner, out), **pieces(runner, out)}
+    if engine == "local" or engine == ("ray" if importlib.util.find_spec("ray") else "processes"):
         found |= others(runner, out)
     return found

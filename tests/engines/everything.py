@@ -167,9 +167,7 @@ def main(engine: str, folder: Path) -> None:
     import every_task  # beside this file, where only those who run it look
 
     runner = create_engine(engine, 2)
-    found: dict[str, Any] = {"verbs": verbs(engine, runner, folder)}
-    if engine in ("local", "processes"):  # states travel alike to all workers; these are the quickest
-        found["verbs"] |= methods(runner, folder)
+    found: dict[str, Any] = {"verbs": verbs(engine, runner, folder) | methods(runner, folder)}
     found["tasks"] = every_task.work(engine, runner)
     if engine != "local":
         found["own"] = every_task.engines_own(runner, Path("out") / engine)

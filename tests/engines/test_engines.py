@@ -29,12 +29,13 @@ def test_everything_gives_the_same_to_the_last_bit_and_lost_workers_are_said(
 ) -> None:
     needs(engine)
     there = answers(engine)
-    assert len(there["verbs"]) == (23 if engine == "processes" else 11)
-    for verb, answer in there["verbs"].items():
-        assert local["verbs"][verb] == answer, verb
+    assert set(there["verbs"]) == set(local["verbs"])
+    for verb, answer in local["verbs"].items():
+        assert there["verbs"][verb] == answer, verb
     assert str(local["verbs"]["damaged"]).startswith("InputError: ")
     assert "row 2701" in local["verbs"]["damaged"]
-    assert len(there["tasks"]) == {"processes": 14, "ray": 8, "spark": 5}[engine]
+    every_task = engine == ("ray" if importlib.util.find_spec("ray") else "processes")
+    assert len(there["tasks"]) == (14 if every_task else 8)
     for task, answer in there["tasks"].items():
         assert answer == local["tasks"][task], task
     assert there["tasks"]["left"] == ["seed-0", "seed-1", "seed-2"]  # no checkpoint of a finished training

@@ -454,20 +454,16 @@ def record_of(
     return Predictions.from_probabilities(p[base], **fields)
 
 
-def _sides(validation: Answers, config: RunConfig) -> tuple[slice, slice]:
-    """The samples of a reference and of a target that shows other images, of which views are known."""
-    rows = len(validation["label"])
-    half = rows // 2 if config.overlap else 0
-    return slice(half, None), slice(0, min(config.view_rows or rows, half or rows))
-
-
 _LEVEL = 0.95
 
 
 def _alarms(validation: Answers, target: Answers, data: RunData) -> dict[str, Any]:
     """What the headline, the diagnosis and ten labels say, for the first models."""
     config, alarms = data.config.dominoes, dict[str, dict[str, Any]]()
-    known, rows_of_target = _sides(validation, data.config)
+    # The target shows other images than the reference, and such of which views are known
+    many = len(validation["label"])
+    half = many // 2 if data.config.overlap else 0
+    known, rows_of_target = slice(half, None), slice(0, min(data.config.view_rows or many, half or many))
     for given in ("outputs", "members", "features and members"):
         rows, features = [], given.startswith("features")
         for base in range(min(data.config.bases, len(validation["probabilities"]))):
