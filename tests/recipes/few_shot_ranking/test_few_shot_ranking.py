@@ -30,8 +30,17 @@ from oodometer.models.tokens import learn_wordpiece  # noqa: E402
 from oodometer.recipes.few_shot_ranking import RECIPE  # noqa: E402
 from oodometer.recipes.few_shot_ranking import study as work  # noqa: E402
 from oodometer.recipes.few_shot_ranking.findings import PAGE, claims_of  # noqa: E402
-from oodometer.recipes.few_shot_ranking.lineup import RUN_CONFIGS, SUITES, RunConfig, lineup  # noqa: E402
-from oodometer.recipes.few_shot_ranking.study import Evaluation, RunData, ranked_plans  # noqa: E402
+from oodometer.recipes.few_shot_ranking.lineup import (  # noqa: E402  # noqa: E402
+    ACROSS,
+    FAMILIES,
+    RUN_CONFIGS,
+    SUITES,
+    RunConfig,
+    beside_others,
+    lineup,
+    ranked_plans,
+)
+from oodometer.recipes.few_shot_ranking.study import Evaluation, RunData  # noqa: E402
 from oodometer.recipes.kit import sources  # noqa: E402
 from oodometer.registry import create  # noqa: E402
 
@@ -68,8 +77,11 @@ def tiny(scale: str, **more: Any) -> RunConfig:
         "nli_further": (1, 40),
         "paws_further": {name: 2 + 40 * place for place, name in enumerate(usual.paws_further)},
         "seeds": 2,
-        "pool": (10, 8),
-        "samples": (8,),
+        "graded": {name: {**how, "further": 40 if name == "paraphrase" else 8} for name, how in usual.graded.items()},
+        "grading_rows": 4 if usual.graded else 0,
+        "explained_seeds": 1,
+        "pool": 10,
+        "samples": 8,
         "ig_steps": 3,
         "truth_rows": 30,
         "in_domain_rows": 16,
@@ -129,7 +141,7 @@ def test_numbers_are_those_of_the_library(finished: Any) -> None:
     """Pairwise accuracies counted by hand, from the files alone."""
     held = RunData(small())
     suite = next(one for one in SUITES if one.name == "CON")
-    plans = ranked_plans(small(), "nli")
+    plans = ranked_plans(small(), "nli", 0)
     found = Evaluation(Workspace(finished.folder), held, suite, 0, plans)
     row = next(r for r in finished.result["rows"] if (r["suite"], r["seed"], r["group"]) == ("CON", 0, "inoculated"))
     models = [i for i, plan in enumerate(plans) if plan.inoculated]
@@ -149,10 +161,8 @@ def test_numbers_are_those_of_the_library(finished: Any) -> None:
 
 def test_each_model_goes_on_from_the_start_as_it_was_saved(finished: Any, tmp_path: Path) -> None:
     """Not from a network that another model, trained before in the same process, has changed."""
-    plans = [plan for plan in lineup(small()) if plan.start]
-    starts = [plan.start for plan in plans]
-    again = [plan for plan in plans if starts.count(plan.start) > 1]
-    assert len(again) > 4
+    again = [plan for plan in lineup(small()) if plan.start and not plan.toward and plan.inoculated]
+    assert len(again) == 5
     for plan in again[1::2]:
         shutil.copytree(finished.folder / "models" / "0" / plan.start, tmp_path / plan.name / "models/0" / plan.start)
         place = work.Place(Workspace(tmp_path / plan.name), f"models/0/{plan.name}", lambda done, of: None)
@@ -164,14 +174,14 @@ def test_each_model_goes_on_from_the_start_as_it_was_saved(finished: Any, tmp_pa
 
 def test_attributions_are_of_the_predicted_class(finished: Any) -> None:
     suite, folder = next(one for one in SUITES if one.name == "SUB"), Workspace(finished.folder)
-    words = RunData(small()).rows(suite, 0).words()
-    found = work.explained(folder, "attributions/0/SUB", "nli-base.lime", words)
-    model = load_model(finished.folder / "models/0/nli-base")
+    words = RunData(small()).rows(suite, 0).words
+    found = work.explained(folder, "attributions/0/SUB", "nli-grade-2.lime", words)
+    model = load_model(finished.folder / "models/0/nli-grade-2")
     assert isinstance(model, Encoder)
     p = model.ask([one.text for one in words]).distribution
     assert [one.target for one in found] == p.argmax(1).tolist()
     np.testing.assert_allclose([one.probability for one in found], p.max(1), atol=1e-5)
-    method = create("attribution", "lime", seed=0, samples=small().samples_of(0))
+    method = create("attribution", "lime", seed=0, samples=small().samples)
     direct = method.explain(model, words)  # of the class that it predicts itself
     for ours, theirs in zip(found, direct, strict=True):
         np.testing.assert_allclose(ours.values, theirs.values, atol=1e-5)
@@ -181,23 +191,53 @@ def test_attributions_are_of_the_predicted_class(finished: Any) -> None:
 def test_window_factors_look_only_at_marked_words(finished: Any) -> None:
     suite = next(one for one in SUITES if one.name == "VERB")
     rows = RunData(small()).rows(suite, 0)
-    for one, label in zip(rows.words(), rows.data.targets, strict=False):
-        assert (one.feature is not None) == (label == 1)
-        assert one.feature is None or one.words[one.feature] == "taking"
+    assert [rows.data.inputs[i] for i in rows.explained] == [one.text for one in rows.words]
+    for one in rows.words:
+        assert one.feature is not None
+        assert one.words[one.feature] == "taking"
     told = next(one for one in finished.result["sets"] if (one["set"], one["seed"]) == ("VERB", 0))
-    assert told["absent"]["verb"] == told["pool"] - told["marked in the pool"] > 0
+    assert (told["absent"]["verb"], told["explained"]) == (0, len(rows.words))
+    assert told["pool"] == rows.explained[-1] + 1 > told["explained"]
+    found = Evaluation(Workspace(finished.folder), RunData(small()), suite, 0, ranked_plans(small(), "VERB", 0))
+    scores = found.methods([0, 1])["lime/verb"](np.zeros((5, 10), dtype=np.int64))  # whatever rows are drawn
+    assert np.isfinite(scores).all()
+
+
+def test_models_between_two_are_graded(finished: Any) -> None:
+    """Their weights lie on the way from the one to the other, at the place where the rows to grade by put them."""
+    data, root = RunData(small()), finished.folder / "models/0"
+    weights = {name: load_model(root / name).net.state_dict() for name in ("nli-base", "nli-end", "nli-grade-3")}
+    share = json.loads((root / "nli-grade-3/classes.json").read_text())["share"]
+    assert 0 <= share <= 1
+    for name, value in weights["nli-grade-3"].items():
+        expected = weights["nli-base"][name] + share * (weights["nli-end"][name] - weights["nli-base"][name])
+        torch.testing.assert_close(value, expected)
+    ranked = {name for suite in SUITES for name in data.rows(suite, 0).data.ids}
+    assert not ranked & {name for family in FAMILIES for rows in data.graded_on(family, 0) for name in rows.ids}
+    models = {one["name"]: one for one in finished.result["models"]}
+    assert "nli-base" not in models
+    assert models["nli-grade-3"]["share"]["by_seed"][0] == pytest.approx(share, abs=1e-6)
+
+
+def test_architectures_take_turns_at_their_grades() -> None:
+    plans = [plan for plan in lineup(RUN_CONFIGS["small"]) if plan.family == "nli" and plan.ranked]
+    others = [plan for plan in plans if not plan.inoculated]
+    for seed in range(4):
+        grades = [plan.grade(seed) for plan in (beside_others(plans, seed)[0], *others)]
+        assert sorted(grades) == sorted(ACROSS)
+    assert len({plan.grade(seed) for seed in range(3) for plan in others[:1]}) == 3
 
 
 def test_paws_is_ranked_on_other_rows_than_it_was_trained_on(data: Path) -> None:
     held, suite = RunData(small()), next(one for one in SUITES if one.name == "PAWS")
     judged = set(held.rows(suite, 0).data.ids)
-    assert len(judged) == 12
-    further = [one for one in lineup(small()) if one.family == "paraphrase" and one.start]
-    assert len(further) == 5
+    assert len(judged) == 8
+    further = [one for one in lineup(small()) if one.family == "paraphrase" and one.start and not one.toward]
+    assert len(further) == 3
     for plan in further:
         trained = set(held.further(plan, 0).ids)
         assert not trained & judged
-        assert (plan.mixture < 1) == any(one.startswith("train") for one in trained) == plan.name.startswith("paws-mix")
+        assert all(one.startswith("dev") for one in trained)
     assert judged != set(held.rows(suite, 1).data.ids)
 
 
@@ -206,10 +246,10 @@ def test_a_second_run_keeps_all_steps_but_the_tables(finished: Any, monkeypatch:
     again = reproduce(PAPER, out=finished.folder, workers=1)
     assert {one.name for one in again.steps if not one.kept} == {"tables", "figures"}
     assert again.result == finished.result
-    (finished.folder / "attributions/0/CON/nli-base.shap.npz").unlink()
+    (finished.folder / "attributions/0/CON/nli-grade-2.shap.npz").unlink()
     third = reproduce(PAPER, out=finished.folder, workers=1)
     redone = {one.name for one in third.steps if not one.kept}
-    assert redone == {"explain-0-CON-nli-base-shap", "tables", "figures"}
+    assert redone == {"explain-0-CON-nli-grade-2-shap", "tables", "figures"}
     assert third.result == finished.result
     assert not (finished.folder / "parts").exists() or not list((finished.folder / "parts").rglob("*.json"))
 
@@ -226,7 +266,7 @@ def paper_networks(data: Path) -> RunConfig:
             labels = {i: f"LABEL_{i}" for i in range(3)}
         ready = network.get("ready")
         bert(folder, "BertForSequenceClassification" if ready else "BertModel", labels if ready else None)
-    return tiny("paper", seeds=1, samples=(4,), pool=(6,))
+    return tiny("paper", seeds=1, samples=4, pool=6)
 
 
 def test_the_paper_scale_runs_whole(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,7 +276,7 @@ def test_the_paper_scale_runs_whole(data: Path, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(RECIPE, "config", {"paper": paper_networks(data)})
     found = reproduce(PAPER, scale="paper", out=tmp_path / "run", workers=1)
     names = [one["name"] for one in found.result["models"]]
-    assert len(names) == 3 * 6 + (1 + 2 + 2) + (4 + 4)
+    assert len(names) == 3 * 6 + (1 + 2 + 2) + (4 + 2)
     roles = json.loads((tmp_path / "run/models/0/nli-base/classes.json").read_text())
     assert roles == {"positive": 2, "negative": 1}
     unnamed = json.loads((tmp_path / "run/models/0/nli-electra-base-mnli/classes.json").read_text())

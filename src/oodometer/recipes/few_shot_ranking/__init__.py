@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, final
@@ -13,8 +14,19 @@ from ..kit.publish import last_steps, of_study
 from ..kit.sources import placed
 from . import study as work
 from .findings import FIGURES, claims_of, markdown
-from .lineup import FAMILIES, RUN_CONFIGS, SUITES, Plan, RunConfig, Suite, lineup, suites_of, training_of
-from .study import FORM, METHODS, MODEL_FILES, RunData, cut_folder, ranked_plans
+from .lineup import (
+    FAMILIES,
+    RUN_CONFIGS,
+    SUITES,
+    Plan,
+    RunConfig,
+    Suite,
+    lineup_of,
+    ranked_plans,
+    suites_of,
+    training_of,
+)
+from .study import FORM, MODEL_FILES, RunData, cut_folder
 
 __all__ = ["RECIPE", "FewShotRanking"]
 
@@ -45,29 +57,46 @@ def steps_of(config: RunConfig, data: RunData) -> list[Step]:
         files = tuple(f"{folder}/{file}" for file in (*MODEL_FILES, "classes.json"))
         return Step(f"train-{seed}-{plan.name}", about, files, step, settings, needs, 1 + _STEP * steps * longer)
 
+    def grade_step(plans: Sequence[Plan], seed: int) -> Step:
+        start, end = plans[0].start, plans[0].toward
+        files = [f"models/{seed}/{plan.name}/{file}" for plan in plans for file in (*MODEL_FILES, "classes.json")]
+        settings = {"plans": [plan.to_dict() for plan in plans], "rows": config.grading_rows, "seed": seed}
+        about, step = f"grading between {start} and {end} (seed {seed})", partial(work.grade, data, plans, seed)
+        needs = (f"train-{seed}-{start}", f"train-{seed}-{end}")
+        return Step(f"grade-{seed}-{start}", about, tuple(files), step, settings, needs, 20.0)
+
+    def behind(plan: Plan, seed: int) -> tuple[str, ...]:
+        return (f"grade-{seed}-{plan.start}" if plan.toward else f"train-{seed}-{plan.name}",)
+
     def ask_step(plan: Plan, seed: int) -> Step:
         suites, folder = suites_of(plan.family), f"answers/{seed}/{plan.name}"
-        step, needs = placed(folder, work.ask, data, plan, suites, seed), (f"train-{seed}-{plan.name}",)
-        settings = {"rows": config.truth_rows, "near": config.in_domain_rows, "seed": seed}
+        step, needs = placed(folder, work.ask, data, plan, suites, seed), behind(plan, seed)
+        settings = {"rows": [config.truth_rows, config.grading_rows], "near": config.in_domain_rows, "seed": seed}
         files = tuple(f"{folder}/{name}.npz" for name in ("in-domain", *(suite.name for suite in suites)))
         return Step(f"ask-{seed}-{plan.name}", f"asking {plan.name} (seed {seed})", files, step, settings, needs, 7.0)
 
     def explain_step(plan: Plan, suite: Suite, method: str, seed: int) -> Step:
-        folder, gradients, pool = f"attributions/{seed}/{suite.name}", method == "token-ig", config.pool_of(seed)
-        step, samples = placed(folder, work.explain, data, plan, suite, method, seed), config.samples_of(seed)
-        samples, second = (config.ig_steps, _GRADIENT) if gradients else (samples, _SAMPLE)
-        settings = {"pool": pool, "samples": samples, "rows": config.truth_rows, "seed": seed}
+        folder, gradients, pool = f"attributions/{seed}/{suite.name}", method == "token-ig", config.pool
+        step = placed(folder, work.explain, data, plan, suite, method, seed)
+        samples, second = (config.ig_steps, _GRADIENT) if gradients else (config.samples, _SAMPLE)
+        settings = {"pool": pool, "samples": samples, "rows": [config.truth_rows, config.grading_rows], "seed": seed}
         about = f"explaining {plan.name} on {suite.name} by {method} (seed {seed})"
-        name, needs = f"explain-{seed}-{suite.name}-{plan.name}-{method}", (f"train-{seed}-{plan.name}",)
+        name, needs = f"explain-{seed}-{suite.name}-{plan.name}-{method}", behind(plan, seed)
         files = (f"{folder}/{plan.name}.{method}.npz",)
         return Step(name, about, files, step, settings, needs, pool * samples * second)
 
-    plans = lineup(config)
     for seed in range(config.seeds):
-        out += [*(train_step(plan, seed) for plan in plans), *(ask_step(plan, seed) for plan in plans)]
-        methods = [method for method in METHODS if method != "token-ig" or seed < config.ig_seeds]
+        those = lineup_of(config, seed)
+        between: dict[str, list[Plan]] = defaultdict(list)
+        for plan in those:
+            if plan.toward:
+                between[plan.start].append(plan)
+        out += [train_step(plan, seed) for plan in those if not plan.toward]
+        out += [grade_step(graded, seed) for graded in between.values()]
+        out += [ask_step(plan, seed) for plan in those if plan.ranked]
         for suite in SUITES:
-            ranked = ranked_plans(config, suite.family)
+            ranked = ranked_plans(config, suite.family, seed)
+            methods = work.methods_of(config, seed)
             out += [explain_step(plan, suite, method, seed) for plan in ranked for method in methods]
     needs = tuple(step.name for step in out if step.name.startswith(("ask-", "explain-")))
     settings, step = {"form": FORM, "draws": config.draws, "size": config.size}, partial(work.judge, config, data)

@@ -34,7 +34,19 @@ from ..base import Progress, Workspace
 from ..kit.publish import facts
 from ..kit.sources import Place, load_answers, located, packaged_minilm, passing, source_of, store_answers
 from ..kit.tables import mean_and_spread, rounded
-from .lineup import FAMILIES, SUITES, Plan, RunConfig, Suite, lineup, suites_of, training_of
+from .lineup import (
+    FAMILIES,
+    SUITES,
+    Plan,
+    RunConfig,
+    Suite,
+    beside_others,
+    lineup,
+    lineup_of,
+    ranked_plans,
+    suites_of,
+    training_of,
+)
 
 STAND_INS = {"nli": "SICK + RTE, binary, stands in for MNLI", "paraphrase": "MRPC stands in for QQP"}
 _HANS = {"SUB": "subsequence", "CON": "constituent"}
@@ -43,16 +55,15 @@ _HANS = {"SUB": "subsequence", "CON": "constituent"}
 @final
 @dataclass(frozen=True)
 class Rows:
-    """The rows out of domain of a suite; the first ``pool`` are explained; ``features``: places of marked words."""
+    """The rows out of domain of a suite; the first ``pool`` are drawn from. Those that are ``explained``, as words with
+    what the data set marks: of sets that mark a word the ones that have it, else the pool.
+    """
 
     data: Dataset
     pool: int
-    features: tuple[int | None, ...]
+    explained: tuple[int, ...]
+    words: tuple[Words, ...]
     counts: dict[str, int]
-
-    def words(self) -> list[Words]:
-        """The pool as words, with what the data set marks."""
-        return [Words(text, at) for text, at in zip(self.data.inputs[: self.pool], self.features, strict=True)]
 
 
 @final
@@ -95,25 +106,31 @@ class RunData:
     def further(self, plan: Plan, seed: int) -> Dataset:
         """The rows of a model's further steps; of pure target data, those of more steps hold those of fewer."""
         source, size = self._sources(plan.family), training_of(self.config, plan).batch_size
-        target = source.targets(seed)["target"]
+        targets = source.targets(seed)
+        target = targets["target" if "target" in targets else "L"]
         if plan.mixture == 1:
             return batches_of(target, plan.further, size, seed)
         return mixed(source.train, [(target, plan.mixture)], rows=plan.further * size, seed=seed)
 
+    def graded_on(self, family: str, seed: int) -> list[Dataset]:
+        """The rows out of domain by which the models between two are graded: none of those that they are ranked on."""
+        sets = [self._sources(family).out(suite.name, seed).sample(None, seed) for suite in suites_of(family)]
+        return [data.take(range(len(data) - self.config.grading_rows, len(data))) for data in sets]
+
     def _rows(self, suite: Suite, seed: int) -> Rows:
-        source = self._sources(suite.family)
+        source, config = self._sources(suite.family), self.config
         whole, marks = source.out(suite.name, seed), source.marks
-        data = whole.sample(self.config.truth_rows, seed)
-        pool = min(self.config.pool_of(seed), len(data))
-        starts = [marks.get(data.ids[i]) if marks else None for i in range(pool)]
-        # The place among the words of the one that starts at a character
-        spans = ([begin for begin, _ in Words(text).spans] for text in data.inputs[:pool])
-        features = tuple(None if at is None else words.index(at) for at, words in zip(starts, spans, strict=True))
-        counts = {"rows": len(whole), "judged": len(data), "pool": pool, **source.counts}
-        counts["positive"] = sum(data.targets)
-        if suite.feature:
-            counts["marked in the pool"] = sum(at is not None for at in features)
-        return Rows(data, pool, features, counts)
+        many = len(whole) - (config.grading_rows if suite.family in config.graded else 0)
+        data = whole.sample(None, seed).take(range(min(many, config.truth_rows or many)))
+        marked = [i for i, name in enumerate(data.ids) if name in marks] if suite.feature else list(range(len(data)))
+        explained = marked[: config.pool]
+        pool, words = explained[-1] + 1, []
+        for text, name in ((data.inputs[i], data.ids[i]) for i in explained):
+            # The place among the words of the one that starts at a character
+            at = [begin for begin, _ in Words(text).spans].index(marks[name]) if suite.feature else None
+            words.append(Words(text, at))
+        counts = {"rows": len(whole), "judged": len(data), "pool": pool, "explained": len(explained), **source.counts}
+        return Rows(data, pool, tuple(explained), tuple(words), {**counts, "positive": sum(data.targets)})
 
     def _read_source(self, family: str) -> _Source:
         if family in MSGS_SETS:
@@ -244,6 +261,41 @@ def train(data: RunData, plan: Plan, seed: int, place: Place) -> None:
         workspace.write_json(f"{place.folder}/classes.json", roles)
 
 
+_STEPS = 17  # of the way between two models, on which their accuracy is looked up
+
+
+def grade(data: RunData, plans: Sequence[Plan], seed: int, workspace: Workspace, progress: Progress) -> None:
+    """Write the models between two: weights (1 - a) w_start + a w_end, a such that the accuracy on rows to grade by is
+    the grade of each, from the worst accuracy, or 0.1, to the best, or 0.9. Accuracies between the places that were
+    tried are interpolated, and one below an earlier place's is taken for that.
+    """
+    use_threads()
+    family, names = plans[0].family, (plans[0].start, plans[0].toward)
+    model, end = (_loaded(workspace.folder, f"models/{seed}/{name}") for name in names)
+    first, last = ({key: value.clone() for key, value in one.net.state_dict().items()} for one in (model, end))
+
+    def go(share: float) -> None:
+        mixed = {key: v.lerp(last[key], share) if v.is_floating_point() else v for key, v in first.items()}
+        model.net.load_state_dict(mixed)
+
+    places, sets, found = np.linspace(0, 1, _STEPS), data.graded_on(family, seed), []
+    roles = workspace.read_json(f"models/{seed}/{names[0]}/classes.json")
+    for done, place in enumerate(places, 1):
+        go(float(place))
+        p = [model.ask(rows.inputs).distribution[:, roles["positive"]] for rows in sets]
+        right = [accuracies(one[None], np.array(rows.targets))[0] for one, rows in zip(p, sets, strict=True)]
+        found.append(float(np.mean(right)))
+        progress(done, len(places) + 1)
+    rising = np.maximum.accumulate(found)
+    low, high = max(0.1, rising[0]), min(0.9, rising[-1])
+    for plan in plans:
+        share = float(np.interp(low + (plan.grade(seed) or 0.0) * (high - low), rising, places))
+        go(share)
+        model.save(workspace / f"models/{seed}/{plan.name}")
+        workspace.write_json(f"models/{seed}/{plan.name}/classes.json", {**roles, "share": share})
+    progress(1, 1)
+
+
 def _opened(workspace: Workspace, folder: str) -> tuple[Encoder, int]:
     """The model in a folder, and which of its classes is the positive one."""
     positive: int = workspace.read_json(f"{folder}/classes.json")["positive"]
@@ -280,9 +332,9 @@ _NUMBERS = ("separator", "probability", "base", "fit")
 def explain(data: RunData, plan: Plan, suite: Suite, method: str, seed: int, place: Place) -> None:
     """What each word of the pool adds to the positive class of a model; for the other class the signs are turned."""
     use_threads()
-    workspace, config, words = place.workspace, data.config, data.rows(suite, seed).words()
+    workspace, config, words = place.workspace, data.config, data.rows(suite, seed).words
     model, positive = _opened(workspace, f"models/{seed}/{plan.name}")
-    options = {"steps": config.ig_steps} if method == "token-ig" else {"seed": seed, "samples": config.samples_of(seed)}
+    options = {"steps": config.ig_steps} if method == "token-ig" else {"seed": seed, "samples": config.samples}
     parts = workspace / f"parts/{place.folder}/{plan.name}.{method}"
     weights = checksum_of_files(workspace.folder, [f"models/{seed}/{plan.name}/weights.safetensors"])
     attributions = explain_in(
@@ -331,7 +383,7 @@ def learnt_weights(suites: Sequence[Evaluation]) -> dict[str, dict[str, float]]:
     pairs, names = dict[str, int](), list[str]()
     for evaluation in suites:
         models = dict(evaluation.groups()).get("inoculated")
-        if models is not None:
+        if models is not None and evaluation.explained:
             pieces = pieces_of(evaluation, evaluation.methods(models))
             x, truth = standardised(ranking.scored(pieces, evaluation.drawn())), evaluation.truth[models]
             better, worse = np.nonzero(truth[:, None] > truth[None, :])
@@ -423,23 +475,24 @@ class Evaluation:
         self.label, self.probabilities = far[0]["label"], np.stack([arrays["positive"] for arrays in far])
         self.near_label, self.near = near[0]["label"], np.stack([arrays["positive"] for arrays in near])
         self.truth, self.pool = accuracies(self.probabilities, self.label), rows.pool
-        # Factors, shape (factor, model, example), nan where words do not occur
-        self._factors, words, explained_in = dict[str, Array](), rows.words(), f"attributions/{seed}/{suite.name}"
-        for method in METHODS if seed < self.config.ig_seeds else ("lime", "shap"):
-            files = [explained(workspace, explained_in, f"{plan.name}.{method}", words) for plan in plans]
-            self._factors[method] = np.stack([factor_values(file, suite.factors) for file in files], axis=1)
-            if suite.feature:
-                self._factors[method][:, :, [word.feature is None for word in words]] = np.nan
+        # Factors, shape (factor, model, example), nan where words do not occur or an example is not explained
+        self._factors, self.explained = dict[str, Array](), methods_of(self.config, seed)
+        self._with_words = np.array(rows.explained)
+        for method in self.explained:
+            names = [f"{plan.name}.{method}" for plan in plans]
+            files = [explained(workspace, f"attributions/{seed}/{suite.name}", name, rows.words) for name in names]
+            values = np.stack([factor_values(file, suite.factors) for file in files], axis=1)
+            self._factors[method] = np.full((*values.shape[:2], rows.pool), np.nan)
+            self._factors[method][:, :, self._with_words] = values
 
     def groups(self) -> Iterator[tuple[str, list[int]]]:
         """Name and models of each comparison (inoculated, one a network, Table 4); without those all alike."""
         others = [i for i, plan in enumerate(self.plans) if not plan.inoculated]
         groups = {"inoculated": [i for i, plan in enumerate(self.plans) if plan.inoculated]}
         if others:
-            by_name, paws = {plan.name: i for i, plan in enumerate(self.plans)}, self.suite.name == "PAWS"
-            first = by_name["paws-pure" if paws else "nli-base"]
-            groups["architectures"] = [first, *others]
-            groups |= {"pairs": [first, by_name["paws-mixed-1"], *others]} if paws else {}
+            beside = [self.plans.index(plan) for plan in beside_others(self.plans, self.seed)]
+            groups["architectures"] = [beside[0], *others]
+            groups |= {"pairs": [*beside, *others]} if self.suite.name == "PAWS" else {}
         for name, models in groups.items():
             if len(set(self.truth[models].tolist())) > 1:
                 yield name, models
@@ -450,7 +503,8 @@ class Evaluation:
         labelled = ranking.suite_of(records)
         out = ranking.baseline_methods(labelled, seed=self.seed)
         for method, values in self._factors.items():
-            out |= {f"{method}/{factor}": -values[i][list(models)] for i, factor in enumerate(self.suite.factors)}
+            each = {f"{method}/{name}": -values[i][list(models)] for i, name in enumerate(self.suite.factors)}
+            out |= {name: self._of_words(own) for name, own in each.items()} if self.suite.feature else each
         pools = {str(i): record_of(self.probabilities[i], None) for i in models}
         evidence = pool_evidence(pools, {str(i): record_of(self.near[i], self.near_label) for i in models})
         out |= {f"pool/{name}": ranking.fixed(scores) for name, scores in evidence.scores.items()}
@@ -458,11 +512,20 @@ class Evaluation:
         scores = (present(suite.probabilities).max(axis=2) for suite in (labelled, whole))
         powered = powered_accuracy(right, *scores)
         pool = {POWERED: powered, _POOL: out[f"pool/{_POOL}"]}
-        own = {name: out[name] for factor in self.suite.own[:1] for name in (f"lime/{factor}", f"shap/{factor}")}
-        truth = {"CONF-GT": out["CONF-GT"]}
-        pieces = ({**pool, **own, **truth}, pool, own, truth)
-        out[POWERED] = powered
-        return out | {name: labels_first(right, piece) for name, piece in zip(COMBINED, pieces, strict=False)}
+        own = {name: out[name] for m in ("lime", "shap") if (name := f"{m}/{self.suite.own[0]}") in out}
+        truth, out[POWERED] = {"CONF-GT": out["CONF-GT"]}, powered
+        pieces = dict(zip(COMBINED, ({**pool, **own, **truth}, pool, own, truth), strict=False))
+        named = [name for name in pieces if own or name not in ("ACC + all", "ACC + factors")]
+        return out | {name: labels_first(right, pieces[name]) for name in named}
+
+    def _of_words(self, values: Array) -> ranking.Rule:
+        """A factor of marked words: it draws as many examples as there are labels, from those that have the word."""
+
+        def rule(drawn: Array) -> Array:
+            places = np.random.default_rng([self.seed, 0xFA]).integers(0, len(self._with_words), drawn.shape)
+            return ranking.drawn_scores(values, self._with_words[places])
+
+        return rule
 
     def drawn(self) -> Array:
         """The draws of the protocol, shape (draw, size)."""
@@ -492,12 +555,18 @@ class Evaluation:
 
     def absent(self) -> dict[str, int]:
         """Factor -> examples of the pool in which its words do not occur."""
-        absent = np.isnan(self._factors["lime"][:, 0]).sum(axis=1)
-        return dict(zip(self.suite.factors, absent.tolist(), strict=True))
+        values = [np.isnan(own[:, 0, self._with_words]).sum(axis=1) for own in self._factors.values()][:1]
+        return {name: int(n) for absent in values for name, n in zip(self.suite.factors, absent, strict=True)}
+
+
+def methods_of(config: RunConfig, seed: int) -> list[str]:
+    """The methods of attribution that explain the models of a seed."""
+    explained = METHODS if seed < config.explained_seeds else ()
+    return [method for method in explained if method != "token-ig" or seed < config.ig_seeds]
 
 
 spread_over = partial(mean_and_spread, of="by_seed")
-FORM = 1  # raise it where the form of the result changes: then the step is done again
+FORM = 2  # raise it where the form of the result changes: then the step is done again
 
 
 def judge(config: RunConfig, data: RunData, workspace: Workspace, progress: Progress) -> None:
@@ -505,7 +574,8 @@ def judge(config: RunConfig, data: RunData, workspace: Workspace, progress: Prog
     rows, sets, learnt, guesses, done = [], [], [], [], 0
     for seed in range(config.seeds):
         across: list[list[float]] = []
-        suites = [Evaluation(workspace, data, suite, seed, ranked_plans(config, suite.family)) for suite in SUITES]
+        plans = {family: ranked_plans(config, family, seed) for family in FAMILIES}
+        suites = [Evaluation(workspace, data, suite, seed, plans[suite.family]) for suite in SUITES]
         weights = learnt_weights(suites)
         for name, own in weights.items():
             others = [other for other in weights if other != name]
@@ -529,19 +599,17 @@ def judge(config: RunConfig, data: RunData, workspace: Workspace, progress: Prog
     progress(1, 1)
 
 
-def ranked_plans(config: RunConfig, family: str) -> list[Plan]:
-    """The models of a family that stand in suites; those of other networks that others only go on from do not."""
-    plans = [plan for plan in lineup(config) if plan.family == family]
-    return [plan for plan in plans if plan.inoculated or all(other.start != plan.name for other in plans)]
-
-
 def models(config: RunConfig, workspace: Workspace) -> list[dict[str, Any]]:
     """Every model with its accuracy in-domain and on each suite (Tables 5 and 6), over the seeds."""
     out = []
-    for plan in lineup(config):
+    for plan in (plan for plan in lineup(config) if plan.ranked):
         row: dict[str, Any] = {**plan.to_dict(), "family": plan.family, "accuracy": {}, "balanced": {}}
+        seeds = [seed for seed in range(config.seeds) if plan in lineup_of(config, seed)]
+        if plan.toward:
+            files = [f"models/{seed}/{plan.name}/classes.json" for seed in seeds]
+            row["share"] = spread_over([workspace.read_json(file)["share"] for file in files])
         for name in ("in-domain", *(suite.name for suite in suites_of(plan.family))):
-            by_seed = [load_answers(workspace, f"answers/{i}/{plan.name}", name) for i in range(config.seeds)]
+            by_seed = [load_answers(workspace, f"answers/{seed}/{plan.name}", name) for seed in seeds]
             for key, measure in (("accuracy", accuracies), ("balanced", balanced)):
                 values = [float(measure(arrays["positive"][None], arrays["label"])[0]) for arrays in by_seed]
                 row[key][name] = spread_over(values)

@@ -127,19 +127,23 @@ def sign_flips(differences: Sequence[float]) -> Look:
     return Look(float(np.mean(sums >= seen - rounding)), float(np.mean(sums <= seen + rounding)), sees)
 
 
+def contrast(samples: Sequence[Sequence[float]], weights: Sequence[float]) -> Look:
+    """The weighted sum of the means behind some independent samples, of two values each, is above 0: Welch's t test
+    (1947), its degrees of freedom by Satterthwaite (1946).
+    """
+    if not samples or min(map(len, samples)) < 2:
+        return Look()
+    apart = sum(weight * sum(values) / len(values) for weight, values in zip(weights, samples, strict=True))
+    parts = [w * w * float(np.var(x, ddof=1)) / len(x) for w, x in zip(weights, samples, strict=True)]
+    if sum(parts) <= 0:
+        return gap(apart, 0.0)
+    freedom = sum(parts) ** 2 / sum(v**2 / (len(x) - 1) for v, x in zip(parts, samples, strict=True))
+    return gap(apart, sum(parts) ** 0.5, freedom)
+
+
 def larger(first: Sequence[float], second: Sequence[float]) -> Look:
     """The mean behind the first values is above that behind the second: Welch's t test (1947), of two values each."""
-    if min(len(first), len(second)) < 2:
-        return Look()
-    from scipy.stats import ttest_ind
-
-    apart = sum(first) / len(first) - sum(second) / len(second)
-    if len(set(first)) == len(set(second)) == 1:
-        return gap(apart, 0.0)
-    p = float(ttest_ind(first, second, equal_var=False, alternative="greater").pvalue)
-    shares = [float(np.var(values, ddof=1)) / len(values) for values in (first, second)]
-    freedom = sum(shares) ** 2 / sum(v**2 / (len(x) - 1) for v, x in zip(shares, (first, second), strict=True))
-    return Look(p, 1 - p, partial(smallest_effect, sum(shares) ** 0.5, freedom))
+    return contrast((first, second), (1, -1))
 
 
 def either(looks: Sequence[Look]) -> Look:
