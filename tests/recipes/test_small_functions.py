@@ -60,7 +60,7 @@ FLAT = inverted("start", np.full(100, 10), np.full(100, 0.9), 0.2)
             [["google-bert/bert-large-uncased"], ["FacebookAI/roberta-large"]],
         ),
         ([one.verdict for one in SEEN], ["holds", "undecided", "does not hold"]),
-        (claims.larger([3.0, 4.0, 5.0], [1.0, 1.5, 2.0]).supports, pytest.approx(0.016, abs=5e-4)),
+        (claims.contrast(([3.0, 4.0, 5.0], [1.0, 1.5, 2.0]), (1, -1)).supports, pytest.approx(0.016, abs=5e-4)),
         (written({"form": 1, "rows": [{"name": "a"}]}, "name"), '{"form":1,"rows":[\n{"name":"a"}]}\n'),
         (sources.beside_the_data("owner/no-such-model"), "owner/no-such-model"),
         (sources.beside_the_data("no-such-model"), "hub:no-such-model"),

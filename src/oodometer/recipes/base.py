@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from ..errors import InputError, MissingExtraError, WorkError
 from ..store import write_atomic
 from ..store.artifact_cache import read_artifact
+from .kit.claims import judged
 
 LACKS = (InputError, MissingExtraError, WorkError)
 """What is raised where something is not there."""
@@ -132,8 +133,8 @@ class Recipe(ABC):
     """Whether its steps name all that they need, so that several can be done at a time."""
     form: ClassVar[int | None] = None
     """Number of the form of its results, where they have one."""
-    figures: ClassVar[Any] = None
-    """Its drawings, a `kit.publish.Figures`."""
+    findings: Any = None
+    """Its module with ``claims_of`` and ``markdown`` of a result, and its drawings, ``FIGURES``."""
     configs: ClassVar[Mapping[str, Any]] = {}
     """How large a run is, by scale; ``config`` of an instance has others in tests."""
 
@@ -175,12 +176,10 @@ class Recipe(ABC):
         """Whether a result has numbers that can be published: of some task, where it has tasks, or some replicate."""
         return bool(result.get("tasks", True) or result.get("replicates"))
 
-    @staticmethod
-    def claims(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def claims(self, result: Mapping[str, Any]) -> list[dict[str, Any]]:
         """What the paper says, and what became of it in this result; none where nothing is checked."""
-        return []
+        return [] if self.findings is None else judged(self.findings.claims_of(result))
 
-    @staticmethod
-    @abstractmethod
-    def to_markdown(result: Mapping[str, Any]) -> str:
+    def to_markdown(self, result: Mapping[str, Any]) -> str:
         """The result as a page of Markdown, ours beside the paper's."""
+        return str(self.findings.markdown(result))

@@ -25,10 +25,10 @@ from oodometer.recipes.kit.claims import (
     binomial,
     claims_from,
     claims_table,
+    contrast,
     either,
     gap,
     judged,
-    larger,
     partial_conjunction,
     positive,
     share,
@@ -191,7 +191,8 @@ def test_an_effect_of_the_smallest_size_is_seen_in_four_of_five_repetitions() ->
         p = stats.ttest_1samp(drawn, 0.0, axis=1, alternative="greater").pvalue
         assert np.mean(p <= LEVEL) == pytest.approx(POWER, abs=0.02)
     small, large = np.array([-1.0, 0.0, 1.0, 0.0]), 3 * np.array([-1.0, 0.0, 0.0, 0.0, 1.0, 1.0, -1.0])
-    effect, spreads = larger(large.tolist(), small.tolist()).sees(LEVEL, POWER), (large.std(ddof=1), small.std(ddof=1))
+    effect = contrast((large.tolist(), small.tolist()), (1, -1)).sees(LEVEL, POWER)
+    spreads = large.std(ddof=1), small.std(ddof=1)
     first, second = (rng.normal(0.0, sd, (4000, len(x))) for sd, x in zip(spreads, (large, small), strict=True))
     p = stats.ttest_ind(first + effect, second, axis=1, equal_var=False, alternative="greater").pvalue
     assert np.mean(p <= LEVEL) == pytest.approx(POWER, abs=0.03)

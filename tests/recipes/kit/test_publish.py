@@ -171,7 +171,8 @@ def test_committed_claims_and_tables_are_the_codes(name: str, scale: str) -> Non
 @pytest.mark.parametrize("name", RECIPES)
 def test_figures_are_valid_vega_lite(name: str) -> None:
     convert = pytest.importorskip("vl_convert")
-    figures = find_recipe(name).figures
+    found = find_recipe(name).findings
+    figures = None if found is None else found.FIGURES
     drawings = figures.drawings(committed(name, "small")[0]) if figures is not None else []
     left = figures.files() if figures is not None else ()
     assert [f"figures/{one.name}.vl.json" for one in drawings] == [name for name in left if "/" in name]

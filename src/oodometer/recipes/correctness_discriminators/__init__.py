@@ -10,10 +10,9 @@ from ...errors import UsageError
 from ...models.torch.library import torch, use_threads
 from ...verbs.discriminate.worth import PROBABILITY
 from ..base import LACKS, Progress, Recipe, Step, Workspace, check_all
-from ..kit.claims import judged
 from ..kit.publish import last_steps
+from . import findings as found
 from . import study as work
-from .findings import FIGURES, claims_of, markdown
 from .study import FOLDS, FORM, PARTS, SHARE, TaskData
 from .tasks import Task, needs_of, pretrained_of, replicates_of, tasks_of
 
@@ -113,9 +112,7 @@ class CorrectnessDiscriminators(Recipe):
     name = "correctness-discriminators"
     title = "Between which bounds does a sequence model's accuracy lie?"
     citation = "yao2024"
-    claims = staticmethod(lambda result: judged(claims_of(result)))
-    to_markdown = staticmethod(markdown)
-    form, figures = FORM, FIGURES
+    findings, form = found, FORM
     row_key = "form"
     side_by_side = True
 

@@ -276,7 +276,7 @@ def _self_training(result: Mapping[str, Any]) -> Iterator[Row]:
             seen += f"; fewer than {FEWEST} trainings decide nothing"
         else:
             before, after = ([first[side]["value"] for first in firsts] for side in ("old", "new"))
-            looks = [tests.larger(after, before)]
+            looks = [tests.contrast((after, before), (1, -1))]
         fields, test = {"title": task["title"], "of": len(runs), "seen": seen}, "Welch's t test over trainings"
         yield Row(f"self_training_{task['task']}", test, looks, fields, words="self_training")
 

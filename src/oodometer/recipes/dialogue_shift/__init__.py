@@ -8,11 +8,10 @@ from typing import Any, final
 
 from ...models.torch.library import transformers
 from ..base import Recipe, Step, Workspace
-from ..kit.claims import judged
 from ..kit.publish import last_steps, of_study
 from ..kit.sources import placed
+from . import findings as found
 from . import study as work
-from .findings import FIGURES, claims_of, markdown
 from .study import FORM, GROUPS, RUN_CONFIGS, Condition, RunConfig, RunData, conditions_of
 
 __all__ = ["RECIPE", "DialogueShift"]
@@ -115,10 +114,7 @@ class DialogueShift(Recipe):
     name = "dialogue-shift"
     title = "How does a dialogue model break as the conversation drifts?"
     citation = "lee2021"
-    claims = staticmethod(lambda result: judged(claims_of(result)))
-    to_markdown = staticmethod(markdown)
-    form, figures = FORM, FIGURES
-    configs = RUN_CONFIGS
+    findings, form, configs = found, FORM, RUN_CONFIGS
     row_key = "condition"
     side_by_side = True
 

@@ -197,8 +197,7 @@ FIGURES = Figures(PAGE, _CURVES | {"estimate-beside-truth": _estimates_drawn})
 def markdown(result: Cell) -> str:
     """All tables of a result, one after the other."""
     counts, printed, every = result["counts"], PAGE.paper, result["rows"]
-    paper, ours = printed["counts"], counts["shifts"]
-    both = (ours, paper)
+    ours, paper = both = counts["shifts"], printed["counts"]
     ratios = [(ratio, *({k: by.get(ratio) for k, by in some.items()} for some in both)) for ratio in ours["uw"]]
     fifths = [(fifth, count, paper["importance"].get(fifth)) for fifth, count in ours["importance"].items()]
     turns = ", ".join(f"{many} of {n}" for n, many in counts["turns"].items())
@@ -208,15 +207,8 @@ def markdown(result: Cell) -> str:
         rows = [row for row in every if row["group"] == group]
         pairs = [(row, printed["rows"].get(row["condition"], {}).get(row["method"])) for row in rows]
         out.append(PAGE.table("group", pairs, title=title))
-    common = result["common"]
-    out.append(PAGE.table("common", common["conditions"].items(), rows=common["rows"]))
-    # With and without the conversations that also stand in training
-    by_type = {(row["condition"], row["type"]): row for row in result["types"]}
-    whole = {row["condition"]: row for row in every if row["method"] == "vanilla"}
-    names, kinds = dict.fromkeys(row["condition"] for row in result["types"]), ("new", "also in train")
-    types = [(name, whole[name], *(by_type.get((name, kind)) or {"rows": 0} for kind in kinds)) for name in names]
-    out += [PAGE.table("types", types), _estimates(result["estimators"])]
-    return tables_page([*out, claims_table(result["claims"], PAGE.words["page"]["over"])])
+    claims = claims_table(result["claims"], PAGE.words["page"]["over"])
+    return tables_page([*out, _estimates(result["estimators"]), claims])
 
 
 def _run(result: Cell) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,7 @@ from ...arrays import Array, present, softmax
 from ...calibrators.temperature import fit_temperature
 from ...datasets import Dataset, Dialogue, daily_dialog
 from ...datasets.dialogues import daily_dialog_conversations, replies
-from ...errors import MissingExtraError
+from ...errors import needed
 from ...metrics.brier import brier_score
 from ...metrics.calibration import expected_calibration_error
 from ...models import FrozenRanker, ResponseRanker, load_model
@@ -242,8 +241,7 @@ ENCODER_FILES = ("config.json", "model.safetensors", "tokenizer.json")
 def check(config: RunConfig) -> None:
     """Say what is missing, library, WordNet or pretrained network, before anything is read or trained."""
     find_wordnet()
-    if importlib.util.find_spec("rapidfuzz") is None:
-        raise MissingExtraError("a shift by synonyms", "rapidfuzz", extra="text")
+    needed("rapidfuzz", "a shift by synonyms", extra="text")
     if "source" in config.network:
         load_pretrained("AutoConfig", source_of(str(config.network["source"])))
 
@@ -505,22 +503,6 @@ class Study:
                     about = {"condition": condition.name, "group": condition.group, "label": condition.label}
                     yield {**about, "method": method, "rows": len(answers.target), **answers.metrics()}
 
-    def of_types(self, seen: Mapping[str, bool]) -> Iterator[dict[str, Any]]:
-        """The members on every condition without, and on, the conversations that also stand in training."""
-        for condition in self.conditions:
-            trained = np.array([seen.get(name, False) for name in self.ids[condition.name].tolist()])
-            for label, mask in (("new", ~trained), ("also in train", trained)):
-                if condition.name != "dev" and mask.any():
-                    metrics = self.vanilla(condition).take(mask).metrics()
-                    yield {"condition": condition.name, "type": label, "rows": int(mask.sum()), **metrics}
-
-    def on_common(self) -> dict[str, Any]:
-        """The members on the instances that every ratio of unknown and of known words kept."""
-        words = [*self.group("uw"), *self.group("kw")]
-        ids, test = self.common(words), [condition for condition in self.conditions if condition.name == "test"]
-        metrics = {c.name: self.vanilla(c, ids).metrics() for c in (*test, *words)} if ids else {}
-        return {"rows": len(ids), "conditions": metrics}
-
     def differences(self) -> dict[str, Any]:
         """Every difference that a claim is about, by name."""
         terms = (*self._changes(), *self._between_methods(), *self._controls())
@@ -581,8 +563,7 @@ class Study:
 def judge(config: RunConfig, data: RunData, workspace: Workspace, progress: Progress) -> None:
     """Judge all answers; writes ``study.json``."""
     study = Study(config, workspace)
-    progress(1, 4)
-    seen = {name: kind == "also in train" for name, kind in zip(data.test.ids, data.test.types, strict=True)}
+    progress(1, 3)
     result = {**facts(FORM, config), "data": data.fingerprints(), "counts": workspace.read_json("counts.json")}
     result["conditions"] = []
     for condition in conditions_of(config):
@@ -592,12 +573,10 @@ def judge(config: RunConfig, data: RunData, workspace: Workspace, progress: Prog
         about |= {"label": condition.label, "asked": shifted["asked"], "kept": len(shifted["rows"]), "targets": targets}
         result["conditions"].append({**about, "truncated": int(study._first[condition.name]["truncated"])})
     result |= {"temperatures": study.temperatures, "rows": list(study.rows())}
-    progress(2, 4)
-    result |= {"types": list(study.of_types(seen)), "common": study.on_common()}
-    progress(3, 4)
+    progress(2, 3)
     result |= {"replicates": REPLICATES, "differences": study.differences()}
     workspace.write_json("study.json", rounded(result))
-    progress(4, 4)
+    progress(3, 3)
 
 
 _LEVEL = 0.9

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, final
 
 from ...models.torch.library import transformers
-from ..base import Recipe, Step
-from ..kit.claims import judged
+from ..base import Recipe, Step, check_all
 from ..kit.publish import last_steps, of_study
 from ..kit.sources import placed
+from . import findings as found
 from . import study as work
-from .findings import FIGURES, claims_of, markdown
 from .lineup import (
     FAMILIES,
     RUN_CONFIGS,
@@ -87,10 +85,7 @@ def steps_of(config: RunConfig, data: RunData) -> list[Step]:
 
     for seed in range(config.seeds):
         those = lineup_of(config, seed)
-        between: dict[str, list[Plan]] = defaultdict(list)
-        for plan in those:
-            if plan.toward:
-                between[plan.start].append(plan)
+        between = {plan.start: [p for p in those if p.toward == plan.toward] for plan in those if plan.toward}
         out += [train_step(plan, seed) for plan in those if not plan.toward]
         out += [grade_step(graded, seed) for graded in between.values()]
         out += [ask_step(plan, seed) for plan in those if plan.ranked]
@@ -110,10 +105,7 @@ class FewShotRanking(Recipe):
     name = "few-shot-ranking"
     title = "Which of several models will do best, from ten examples?"
     citation = "singhal2022"
-    claims = staticmethod(lambda result: judged(claims_of(result)))
-    to_markdown = staticmethod(markdown)
-    form, figures = FORM, FIGURES
-    configs = RUN_CONFIGS
+    findings, form, configs = found, FORM, RUN_CONFIGS
     row_key = "suite"
     side_by_side = True
 
@@ -122,7 +114,7 @@ class FewShotRanking(Recipe):
         transformers()  # a missing extra is said before anything is read
         config = self.config[scale]
         data = RunData(config)
-        work.check(config, data)
+        check_all(work.needs_of(config, data))
         return [*steps_of(config, data), *last_steps(self, partial(of_study, paper=self.name, scale=scale), ("study",))]
 
 

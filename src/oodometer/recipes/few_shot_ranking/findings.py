@@ -102,13 +102,10 @@ def _of_sets(table: FewShotAccuracies, acc: str) -> Iterator[Row]:
     """(1) to (6): what is so in each of some sets."""
 
     def ranks(name: str, pairs: Sequence[Sequence[str]], shown: Shown, words: str = "", **fields: Any) -> Row:
-        """Each pair is a set with its better and worse method; what one seed alone explained is tested over sets."""
-        samples, test = [table.means([suite], better, worse) for suite, better, worse in pairs], _SEEDS
-        if (words == "below" or name == "ig_own_factors") and not all(len(sample) > 1 for sample in samples):
-            firsts = [sample[0] for sample in samples if sample]
-            samples, test = [firsts] if len(firsts) > 1 else [], "t test over the three sets of one seed"
+        """Each pair is a set with its better and worse method."""
+        samples = [table.means([suite], better, worse) for suite, better, worse in pairs]
         better = sum(sum(sample) > 0 for sample in samples)
-        return _tested(name, samples, test, words, seen=table.words(shown), better=better, of=len(samples), **fields)
+        return _tested(name, samples, _SEEDS, words, seen=table.words(shown), better=better, of=len(samples), **fields)
 
     def own(method: str, suites: Sequence[str] = _PAIRS, *, better: bool = False) -> tuple[Any, Shown]:
         """The factors made for some sets against ACC."""
@@ -265,23 +262,9 @@ def markdown(result: Record) -> str:
     out += [_across(result, table, here), _of_pairs(table), *_of_models(result)]
     names = {name for row in result["rows"] for name in row["few_shot"]}
     order = ["ACC", POWERED, *result["combined"], *sorted(name for name in names if name.startswith("pool/"))]
-    learnt, after = result["learnt"], ""
-    if learnt:
-        means = {name: sum(row["weights"][name] for row in learnt) / len(learnt) for name in learnt[0]["weights"]}
-        after = "`learnt`: standardised evidence, its weights fitted on the other sets of the seed; mean weights: "
-        after += ", ".join(f"{name} {mean:.2f}" for name, mean in means.items())
     rows = [[name, *(here(suite, name) for suite in _EVERY)] for name in order if name in names]
-    out.append(PAGE.table("beyond", rows, learnt=after))
-    # Every pair of the first seed, ACC beside the factors made for the set
-    rows = []
-    for row in result["rows"]:
-        if row["group"] == "inoculated" and row["seed"] == 0:
-            own = next(suite.own[0] for suite in SUITES if suite.name == row["suite"])
-            pairwise = [row["pairwise"].get(name) for name in ("ACC", *(f"{method}/{own}" for method in METHODS))]
-            for i, pair in enumerate(row["pairs"]):
-                cells = [dash(None if values is None else 100 * values[i]) for values in pairwise]
-                rows.append([row["suite"], pair["pair"], f"{100 * pair['gap']:.1f}", *cells])
-    return tables_page([*out, PAGE.table("by_pair", rows), claims_table(result["claims"], PAGE.words["page"]["over"])])
+    out.append(PAGE.table("beyond", rows))
+    return tables_page([*out, claims_table(result["claims"], PAGE.words["page"]["over"])])
 
 
 def _across(result: Record, table: FewShotAccuracies, here: Callable[..., str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,7 @@ from ...attributions.in_folder import explain_in
 from ...datasets import Dataset
 from ...datasets.base import stratified
 from ...datasets.sentences import MSGS_SETS, binary_entailment, hans, mrpc, msgs, paws_qqp
-from ...errors import MissingExtraError, OodometerError, WorkError
+from ...errors import WorkError, needed
 from ...models.artifacts import WEIGHTS
 from ...models.base import load_model
 from ...models.inoculation import batches_of, mixed
@@ -188,22 +187,14 @@ METHODS = {"lime": "lime", "shap": "kernel-shap", "token-ig": "token-ig"}
 """The paper's name of a method of attribution -> the registered one."""
 
 
-def check(config: RunConfig, data: RunData) -> None:
-    """Say all that is missing, library, data or pretrained network, in one line before anything is trained."""
-    if config.ig_seeds and importlib.util.find_spec("captum") is None:
-        raise MissingExtraError("token integrated gradients", "captum", extra="explain")
-    needs: list[tuple[str, Callable[[], Any]]] = [("", partial(data.fingerprints, family)) for family in FAMILIES]
+def needs_of(config: RunConfig, data: RunData) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Checks of what a run needs, library, data and pretrained networks, by name."""
+    if config.ig_seeds:
+        yield "token-ig", partial(needed, "captum", "token integrated gradients", extra="explain")
+    yield from ((family, partial(data.fingerprints, family)) for family in FAMILIES)
     for name, network in config.networks.items():
         if "source" in network:
-            needs.append((f"{name}: ", partial(load_pretrained, "AutoConfig", source_of(str(network["source"])))))
-    missing: dict[str, None] = {}
-    for prefix, need in needs:
-        try:
-            need()
-        except OodometerError as error:
-            missing[f"{prefix}{error}"] = None
-    if missing:
-        raise WorkError("this run lacks: " + "; ".join(missing))
+            yield name, partial(load_pretrained, "AutoConfig", source_of(str(network["source"])))
 
 
 def cut_folder(network: Mapping[str, Any]) -> str:
@@ -244,16 +235,15 @@ def train(data: RunData, plan: Plan, seed: int, place: Place) -> None:
             model = Encoder.from_pretrained(options["source"], max_length=options["max_length"])
             # Which output is the positive class, entailment, and which one non-entailment is taught as
             near = data.in_domain(plan.family, seed)
-            names = [str(label).lower() for label in model.classes]
-            positive = next((i for i, name in enumerate(names) if name.startswith("entail")), None)
-            negative = next((i for i, name in enumerate(names) if name.startswith(("neutral", "not", "non"))), None)
-            if positive is None or negative is None:
-                p, labels = model.ask(near.inputs).distribution, np.array(near.targets)
-                of_negative = p[labels == 0].mean(0)
-                positive = int((p[labels == 1].mean(0) - of_negative).argmax()) if positive is None else positive
-                others = [i for i in range(len(names)) if i != positive]
-                negative = max(others, key=lambda i: float(of_negative[i])) if negative is None else negative
-            roles = {"positive": positive, "negative": negative}
+            p, labels = model.ask(near.inputs).distribution, np.array(near.targets)
+            starts = "entail", ("neutral", "not", "non")  # what a class is named counts for more than what it says
+            by_name = [
+                np.array([3.0 * str(name).lower().startswith(some) for name in model.classes]) for some in starts
+            ]
+            of_negative = p[labels == 0].mean(0)
+            positive = int((by_name[0] + p[labels == 1].mean(0) - of_negative).argmax())
+            others = [i for i in range(len(of_negative)) if i != positive]
+            roles = {"positive": positive, "negative": max(others, key=lambda i: float(by_name[1][i] + of_negative[i]))}
         else:
             model, roles = Encoder(**options, training=training), {"positive": 1, "negative": 0}
             model.fit(data.training(plan, seed), classes=(0, 1), **how)
@@ -362,69 +352,10 @@ def explained(workspace: Workspace, folder: str, name: str, words: Sequence[Word
 
 
 POWERED = "PPI++"
-LEARNT = "learnt"
 BASELINE = "ACC"
-COMBINED = ("ACC + all", "ACC + pool", "ACC + factors", "ACC + CONF-GT", LEARNT)
+COMBINED = ("ACC + all", "ACC + pool", "ACC + factors", "ACC + CONF-GT")
 """Names of the combined rankings that are compared with ACC; what they hold was settled before any run."""
 _POOL = "plurality"
-_PIECES = ("ACC", "CONF-GT", POWERED, f"pool/{_POOL}")
-"""What the learnt ranking weighs, beside the factor made for the set."""
-
-
-def pieces_of(evaluation: Evaluation, methods: Mapping[str, ranking.Method]) -> dict[str, ranking.Method]:
-    """The evidence that the learnt ranking weighs, by names that all suites share."""
-    own = {f"{method}/own": methods[f"{method}/{evaluation.suite.own[0]}"] for method in ("lime", "shap")}
-    return {**{name: methods[name] for name in _PIECES}, **own}
-
-
-def learnt_weights(suites: Sequence[Evaluation]) -> dict[str, dict[str, float]]:
-    """For each suite of a seed the weights of evidence that the inoculated models of the others teach."""
-    gaps: dict[str, Array] = {}  # of standardised evidence, from the worse model of a pair to the better
-    pairs, names = dict[str, int](), list[str]()
-    for evaluation in suites:
-        models = dict(evaluation.groups()).get("inoculated")
-        if models is not None and evaluation.explained:
-            pieces = pieces_of(evaluation, evaluation.methods(models))
-            x, truth = standardised(ranking.scored(pieces, evaluation.drawn())), evaluation.truth[models]
-            better, worse = np.nonzero(truth[:, None] > truth[None, :])
-            gaps[evaluation.suite.name] = (x[:, :, better] - x[:, :, worse]).reshape(len(pieces), -1).T
-            pairs[evaluation.suite.name], names = len(better), list(pieces)
-    out = {}
-    for left in gaps if len(gaps) > 1 else ():
-        others = [name for name in gaps if name != left]
-        weights = pair_weights([gaps[name] for name in others], sum(pairs[name] for name in others))
-        out[left] = dict(zip(names, weights.tolist(), strict=True))
-    return out
-
-
-def pair_weights(sets: Sequence[Array], pairs: int) -> Array:
-    """Weights w of evidence: log-odds that a model is better = w . d, d of shape (draw and pair, piece) for each set.
-
-    Minimises the mean over sets of the mean of log(1 + exp(-w . d)), plus |w|^2 / (2 pairs), by Newton's steps; draws
-    are no new data.
-    """
-    every = np.concatenate(sets)
-    share = np.concatenate([np.full(len(gap), 1 / (len(sets) * len(gap))) for gap in sets])
-    weights = np.zeros(every.shape[1])
-    for _ in range(50):
-        wrong = 1 / (1 + np.exp(np.clip(every @ weights, -500, 500)))
-        slope = -(share * wrong) @ every + weights / pairs
-        bend = (every * (share * wrong * (1 - wrong))[:, None]).T @ every + np.eye(len(weights)) / pairs
-        step = np.linalg.solve(bend, slope)
-        weights = weights - step / max(1.0, float(np.abs(step).max()))
-        if np.abs(step).max() < 1e-10:
-            break
-    return weights
-
-
-def standardised(scores: Array) -> Array:
-    """Scores less their mean over the models (last axis), in standard deviations; 0 where there is none."""
-    there, rest = ~np.isnan(scores), np.nan_to_num(scores)
-    count = np.maximum(there.sum(axis=-1, keepdims=True), 1)
-    away = np.where(there, rest - rest.sum(axis=-1, keepdims=True) / count, 0.0)
-    spread = np.sqrt(np.square(away).sum(axis=-1, keepdims=True) / count)
-    varies = spread > 1e-12 * np.abs(rest).max(axis=-1, keepdims=True)  # below it is rounding
-    return np.asarray(away / np.where(varies, spread, 1.0) * varies)
 
 
 def powered_accuracy(correct: Array, score: Array, pool_score: Array) -> ranking.Rule:
@@ -527,20 +458,10 @@ class Evaluation:
 
         return rule
 
-    def drawn(self) -> Array:
-        """The draws of the protocol, shape (draw, size)."""
-        config = self.config
-        return ranking.draw_rows(self.pool, draws=config.draws, size=min(config.size, self.pool), seed=self.seed)
-
-    def rows(self, weights: Mapping[str, float] | None = None) -> Iterator[dict[str, Any]]:
-        """A row for each group of models, over the pool; the inoculated ones are also ranked by learnt ``weights``."""
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """A row for each group of models, over the pool."""
         for group, models in self.groups():
             methods, labels = self.methods(models), [self.plans[i].label for i in models]
-            if weights is not None and group == "inoculated":
-                pieces, each = pieces_of(self, methods), np.array(list(weights.values()))
-                methods[LEARNT] = partial(
-                    lambda p, w, d: np.tensordot(w, standardised(ranking.scored(p, d)), 1), pieces, each
-                )
             how: dict[str, Any] = {"draws": self.config.draws, "size": min(self.config.size, self.pool)}
             study = ranking.few_shot_evaluation(methods, self.truth[models], models=labels, seed=self.seed, **how)
             others, test = [name for name in study.methods if name != BASELINE], ranking.draws_test
@@ -566,22 +487,18 @@ def methods_of(config: RunConfig, seed: int) -> list[str]:
 
 
 spread_over = partial(mean_and_spread, of="by_seed")
-FORM = 2  # raise it where the form of the result changes: then the step is done again
+FORM = 3  # raise it where the form of the result changes: then the step is done again
 
 
 def judge(config: RunConfig, data: RunData, workspace: Workspace, progress: Progress) -> None:
     """Judge all rankings; writes ``study.json``."""
-    rows, sets, learnt, guesses, done = [], [], [], [], 0
+    rows, sets, guesses, done = [], [], [], 0
     for seed in range(config.seeds):
         across: list[list[float]] = []
         plans = {family: ranked_plans(config, family, seed) for family in FAMILIES}
-        suites = [Evaluation(workspace, data, suite, seed, plans[suite.family]) for suite in SUITES]
-        weights = learnt_weights(suites)
-        for name, own in weights.items():
-            others = [other for other in weights if other != name]
-            learnt.append({"left_out": name, "seed": seed, "weights": own, "fitted_on": others})
-        for suite, evaluation in zip(SUITES, suites, strict=True):
-            of_suite = list(evaluation.rows(weights.get(suite.name)))
+        for suite in SUITES:
+            evaluation = Evaluation(workspace, data, suite, seed, plans[suite.family])
+            of_suite = list(evaluation.rows())
             rows += of_suite
             across += [row["accuracy"] for row in of_suite if row["group"] == "architectures"]
             counts = data.rows(suite, seed).counts
@@ -595,7 +512,7 @@ def judge(config: RunConfig, data: RunData, workspace: Workspace, progress: Prog
     result["data"] = {family: data.fingerprints(family) for family in FAMILIES}
     result |= {"sets": sets, "models": models(config, workspace), "rows": rows}
     result["guess"] = [{"model": i, "few_shot": spread_over(values.tolist())} for i, values in enumerate(by_model)]
-    workspace.write_json("study.json", rounded(result | {"learnt": learnt}))
+    workspace.write_json("study.json", rounded(result))
     progress(1, 1)
 
 

@@ -106,11 +106,7 @@ def binomial(successes: int, trials: int, chance: float) -> Look:
 
 def positive(values: Sequence[float]) -> Look:
     """The mean of the law behind some values is above 0, by Student's t test; of fewer than two, nothing is said."""
-    if len(values) < 2:
-        return Look()
-    mean = sum(values) / len(values)
-    error = (sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values)) ** 0.5
-    return gap(mean, error, len(values) - 1)
+    return contrast((values,), (1.0,))
 
 
 def sign_flips(differences: Sequence[float]) -> Look:
@@ -139,11 +135,6 @@ def contrast(samples: Sequence[Sequence[float]], weights: Sequence[float]) -> Lo
         return gap(apart, 0.0)
     freedom = sum(parts) ** 2 / sum(v**2 / (len(x) - 1) for v, x in zip(parts, samples, strict=True))
     return gap(apart, sum(parts) ** 0.5, freedom)
-
-
-def larger(first: Sequence[float], second: Sequence[float]) -> Look:
-    """The mean behind the first values is above that behind the second: Welch's t test (1947), of two values each."""
-    return contrast((first, second), (1, -1))
 
 
 def either(looks: Sequence[Look]) -> Look:

@@ -61,7 +61,7 @@ def last_steps(
         write_result(recipe, workspace, combined(workspace))
         progress(1, 1)
 
-    left, figures = ("result.json", "result.md"), recipe.figures
+    left, figures = ("result.json", "result.md"), recipe.findings.FIGURES
     return [
         Step("tables", "comparing with the paper", left, tabulate, {}, tuple(studies), 1, True),
         Step("figures", "drawing", figures.files(), figures.draw, {}, ("tables",), 5, True),

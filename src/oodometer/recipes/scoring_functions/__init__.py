@@ -12,11 +12,10 @@ import numpy as np
 from ...errors import UsageError
 from ...models.torch.library import torch
 from ..base import Progress, Recipe, Step, Workspace
-from ..kit.claims import judged
 from ..kit.publish import last_steps, of_tasks
 from ..kit.sources import Place
+from . import findings as found
 from . import study as work
-from .findings import FIGURES, claims_of, markdown
 from .study import FORM, MODEL_FILES, RUN_CONFIGS, VARIANTS, RunConfig, RunData
 
 __all__ = ["RECIPE", "ScoringFunctions"]
@@ -115,10 +114,7 @@ class ScoringFunctions(Recipe):
     name = "scoring-functions"
     title = "Which score of a sample predicts accuracy?"
     citation = "trivedi2023"
-    claims = staticmethod(lambda result: judged(claims_of(result)))
-    to_markdown = staticmethod(markdown)
-    form, figures = FORM, FIGURES
-    configs = RUN_CONFIGS
+    findings, form, configs = found, FORM, RUN_CONFIGS
     row_key = "form"
     side_by_side = True
 

@@ -20,13 +20,11 @@ from ...models.tokens import words
 from ...models.torch.library import torch, use_threads
 from ...store import write_predictions
 from ..base import LACKS, Progress, Recipe, Step, Workspace, check_all
-from ..kit.claims import judged
 from ..kit.publish import write_result
 from ..kit.sources import passing
+from . import findings as found
 from . import lineup as entries
 from . import tables
-from .findings import FIGURES, claims_of, draw, markdown
-from .findings import FORM as FIGURES_FORM
 from .lineup import Entry, RunConfig
 
 __all__ = ["RECIPE", "SelectiveAnswering"]
@@ -48,10 +46,7 @@ class SelectiveAnswering(Recipe):
     name = "selective-answering"
     title = "May this model answer, or should it abstain?"
     citation = "mishra2022"
-    claims = staticmethod(lambda result: judged(claims_of(result)))
-    to_markdown = staticmethod(markdown)
-    form, figures = tables.FORM, FIGURES
-    configs = entries.RUN_CONFIGS
+    findings, form, configs = found, tables.FORM, entries.RUN_CONFIGS
 
     def models(self, scale: str) -> tuple[str, ...]:
         """Names of the ten models."""
@@ -83,8 +78,8 @@ class SelectiveAnswering(Recipe):
 
         left, judging = ("compare.json", "result.json", "result.md"), {**about, "form": tables.FORM}
         out.append(Step("tables", "judging the models", left, tabulate, judging, needs, weight=100))
-        drawn = {"form": FIGURES_FORM}
-        out.append(Step("figures", "drawing", FIGURES.files("report.html"), draw, drawn, ("tables",), weight=10))
+        drawn, files = {"form": found.FORM}, found.FIGURES.files("report.html")
+        out.append(Step("figures", "drawing", files, found.draw, drawn, ("tables",), weight=10))
         return out
 
     def _vectors(self, kind: str, config: RunConfig, data: _Data) -> Step:
