@@ -106,8 +106,7 @@ def finished(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
 def test_leaves_every_table_of_the_paper(finished: Any) -> None:
     for table in ("Table 1", "Table 2", "Table B.1", "Table B.2", "Table C.1", "Table C.2", "Table D.2"):
         assert f"**{table}" in finished.words
-    for more in ("The same instances at every ratio", "also stand in the training split", "estimated without labels"):
-        assert more in finished.words
+    assert "estimated without labels" in finished.words
     assert "R@1 of vanilla and temperature scaling differs by at most 0.0000" in finished.words
     names = [one["condition"] for one in finished.result["conditions"]]
     assert names[:4] == ["dev", "test", "uw-0.1", "uw-0.3"]
