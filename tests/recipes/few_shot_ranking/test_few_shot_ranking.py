@@ -69,16 +69,16 @@ def tiny(scale: str, **more: Any) -> RunConfig:
     small: dict[str, Any] = {
         "training": replace(usual.training, batch_size=4, learning_rate=5e-3, precision="float32"),
         "further": replace(usual.further, batch_size=8, schedule="constant", learning_rate=5e-3, precision="float32"),
-        "steps": {name: min(many, 6) for name, many in usual.steps.items()},
+        "steps": {name: min(many, 24 if name == "paraphrase" else 6) for name, many in usual.steps.items()},
         "doses": dict.fromkeys(("MORPH", "VERB", "ADJECT"), (0.25, 0.5)),
-        "rates": {"paraphrase": 2e-3},
+        "rates": {"paraphrase": 1e-2},
         "further_rates": {},
         "paws_mixed": ((0.25, 2), (0.75, 120)),
         "nli_further": (1, 40),
         "paws_further": {name: 2 + 40 * place for place, name in enumerate(usual.paws_further)},
         "seeds": 2,
-        "graded": {name: {**how, "further": 40 if name == "paraphrase" else 8} for name, how in usual.graded.items()},
-        "grading_rows": 4 if usual.graded else 0,
+        "graded": {name: {**how, "further": 8 if name in ("MORPH", "nli") else 40} for name, how in usual.graded.items()},
+        "grading_rows": 8 if usual.graded else 0,
         "explained_seeds": 1,
         "pool": 10,
         "samples": 8,
@@ -231,7 +231,7 @@ def test_architectures_take_turns_at_their_grades() -> None:
 def test_paws_is_ranked_on_other_rows_than_it_was_trained_on(data: Path) -> None:
     held, suite = RunData(small()), next(one for one in SUITES if one.name == "PAWS")
     judged = set(held.rows(suite, 0).data.ids)
-    assert len(judged) == 8
+    assert len(judged) == 28
     further = [one for one in lineup(small()) if one.family == "paraphrase" and one.start and not one.toward]
     assert len(further) == 3
     for plan in further:

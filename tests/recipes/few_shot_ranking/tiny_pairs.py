@@ -78,7 +78,8 @@ def write_pairs(home: Path, rows: int) -> None:
         for split in ("train", "test"):
             same = i % 2 == 0
             pair = (f"{a} sold {b} .", f"{a} sold the {b} ." if same else f"{b} left .")
-            out.append({"set": "mrpc", "split": split, "id": f"{split}{i}", "label": int(same)} | _of(pair))
+            # hardly a "no" of MRPC, so that its models err on PAWS's and there is something to grade
+            out.append({"set": "mrpc", "split": split, "id": f"{split}{i}", "label": int(i % 8 > 0)} | _of(pair))
             out.append({"set": "sick", "split": split, "id": str(i)} | _of(pair)
                        | {"label": "ENTAILMENT" if same else ("NEUTRAL", "CONTRADICTION")[i % 4 // 2]})  # fmt: skip
         for split in ("rte1_dev", "rte2_test"):
@@ -98,5 +99,5 @@ def write_all(home: Path, rows: int = 24) -> Path:
     home.mkdir(parents=True, exist_ok=True)
     write_msgs(home, rows)
     write_hans(home, rows)
-    write_pairs(home, rows)
+    write_pairs(home, 2 * rows)
     return home
