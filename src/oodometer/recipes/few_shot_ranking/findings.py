@@ -178,8 +178,6 @@ def _of_near_pairs(table: FewShotAccuracies, acc: str) -> Row:
 
 _SHOWN = {"CON": ("const", "sum-diff"), "PAWS": ("swap-avg", "swap-max-diff")}
 _BINS = 10
-
-
 _axis = partial(axis, scale={"domain": [0, 1]})
 
 

@@ -23,8 +23,9 @@ T = TypeVar("T")
 
 
 def read_sizes(module: str, config: type[T]) -> dict[str, T]:
-    """The run config of each scale from ``sizes.toml`` in the folder of a module, named by its file."""
-    return {scale: built(config, values) for scale, values in sizes_of(module).items()}
+    """The run config of each scale from ``sizes.toml`` in the folder of a module; what tiny leaves out is small's."""
+    sizes = sizes_of(module)
+    return {scale: built(config, sizes["small"] | own if scale == "tiny" else own) for scale, own in sizes.items()}
 
 
 def sizes_of(module: str) -> dict[str, Any]:
