@@ -24,8 +24,7 @@ _EXTREME = 0.05
 _SEEDS = "t test over suites (seeds)"
 _STRATA = "Welch's t test over suites, each set a stratum of its own"
 _MSGS, _PAIRS = ("MORPH", "VERB", "ADJECT"), ("PAWS", "SUB", "CON")
-_EVERY = (*_MSGS, *_PAIRS)
-_HANS = ("SUB", "CON")
+_EVERY, _HANS = (*_MSGS, *_PAIRS), ("SUB", "CON")
 _WINDOW = {"MORPH": "irreg", "VERB": "verb", "ADJECT": "adj"}
 _OWN = {"PAWS": "swap-avg", "SUB": "index-diff", "CON": "const"}
 _GENERAL = ("max-diff", "sum-diff", "index-diff", "first-tok")
@@ -47,12 +46,14 @@ class FewShotAccuracies:
         """The rows of a group, one a seed; seeds whose models are all equally good have none."""
         return [self._rows[suite, group, seed] for seed in self.seeds if (suite, group, seed) in self._rows]
 
-    def means(self, suites: Sequence[str], method: str, less: str = "", group: str = "inoculated") -> list[float]:
-        """For every seed a method, less another one where it is named: the mean over the suites that have both."""
+    def means(
+        self, suites: Sequence[str], method: str, less: str = "", group: str = "inoculated", beside: Sequence[str] = ()
+    ) -> list[float]:
+        """For every seed a method, less another one: the mean over the suites that have both, and all ``beside``."""
         means = []
         for seed in self.seeds:
             rows = [self._rows.get((suite, group, seed), {}).get("few_shot", {}) for suite in suites]
-            rows = [row for row in rows if method in row and (not less or less in row)]
+            rows = [row for row in rows if {method, less or method, *beside} <= row.keys()]
             values = [row[method] - (row[less] if less else 0.0) for row in rows]
             means += [sum(values) / len(values)] if values else []
         return means
@@ -66,12 +67,12 @@ class FewShotAccuracies:
         return contrast([own for own, _ in found], [many / sum(n for _, n in found) for _, many in found])
 
     def words(self, shown: Shown, group: str = "inoculated") -> str:
-        """The mean of each method over seeds, in percent with its spread."""
-        return "; ".join(
-            f"{suite} "
-            + ", ".join(f"{text}{percent(self.means([suite], m, '', group))}" for text, m in methods.items())
-            for suite, methods in shown.items()
-        )
+        """The mean of each method over the seeds that have all those of a set, in percent with its spread."""
+        words = []
+        for suite, own in shown.items():
+            each = [text + percent(self.means([suite], m, "", group, [*own.values()])) for text, m in own.items()]
+            words.append(f"{suite} {', '.join(each)}")
+        return "; ".join(words)
 
 
 def percent(values: Sequence[float]) -> str:
