@@ -77,7 +77,9 @@ def tiny(scale: str, **more: Any) -> RunConfig:
         "nli_further": (1, 40),
         "paws_further": {name: 2 + 40 * place for place, name in enumerate(usual.paws_further)},
         "seeds": 2,
-        "graded": {name: how | {"further": 8 if name in ("MORPH", "nli") else 40} for name, how in usual.graded.items()},
+        "graded": {
+            name: {**how, "further": 8 if name in ("MORPH", "nli") else 40} for name, how in usual.graded.items()
+        },
         "grading_rows": 8 if usual.graded else 0,
         "explained_seeds": 1,
         "pool": 10,
