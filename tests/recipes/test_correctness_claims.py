@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from oodometer.errors import UsageError
+from oodometer.recipes.base import judged
 from oodometer.recipes.correctness_discriminators.findings import PAGE, claims_of, markdown, pooled, sets_of
 from oodometer.recipes.correctness_discriminators.tasks import tasks_of
 from oodometer.recipes.correctness_discriminators.yardsticks import (
@@ -22,7 +23,6 @@ from oodometer.recipes.correctness_discriminators.yardsticks import (
     interval_score,
     intervals,
 )
-from oodometer.recipes.kit.claims import judged
 
 
 def number(value: float, half: float = 0.02) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ..errors import InputError, MissingExtraError, WorkError
+from ..intervals import holm
 from ..store import write_atomic
 from ..store.artifact_cache import read_artifact
-from .kit.claims import judged
 
 LACKS = (InputError, MissingExtraError, WorkError)
 """What is raised where something is not there."""
@@ -183,3 +183,22 @@ class Recipe(ABC):
     def to_markdown(self, result: Mapping[str, Any]) -> str:
         """The result as a page of Markdown, ours beside the paper's."""
         return str(self.findings.markdown(result))
+
+
+def judged(claims: Sequence[Any]) -> list[dict[str, Any]]:
+    """Claims ready for JSON, with verdicts and p-values; ``p_all`` is corrected for the number of claims (Holm);
+    ``visible``, in ``unit``, is the smallest effect that a test without a verdict would see with power 0.8.
+    """
+    tested = [claim for claim in claims if claim.test]
+    corrected = holm([min(claim.look.supports, claim.look.refutes) for claim in tested])
+    over_all, rows = dict(zip((claim.name for claim in tested), corrected, strict=True)), []
+    for claim in claims:
+        row: dict[str, Any] = {"name": claim.name, "claim": claim.claim, "verdict": claim.verdict}
+        row |= {"evidence": claim.evidence, "test": claim.test or None}
+        if claim.test:
+            p = {"p_for": claim.look.supports, "p_against": claim.look.refutes, "p_all": over_all[claim.name]}
+            row |= {"looks": claim.looks, "needed": claim.needed}
+            row |= {name: round(value, 6) for name, value in p.items()}
+            row |= {"visible": claim.visible, "unit": claim.unit} if claim.verdict == "undecided" else {}
+        rows.append(row)
+    return rows

@@ -13,6 +13,7 @@ from scipy import stats
 
 from oodometer.intervals import holm
 from oodometer.recipes import RECIPES, find_recipe
+from oodometer.recipes.base import judged
 from oodometer.recipes.kit.claims import (
     LEVEL,
     POWER,
@@ -28,7 +29,6 @@ from oodometer.recipes.kit.claims import (
     contrast,
     either,
     gap,
-    judged,
     partial_conjunction,
     positive,
     share,

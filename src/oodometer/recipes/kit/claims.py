@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...intervals import holm, normal_quantile
+from ...intervals import normal_quantile
 from ...metrics.resampling import REPLICATES
 from .tables import Page, section
 
@@ -253,25 +253,6 @@ def claims_from(page: Page, rows: Iterable[Row]) -> list[Claim]:
             needed = many // 2 + 1 if row.needed == "most" else many
             claims.append(Claim(row.name, claim, evidence, row.test, at_least(needed, looks), many, needed, unit))
     return claims
-
-
-def judged(claims: Sequence[Claim]) -> list[dict[str, Any]]:
-    """Claims ready for JSON, with verdicts and p-values; ``p_all`` is corrected for the number of claims (Holm);
-    ``visible``, in ``unit``, is the smallest effect that a test without a verdict would see with power 0.8.
-    """
-    tested = [claim for claim in claims if claim.test]
-    corrected = holm([min(claim.look.supports, claim.look.refutes) for claim in tested])
-    over_all, rows = dict(zip((claim.name for claim in tested), corrected, strict=True)), []
-    for claim in claims:
-        row: dict[str, Any] = {"name": claim.name, "claim": claim.claim, "verdict": claim.verdict}
-        row |= {"evidence": claim.evidence, "test": claim.test or None}
-        if claim.test:
-            p = {"p_for": claim.look.supports, "p_against": claim.look.refutes, "p_all": over_all[claim.name]}
-            row |= {"looks": claim.looks, "needed": claim.needed}
-            row |= {name: round(value, 6) for name, value in p.items()}
-            row |= {"visible": claim.visible, "unit": claim.unit} if claim.verdict == "undecided" else {}
-        rows.append(row)
-    return rows
 
 
 _OVER_ROWS = "Tests are over rows: what another training would give they do not say."
