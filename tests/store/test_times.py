@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from oodometer import Oodometer, estimate
@@ -107,9 +107,11 @@ def test_the_clock_of_a_zone_is_that_of_zoneinfo(moments: list[datetime], zone: 
 
 
 @given(moments=st.lists(MOMENTS, min_size=1, max_size=10), zone=st.sampled_from(ZONES[1:]), typed=st.booleans())
+@example(moments=[datetime(2007, 2, 25, 2)], zone="America/Sao_Paulo", typed=False)  # the second 23:00 of that night
 def test_times_without_a_zone_are_those_of_its_clock(moments: list[datetime], zone: str, typed: bool) -> None:
     place = ZoneInfo(zone)
-    there = [moment.replace(tzinfo=UTC).astimezone(place).replace(tzinfo=None) for moment in moments]
+    # A clock does not show whether an hour comes for the first or the second time (fold): the first is taken
+    there = [moment.replace(tzinfo=UTC).astimezone(place).replace(tzinfo=None, fold=0) for moment in moments]
     cells = pa.array(there if typed else [moment.isoformat(" ") for moment in there])
     expected = [moment.replace(tzinfo=place).astimezone(UTC).replace(tzinfo=None) for moment in there]
     assert time_cells(cells, "time", TimeFormat(zone)).tolist() == expected
