@@ -17,7 +17,7 @@ from typing import Any
 
 from oodometer.citations import bibtex
 from oodometer.recipes import RECIPES, Recipe, find_recipe
-from oodometer.recipes.kit.claims import LEVEL, POWER, visible_words
+from oodometer.recipes.kit.claims import LEVEL, POWER, is_smaller, visible_words
 from oodometer.recipes.kit.tables import section
 from oodometer.store import write_atomic
 
@@ -38,6 +38,10 @@ ours, and say so.
   find with power {POWER} at the errors of this run, in each thing that the claim needs; a run of this size is likely to
   miss a smaller one. To refute a claim about all of several things one of them is enough, so that less may do. A dash:
   no test, or a test whose visible effect is not known.
+- **smaller than in the paper**: said of an undecided claim where the same test refutes an effect as large as the
+  paper's (p at most {LEVEL}, corrected in the same way). Errors of scoring functions and of estimates are compared as
+  ratios, as smaller models err on another scale; shares and ranks as differences. Where nothing is said, the paper has
+  no number, the question is not about a size, or an effect as large as the paper's may be there.
 - *p* is that of the verdict; of an undecided claim the smaller one of both, *for* it and *against* it. A letter names
   the test, below the table. "7 of 13": of 13 things that were looked at the claim must be true of 7."""
 _HEADS = "claim | the paper | here | verdict | p | visible"
@@ -62,6 +66,11 @@ def is_firm(claim: Mapping[str, Any]) -> bool:
     return claim["verdict"] != "undecided" and float(claim["p_all"]) <= LEVEL
 
 
+def p_words(p: float) -> str:
+    """A p-value, to three places."""
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
 def rows_of(claims: Sequence[Mapping[str, Any]], numbers: Mapping[str, str]) -> tuple[list[list[str]], str]:
     """The table of some claims, and the names of their tests."""
     tests = list(dict.fromkeys(claim["test"] for claim in claims if claim["test"]))
@@ -71,12 +80,10 @@ def rows_of(claims: Sequence[Mapping[str, Any]], numbers: Mapping[str, str]) -> 
         if claim["test"]:
             side = {"holds": "for", "does not hold": "against"}.get(claim["verdict"])
             side = side or min(("for", "against"), key=lambda side: float(claim[f"p_{side}"]))
-            value = claim[f"p_{side}"]
-            p = ("<0.001" if value < 0.001 else f"{value:.3f}") + (
-                f" {side}" if claim["verdict"] == "undecided" else ""
-            )
+            p = p_words(claim[f"p_{side}"]) + (f" {side}" if claim["verdict"] == "undecided" else "")
             needed = f", {claim['needed']} of {claim['looks']}" if claim["looks"] > 1 else ""
             p += f" ({chr(ord('a') + tests.index(claim['test']))}{needed})"
+        verdict += f", but smaller than in the paper (p {p_words(claim['p_smaller'])})" if is_smaller(claim) else ""
         cells = [claim["claim"], says(numbers, claim["name"]), shortened(claim["evidence"]), verdict]
         rows.append([*cells, p, visible_words(claim)])
     named = "; ".join(f"({chr(ord('a') + i)}) {test}" for i, test in enumerate(tests))
@@ -84,10 +91,12 @@ def rows_of(claims: Sequence[Mapping[str, Any]], numbers: Mapping[str, str]) -> 
 
 
 def counts(claims: Sequence[Mapping[str, Any]]) -> tuple[list[int], int, int]:
-    """How many claims hold, do not, and are undecided; how many verdicts are firm; how many claims have no test."""
+    """How many claims hold, do not, are undecided, and of these smaller than in the paper; how many verdicts are firm;
+    how many claims have no test.
+    """
     verdicts = [claim["verdict"] for claim in claims]
     by_verdict = [verdicts.count(word) for word in ("holds", "does not hold", "undecided")]
-    return by_verdict, sum(map(is_firm, claims)), sum(not claim["test"] for claim in claims)
+    return [*by_verdict, sum(map(is_smaller, claims))], sum(map(is_firm, claims)), sum(not c["test"] for c in claims)
 
 
 def results_of(recipe: Recipe) -> dict[str, list[dict[str, Any]]]:
@@ -124,6 +133,7 @@ def part(recipe: Recipe) -> Iterator[str]:
         else:
             yield f"**The same at the scale `{scale}`** (`results/{scale}.json`), as far as it was run."
         decided = f"**{sum(by_verdict[:2])} of {len(claims)} claims are decided**, {firm} of them with a star"
+        decided += f"; of the others {by_verdict[3]} are smaller than in the paper" if by_verdict[3] else ""
         decided += f"; without a test: {untested}" if untested else ""
         rows, tests = rows_of(claims, words["paper_says"])
         yield section(f"{decided}.", _HEADS, rows, tests)
@@ -140,7 +150,7 @@ def page() -> str:
             name = f"`{recipe.name}`" + (f", `{scale}`" if scale != recipe.scales[0] else "")
             rows.append([name, *map(str, (len(claims), *by_verdict, firm, untested))])
         parts += part(recipe)
-    heads = "paper | claims | hold | do not hold | undecided | verdicts with a star | without a test"
+    heads = "paper | claims | hold | do not hold | undecided | of these smaller than in the paper | verdicts with a star | without a test"
     return "\n\n".join([_LEAD, section("", heads, rows), *parts]) + "\n"
 
 

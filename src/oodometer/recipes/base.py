@@ -187,7 +187,8 @@ class Recipe(ABC):
 
 def judged(claims: Sequence[Any]) -> list[dict[str, Any]]:
     """Claims ready for JSON, with verdicts and p-values; ``p_all`` is corrected for the number of claims (Holm);
-    ``visible``, in ``unit``, is the smallest effect that a test without a verdict would see with power 0.8.
+    ``visible``, in ``unit``, is the smallest effect that a test without a verdict would see with power 0.8, and
+    ``p_smaller`` the p-value of an effect as large as the paper's, where that can be tested.
     """
     tested = [claim for claim in claims if claim.test]
     corrected = holm([min(claim.look.supports, claim.look.refutes) for claim in tested])
@@ -199,6 +200,8 @@ def judged(claims: Sequence[Any]) -> list[dict[str, Any]]:
             p = {"p_for": claim.look.supports, "p_against": claim.look.refutes, "p_all": over_all[claim.name]}
             row |= {"looks": claim.looks, "needed": claim.needed}
             row |= {name: round(value, 6) for name, value in p.items()}
-            row |= {"visible": claim.visible, "unit": claim.unit} if claim.verdict == "undecided" else {}
+            if claim.verdict == "undecided":
+                row |= {"visible": claim.visible, "unit": claim.unit}
+                row |= {} if claim.p_smaller is None else {"p_smaller": round(claim.p_smaller, 6)}
         rows.append(row)
     return rows

@@ -188,7 +188,7 @@ FEWEST = 3  # things from which on "most" means something
 class Claim:
     """A sentence of a paper, what was seen here, the test (empty: the claim stays undecided) and what it says,
     corrected for the looks of this claim: on how many things it looked, and of how many the claim must be true;
-    ``unit`` of its effect.
+    ``unit`` of its effect; ``p_smaller``: p-value of an effect as large as the paper's, where that is tested.
     """
 
     name: str
@@ -199,6 +199,7 @@ class Claim:
     looks: int = 1
     needed: int = 1
     unit: str = ""
+    p_smaller: float | None = None
 
     @property
     def visible(self) -> float | None:
@@ -222,7 +223,8 @@ class Claim:
 class Row(NamedTuple):
     """A row of a recipe's table of claims, whose words stand in ``page.toml``. ``needed``: of how many looks the claim
     must be true ("all", "most": more than half of at least three, "any"), or (things that the one look joins, of them
-    needed). ``words``: whose words it takes, by default those of its name.
+    needed). ``words``: whose words it takes, by default those of its name. ``size``: the same looks at the statement
+    that the effect is at least as large as the paper's, where the paper gives one.
     """
 
     name: str
@@ -231,6 +233,7 @@ class Row(NamedTuple):
     fields: Mapping[str, Any] = {}
     needed: str | tuple[int, int] = "all"
     words: str = ""
+    size: Sequence[Look] = ()
 
 
 def claims_from(page: Page, rows: Iterable[Row]) -> list[Claim]:
@@ -251,7 +254,9 @@ def claims_from(page: Page, rows: Iterable[Row]) -> list[Claim]:
             claims.append(Claim(row.name, claim, evidence or "nothing to look at"))
         else:
             needed = many // 2 + 1 if row.needed == "most" else many
-            claims.append(Claim(row.name, claim, evidence, row.test, at_least(needed, looks), many, needed, unit))
+            smaller = at_least(needed, row.size).refutes if row.size else None
+            whole = at_least(needed, looks)
+            claims.append(Claim(row.name, claim, evidence, row.test, whole, many, needed, unit, smaller))
     return claims
 
 
@@ -261,14 +266,20 @@ _WORDS = """\
 looks of the claim (partial conjunction); else it is undecided. {over} Of {tested} claims tested {decided} are \
 decided; {firm} of these verdicts also stand when corrected for the number of claims (Holm). "visible": \
 how large an effect must be, in each thing that an undecided claim needs, to be found with power {power} at the errors \
-seen here. One thing is enough to refute a claim about all of several; for that no size is given."""
+seen here. One thing is enough to refute a claim about all of several; for that no size is given. "Smaller than in the \
+paper": undecided, but an effect as large as the paper's is refuted by the same test."""
 _HEADS = "the paper says | here | what was seen | test | p for | p against | p among all claims | visible"
-_ROW = "{claim} | {verdict} | {evidence} | {tested} | {p_for:p} | {p_against:p} | {p_all:p} | {shown}"
+_ROW = "{claim} | {verdict}{smaller} | {evidence} | {tested} | {p_for:p} | {p_against:p} | {p_all:p} | {shown}"
 
 
 def visible_words(claim: Mapping[str, Any]) -> str:
     """The smallest visible effect of a claim with its unit; a dash where there is none."""
     return "-" if claim.get("visible") is None else f"{claim['visible']:g} {claim['unit']}".rstrip()
+
+
+def is_smaller(claim: Mapping[str, Any]) -> bool:
+    """Whether an undecided claim's effect was shown to be smaller than the paper's."""
+    return claim.get("p_smaller", 1.0) <= LEVEL
 
 
 def claims_table(claims: Iterable[Mapping[str, Any]], over: str = _OVER_ROWS) -> str:
@@ -281,7 +292,8 @@ def claims_table(claims: Iterable[Mapping[str, Any]], over: str = _OVER_ROWS) ->
             decided += [claim] if claim["verdict"] != "undecided" else []
             needed = "all" if claim["needed"] == looks else f"{claim['needed']} or more"
             words += f"; {needed} of {looks} looks" if looks > 1 else ""
-        rows.append({**claim, "tested": words, "shown": visible_words(claim)})
+        smaller = ", but smaller than in the paper" if is_smaller(claim) else ""
+        rows.append({**claim, "tested": words, "shown": visible_words(claim), "smaller": smaller})
     fields = {"level": LEVEL, "power": POWER, "over": over, "tested": tested, "decided": len(decided)}
     firm = sum(claim["p_all"] <= LEVEL for claim in decided)
     table = {"tables": {"claims": {"row": _ROW}}}

@@ -16,6 +16,7 @@ from .study import FORM
 
 NAMES = {"conf": "Conf", "lms": "LMS", "ma": "MA", "ma-diverse": "MA_0.02"}
 PAIRED, TWO = "t test over images and trainings, paired in both", "t test over images, paired, and trainings"
+THEIRS = {"far": "stl10", "near": "cifar10.1"}
 _SCORES, _TARGETS = ("conf", "lms", "ma"), ("correlated", "randomized")
 Shifts = Mapping[str, Mapping[str, Any]]
 
@@ -82,7 +83,16 @@ def _mean(values: Sequence[float]) -> str:
     return f"{np.mean(values):.4f}"
 
 
-def _below(name: str, small: str, large: str, shifts: Shifts) -> Row:
+def _drop(high: Mapping[str, Any], low: Mapping[str, Any], paper: Sequence[float], apart: bool = False) -> list[Look]:
+    """The error ``low`` is below ``high``; it is at most the share of it that the ``paper``'s two are of each other.
+    Both are of the same models, or of trainings ``apart``.
+    """
+    shares = 1.0, paper[1] / paper[0]
+    both = ([(share, high), (-1.0, low)] for share in shares)
+    return [jackknife(*([pair] for pair in pairs) if apart else (pairs,)) for pairs in both]
+
+
+def _below(name: str, small: str, large: str, shifts: Shifts, paper: Mapping[str, Any] | None = None) -> Row:
     """One score errs less than another on every shift, the same models on the same images."""
     pairs = {}
     for shift, cells in shifts.items():
@@ -91,17 +101,19 @@ def _below(name: str, small: str, large: str, shifts: Shifts) -> Row:
             few = {"by_model": _cell(cells, "conf")["by_model"][: len(_cell(cells, "lms")["by_model"])]}
             both[0] = _cell(cells, "conf-few") if "conf-few" in cells else few
         pairs[shift] = both
-    looks = [jackknife([(1.0, second), (-1.0, first)]) for first, second in pairs.values()]
+    theirs = {shift: [paper[score][shift] if paper else 1.0 for score in (large, small)] for shift in pairs}
+    looks = [_drop(high, low, theirs[shift]) for shift, (low, high) in pairs.items()]
     shown = {shift: " / ".join(_mean(cell["by_model"]) for cell in both) for shift, both in pairs.items()}
     seen = "; ".join(f"{shift}: {both}" for shift, both in shown.items())
-    return Row(name, PAIRED, looks, {"seen": f"{NAMES[small]} / {NAMES[large]}: {seen}"})
+    fields = {"seen": f"{NAMES[small]} / {NAMES[large]}: {seen}"}
+    return Row(name, PAIRED, [own for own, _ in looks], fields, size=[size for _, size in looks] if paper else [])
 
 
 def _of_clean(clean: Mapping[str, Any]) -> Iterator[Row]:
     """The order of the scores, the error by severity, and by the size of the ensemble."""
     shifts = clean["ma"]["shifts"]
-    yield _below("ma_conf", "ma", "conf", shifts)
-    yield _below("conf_lms", "conf", "lms", shifts)
+    yield _below("ma_conf", "ma", "conf", shifts, PAGE.paper["table1"])
+    yield _below("conf_lms", "conf", "lms", shifts, PAGE.paper["table1"])
     grades = sorted(name for name in shifts if name.startswith("severity"))
     for score in ("ma", "conf", "lms") if len(grades) > 2 else ():
         cells = [_cell(shifts[grade], score) for grade in grades]
@@ -147,12 +159,13 @@ def _of_training_data(tasks: Mapping[str, Any]) -> Iterator[Row]:
                 "ma": {"by_model": agreement_of_as_many(task, shift)},
                 "ma-diverse": _cell(diverse[shift], "ma", "exact"),
             }
-            signs = (1.0, -1.0) if where == "far" else (-1.0, 1.0)
-            pairs = [(sign, cells[variant]) for sign, variant in zip(signs, ("ma", "ma-diverse"), strict=True)]
-            parts, test = ([pairs], PAIRED) if "paired" in task else ([[pair] for pair in pairs], TWO)
+            order = ("ma", "ma-diverse") if where == "far" else ("ma-diverse", "ma")
+            theirs = [PAGE.paper["table2"][name][variant][THEIRS[where]] for variant in order]
+            look, size = _drop(*(cells[variant] for variant in order), theirs, apart="paired" not in task)
+            test = PAIRED if "paired" in task else TWO
             fields = {"how": how, "where": where, "data": name, "shift": shift}
             fields |= {"other": _mean(cells["ma-diverse"]["by_model"]), "plain": _mean(cells["ma"]["by_model"])}
-            yield Row(f"diverse_{where}_{name}", test, [jackknife(*parts)], fields, words="diverse")
+            yield Row(f"diverse_{where}_{name}", test, [look], fields, words="diverse", size=[size])
     clean = tasks["clean"]["ma"]["shifts"]
     far = far_of(clean)
     for name in ("measurement-noise", "under-sampling"):
@@ -161,8 +174,9 @@ def _of_training_data(tasks: Mapping[str, Any]) -> Iterator[Row]:
             before, after = (_cell(by[far], score) for by in (clean, shifts))
             fields = {"data": name, "score": NAMES[score], "far": far}
             fields |= {"before": _mean(before["by_model"]), "after": _mean(after["by_model"])}
-            look = jackknife([(1.0, before)], [(-1.0, after)])
-            yield Row(f"{name}_{score}", TWO, [look], fields, words="compromised")
+            theirs = [PAGE.paper["table2"][data][score][THEIRS["far"]] for data in ("clean", name)]
+            look, size = _drop(before, after, theirs, apart=True)
+            yield Row(f"{name}_{score}", TWO, [look], fields, words="compromised", size=[size])
 
 
 def _of_dominoes(task: Mapping[str, Any]) -> Iterator[Row]:
@@ -174,9 +188,12 @@ def _of_dominoes(task: Mapping[str, Any]) -> Iterator[Row]:
             cells = [_cell(by_grade[grade][target], score) for grade in grades]
             seen = ", ".join(f"{grade}: {_mean(cell['by_model'])}" for grade, cell in zip(grades, cells, strict=True))
             fields = {"first": grades[0], "last": grades[-1], "score": NAMES[score], "target": target, "verb": verb}
-            sign = 1.0 if verb == "rises" else -1.0
-            look = jackknife([(sign, cells[-1])], [(-sign, cells[0])])
-            yield Row(f"dominoes_{target}_{score}", TWO, [look], {**fields, "seen": seen}, words="dominoes")
+            ends = (-1, 0) if verb == "rises" else (0, -1)
+            theirs = [PAGE.paper["table3"][grades[end]][score][target] for end in ends]
+            look, size = _drop(*(cells[end] for end in ends), theirs, apart=True)
+            yield Row(
+                f"dominoes_{target}_{score}", TWO, [look], {**fields, "seen": seen}, words="dominoes", size=[size]
+            )
     yield _below("dominoes_best", "ma", "conf", {grade: by["randomized"] for grade, by in by_grade.items()})
 
 
