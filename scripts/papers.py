@@ -150,7 +150,8 @@ def page() -> str:
             name = f"`{recipe.name}`" + (f", `{scale}`" if scale != recipe.scales[0] else "")
             rows.append([name, *map(str, (len(claims), *by_verdict, firm, untested))])
         parts += part(recipe)
-    heads = "paper | claims | hold | do not hold | undecided | of these smaller than in the paper | verdicts with a star | without a test"
+    heads = "paper | claims | hold | do not hold | undecided | of these smaller than in the paper"
+    heads += " | verdicts with a star | without a test"
     return "\n\n".join([_LEAD, section("", heads, rows), *parts]) + "\n"
 
 

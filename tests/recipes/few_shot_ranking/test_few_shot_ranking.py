@@ -81,10 +81,10 @@ def tiny(scale: str, **more: Any) -> RunConfig:
             name: {**how, "further": 8 if name in ("MORPH", "nli") else 40} for name, how in usual.graded.items()
         },
         "grading_rows": 8 if usual.graded else 0,
-        "explained_seeds": 1,
         "pool": 10,
         "samples": 8,
         "ig_steps": 3,
+        "ig_seeds": 1,
         "truth_rows": 30,
         "in_domain_rows": 16,
         "paws_inoculation": 12,
@@ -143,7 +143,7 @@ def test_numbers_are_those_of_the_library(finished: Any) -> None:
     """Pairwise accuracies counted by hand, from the files alone."""
     held = RunData(small())
     suite = next(one for one in SUITES if one.name == "CON")
-    plans = ranked_plans(small(), "nli", 0)
+    plans = ranked_plans(small(), "nli")
     found = Evaluation(Workspace(finished.folder), held, suite, 0, plans)
     row = next(r for r in finished.result["rows"] if (r["suite"], r["seed"], r["group"]) == ("CON", 0, "inoculated"))
     models = [i for i, plan in enumerate(plans) if plan.inoculated]
@@ -200,7 +200,7 @@ def test_window_factors_look_only_at_marked_words(finished: Any) -> None:
     told = next(one for one in finished.result["sets"] if (one["set"], one["seed"]) == ("VERB", 0))
     assert (told["absent"]["verb"], told["explained"]) == (0, len(rows.words))
     assert told["pool"] == rows.explained[-1] + 1 > told["explained"]
-    found = Evaluation(Workspace(finished.folder), RunData(small()), suite, 0, ranked_plans(small(), "VERB", 0))
+    found = Evaluation(Workspace(finished.folder), RunData(small()), suite, 0, ranked_plans(small(), "VERB"))
     scores = found.methods([0, 1])["lime/verb"](np.zeros((5, 10), dtype=np.int64))  # whatever rows are drawn
     assert np.isfinite(scores).all()
 

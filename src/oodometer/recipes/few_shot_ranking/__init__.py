@@ -12,18 +12,7 @@ from ..kit.publish import last_steps, of_study
 from ..kit.sources import placed
 from . import findings as found
 from . import study as work
-from .lineup import (
-    FAMILIES,
-    RUN_CONFIGS,
-    SUITES,
-    Plan,
-    RunConfig,
-    Suite,
-    lineup_of,
-    ranked_plans,
-    suites_of,
-    training_of,
-)
+from .lineup import FAMILIES, RUN_CONFIGS, SUITES, Plan, RunConfig, Suite, lineup, ranked_plans, suites_of, training_of
 from .study import FORM, MODEL_FILES, RunData, cut_folder
 
 __all__ = ["RECIPE", "FewShotRanking"]
@@ -83,14 +72,14 @@ def steps_of(config: RunConfig, data: RunData) -> list[Step]:
         files = (f"{folder}/{plan.name}.{method}.npz",)
         return Step(name, about, files, step, settings, needs, pool * samples * second)
 
+    those = lineup(config)
     for seed in range(config.seeds):
-        those = lineup_of(config, seed)
         between = {plan.start: [p for p in those if p.toward == plan.toward] for plan in those if plan.toward}
         out += [train_step(plan, seed) for plan in those if not plan.toward]
         out += [grade_step(graded, seed) for graded in between.values()]
         out += [ask_step(plan, seed) for plan in those if plan.ranked]
         for suite in SUITES:
-            ranked = ranked_plans(config, suite.family, seed)
+            ranked = ranked_plans(config, suite.family)
             methods = work.methods_of(config, seed)
             out += [explain_step(plan, suite, method, seed) for plan in ranked for method in methods]
     needs = tuple(step.name for step in out if step.name.startswith(("ask-", "explain-")))

@@ -94,17 +94,9 @@ def claims_of(result: Record) -> list[Claim]:
     return claims_from(PAGE, rows)
 
 
-def _tested(
-    name: str,
-    samples: Sequence[Sequence[float]],
-    test: str = _SEEDS,
-    words: str = "",
-    paper: float = 0.0,
-    **fields: Any,
-) -> Row:
-    """The mean behind each of some samples is above 0; in the ``paper``, whose one sample it is, it is so large."""
-    size = [positive([value - paper for value in samples[0]])] if paper else []
-    return Row(name, test, list(map(positive, samples)), fields, words=words, size=size)
+def _tested(name: str, samples: Sequence[Sequence[float]], test: str = _SEEDS, words: str = "", **fields: Any) -> Row:
+    """The mean behind each of some samples is above 0."""
+    return Row(name, test, list(map(positive, samples)), fields, words=words)
 
 
 def _of_sets(table: FewShotAccuracies, acc: str) -> Iterator[Row]:
@@ -137,9 +129,11 @@ def _of_sets(table: FewShotAccuracies, acc: str) -> Iterator[Row]:
     yield ranks("shap_below_acc", [(suite, acc, factor) for suite, factor in shap.items()], shown)
     yield ranks("shap_own_factors", *own("shap", better=True))
     lime = "lime/swap-avg"
-    factors, plain = PAGE.paper["factors"], PAGE.paper["table_2"]["PAWS"]
-    paper = (factors["lime"]["PAWS"]["swap-avg"] - plain["ACC"]) / 100
-    yield ranks("lime_swap_avg", [("PAWS", lime, acc)], {"PAWS": {f"{lime} ": lime, f"{acc} ": acc}}, paper=paper)
+    paws = {name: value / 100 for name, value in PAGE.paper["table_2"]["PAWS"].items()}
+    lead = PAGE.paper["factors"]["lime"]["PAWS"]["swap-avg"] / 100 - paws["ACC"]
+    size = [positive([value - lead for value in table.means(["PAWS"], lime, acc)])]
+    shown = {"PAWS": {f"{lime} ": lime, f"{acc} ": acc}}
+    yield ranks("lime_swap_avg", [("PAWS", lime, acc)], shown)._replace(size=size)
     yield ranks("lime_other_factors", *own("lime", ("SUB", "CON")))
     yield ranks("ig_own_factors", *own("token-ig"))
     pairs = [(suite, acc, f"shap/{factor}") for suite in _PAIRS for factor in _GENERAL if factor != _OWN[suite]]
@@ -150,8 +144,8 @@ def _of_sets(table: FewShotAccuracies, acc: str) -> Iterator[Row]:
     seen = table.words({suite: {"": "CONF"} for suite in _MSGS})
     yield _tested("conf_near_chance", samples, f"two one-sided {_SEEDS}", bound=CHANCE, seen=seen)
     seen = table.words({"PAWS": {f"{method} ": method for method in ("CONF", "CONF reversed")}})
-    samples = [[0.5 - value for value in table.means(["PAWS"], "CONF")]]
-    yield _tested("conf_reversed_paws", samples, paper=0.5 - plain["CONF"] / 100, seen=seen)
+    below = [[bound - value for value in table.means(["PAWS"], "CONF")] for bound in (0.5, paws["CONF"])]
+    yield _tested("conf_reversed_paws", below[:1], seen=seen)._replace(size=[positive(below[1])])
 
 
 def _across_architectures(table: FewShotAccuracies, acc: str) -> Iterator[Row]:

@@ -31,7 +31,6 @@ class RunConfig:
     graded: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     grading_rows: int = 0
     seeds: int = 3
-    explained_seeds: int = 3
     pool: int = 600
     samples: int = 256
     ig_steps: int = 50
@@ -154,14 +153,9 @@ def _of_family(config: RunConfig, family: str) -> list[Plan]:
     return out
 
 
-def lineup_of(config: RunConfig, seed: int) -> list[Plan]:
-    """The models of a seed: those of other architectures are there where models are explained, which they are for."""
-    return [plan for plan in lineup(config) if plan.inoculated or seed < config.explained_seeds]
-
-
-def ranked_plans(config: RunConfig, family: str, seed: int) -> list[Plan]:
-    """The models of a family that stand in the suites of a seed."""
-    return [plan for plan in lineup_of(config, seed) if plan.family == family and plan.ranked]
+def ranked_plans(config: RunConfig, family: str) -> list[Plan]:
+    """The models of a family that stand in its suites."""
+    return [plan for plan in lineup(config) if plan.family == family and plan.ranked]
 
 
 def beside_others(plans: Sequence[Plan], seed: int) -> list[Plan]:

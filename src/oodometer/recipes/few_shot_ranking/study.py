@@ -41,7 +41,6 @@ from .lineup import (
     Suite,
     beside_others,
     lineup,
-    lineup_of,
     ranked_plans,
     suites_of,
     training_of,
@@ -420,7 +419,7 @@ class Evaluation:
         """Name and models of each comparison (inoculated, one a network, Table 4); without those all alike."""
         others = [i for i, plan in enumerate(self.plans) if not plan.inoculated]
         groups = {"inoculated": [i for i, plan in enumerate(self.plans) if plan.inoculated]}
-        if others:
+        if others:  # MSGS has none
             beside = [self.plans.index(plan) for plan in beside_others(self.plans, self.seed)]
             groups["architectures"] = [beside[0], *others]
             groups |= {"pairs": [*beside, *others]} if self.suite.name == "PAWS" else {}
@@ -443,11 +442,10 @@ class Evaluation:
         scores = (present(suite.probabilities).max(axis=2) for suite in (labelled, whole))
         powered = powered_accuracy(right, *scores)
         pool = {POWERED: powered, _POOL: out[f"pool/{_POOL}"]}
-        own = {name: out[name] for m in ("lime", "shap") if (name := f"{m}/{self.suite.own[0]}") in out}
+        own = {name: out[name] for name in (f"{method}/{self.suite.own[0]}" for method in ("lime", "shap"))}
         truth, out[POWERED] = {"CONF-GT": out["CONF-GT"]}, powered
         pieces = dict(zip(COMBINED, ({**pool, **own, **truth}, pool, own, truth), strict=False))
-        named = [name for name in pieces if own or name not in ("ACC + all", "ACC + factors")]
-        return out | {name: labels_first(right, pieces[name]) for name in named}
+        return out | {name: labels_first(right, own) for name, own in pieces.items()}
 
     def _of_words(self, values: Array) -> ranking.Rule:
         """A factor of marked words: it draws as many examples as there are labels, from those that have the word."""
@@ -482,8 +480,7 @@ class Evaluation:
 
 def methods_of(config: RunConfig, seed: int) -> list[str]:
     """The methods of attribution that explain the models of a seed."""
-    explained = METHODS if seed < config.explained_seeds else ()
-    return [method for method in explained if method != "token-ig" or seed < config.ig_seeds]
+    return [method for method in METHODS if method != "token-ig" or seed < config.ig_seeds]
 
 
 spread_over = partial(mean_and_spread, of="by_seed")
@@ -495,9 +492,8 @@ def judge(config: RunConfig, data: RunData, workspace: Workspace, progress: Prog
     rows, sets, guesses, done = [], [], [], 0
     for seed in range(config.seeds):
         across: list[list[float]] = []
-        plans = {family: ranked_plans(config, family, seed) for family in FAMILIES}
         for suite in SUITES:
-            evaluation = Evaluation(workspace, data, suite, seed, plans[suite.family])
+            evaluation = Evaluation(workspace, data, suite, seed, ranked_plans(config, suite.family))
             of_suite = list(evaluation.rows())
             rows += of_suite
             across += [row["accuracy"] for row in of_suite if row["group"] == "architectures"]
@@ -521,12 +517,12 @@ def models(config: RunConfig, workspace: Workspace) -> list[dict[str, Any]]:
     out = []
     for plan in (plan for plan in lineup(config) if plan.ranked):
         row: dict[str, Any] = {**plan.to_dict(), "family": plan.family, "accuracy": {}, "balanced": {}}
-        seeds = [seed for seed in range(config.seeds) if plan in lineup_of(config, seed)]
         if plan.toward:
-            files = [f"models/{seed}/{plan.name}/classes.json" for seed in seeds]
+            files = [f"models/{seed}/{plan.name}/classes.json" for seed in range(config.seeds)]
             row["share"] = spread_over([workspace.read_json(file)["share"] for file in files])
         for name in ("in-domain", *(suite.name for suite in suites_of(plan.family))):
-            by_seed = [load_answers(workspace, f"answers/{seed}/{plan.name}", name) for seed in seeds]
+            folders = (f"answers/{seed}/{plan.name}" for seed in range(config.seeds))
+            by_seed = [load_answers(workspace, folder, name) for folder in folders]
             for key, measure in (("accuracy", accuracies), ("balanced", balanced)):
                 values = [float(measure(arrays["positive"][None], arrays["label"])[0]) for arrays in by_seed]
                 row[key][name] = spread_over(values)

@@ -279,7 +279,7 @@ def visible_words(claim: Mapping[str, Any]) -> str:
 
 def is_smaller(claim: Mapping[str, Any]) -> bool:
     """Whether an undecided claim's effect was shown to be smaller than the paper's."""
-    return claim.get("p_smaller", 1.0) <= LEVEL
+    return bool(claim.get("p_smaller", 1.0) <= LEVEL)
 
 
 def claims_table(claims: Iterable[Mapping[str, Any]], over: str = _OVER_ROWS) -> str:

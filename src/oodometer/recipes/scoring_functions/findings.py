@@ -16,7 +16,7 @@ from .study import FORM
 
 NAMES = {"conf": "Conf", "lms": "LMS", "ma": "MA", "ma-diverse": "MA_0.02"}
 PAIRED, TWO = "t test over images and trainings, paired in both", "t test over images, paired, and trainings"
-THEIRS = {"far": "stl10", "near": "cifar10.1"}
+_FAR, _NEAR = "stl10", "cifar10.1"  # of the paper
 _SCORES, _TARGETS = ("conf", "lms", "ma"), ("correlated", "randomized")
 Shifts = Mapping[str, Mapping[str, Any]]
 
@@ -31,12 +31,12 @@ PAGE = Page.beside(__file__, spread=_spread)
 
 def far_of(shifts: Shifts) -> str:
     """The far shift: STL10 where it was at hand, else the strongest corruptions."""
-    return "stl10" if "stl10" in shifts else max(shifts)
+    return _FAR if _FAR in shifts else max(shifts)
 
 
 def near_of(shifts: Shifts) -> str:
     """The near shift: CIFAR-10.1 where it was at hand, else the mildest corruptions."""
-    return "cifar10.1" if "cifar10.1" in shifts else min(name for name in shifts if name.startswith("severity"))
+    return _NEAR if _NEAR in shifts else min(name for name in shifts if name.startswith("severity"))
 
 
 def claims_of(result: Mapping[str, Any]) -> list[Claim]:
@@ -83,30 +83,36 @@ def _mean(values: Sequence[float]) -> str:
     return f"{np.mean(values):.4f}"
 
 
-def _drop(high: Mapping[str, Any], low: Mapping[str, Any], paper: Sequence[float], apart: bool = False) -> list[Look]:
-    """The error ``low`` is below ``high``; it is at most the share of it that the ``paper``'s two are of each other.
-    Both are of the same models, or of trainings ``apart``.
+Pair = tuple[Mapping[str, Any], Mapping[str, Any], Sequence[float]]
+
+
+def _falls(name: str, pairs: Sequence[Pair], fields: Mapping[str, Any], words: str = "", apart: bool = False) -> Row:
+    """Of each pair the second error is below the first; and it is at most as large a share of it as in the paper, where
+    both of the paper's are given. They are of the same models, or of trainings ``apart``.
     """
-    shares = 1.0, paper[1] / paper[0]
-    both = ([(share, high), (-1.0, low)] for share in shares)
-    return [jackknife(*([pair] for pair in pairs) if apart else (pairs,)) for pairs in both]
+
+    def looks(shares: Sequence[float]) -> list[Look]:
+        both = [([(share, high), (-1.0, low)]) for share, (high, low, _) in zip(shares, pairs, strict=True)]
+        return [jackknife(*([one] for one in pair)) if apart else jackknife(pair) for pair in both]
+
+    shares = [paper[1] / paper[0] for _, _, paper in pairs if paper]
+    size = looks(shares) if len(shares) == len(pairs) else []
+    return Row(name, TWO if apart else PAIRED, looks([1.0] * len(pairs)), fields, words=words, size=size)
 
 
-def _below(name: str, small: str, large: str, shifts: Shifts, paper: Mapping[str, Any] | None = None) -> Row:
+def _below(name: str, small: str, large: str, shifts: Shifts, paper: Mapping[str, Any]) -> Row:
     """One score errs less than another on every shift, the same models on the same images."""
-    pairs = {}
+    pairs: dict[str, Pair] = {}
     for shift, cells in shifts.items():
         both = [_cell(cells, score) for score in (small, large)]
         if "lms" in (small, large):  # smoothness is known of some models and images
             few = {"by_model": _cell(cells, "conf")["by_model"][: len(_cell(cells, "lms")["by_model"])]}
             both[0] = _cell(cells, "conf-few") if "conf-few" in cells else few
-        pairs[shift] = both
-    theirs = {shift: [paper[score][shift] if paper else 1.0 for score in (large, small)] for shift in pairs}
-    looks = [_drop(high, low, theirs[shift]) for shift, (low, high) in pairs.items()]
-    shown = {shift: " / ".join(_mean(cell["by_model"]) for cell in both) for shift, both in pairs.items()}
-    seen = "; ".join(f"{shift}: {both}" for shift, both in shown.items())
-    fields = {"seen": f"{NAMES[small]} / {NAMES[large]}: {seen}"}
-    return Row(name, PAIRED, [own for own, _ in looks], fields, size=[size for _, size in looks] if paper else [])
+        pairs[shift] = both[1], both[0], [paper[score][shift] for score in (large, small)] if paper else ()
+    shown = (
+        f"{shift}: {_mean(low['by_model'])} / {_mean(high['by_model'])}" for shift, (high, low, _) in pairs.items()
+    )
+    return _falls(name, [*pairs.values()], {"seen": f"{NAMES[small]} / {NAMES[large]}: {'; '.join(shown)}"})
 
 
 def _of_clean(clean: Mapping[str, Any]) -> Iterator[Row]:
@@ -148,6 +154,7 @@ def agreement_of_as_many(task: Mapping[str, Any], shift: str) -> list[float]:
 
 def _of_training_data(tasks: Mapping[str, Any]) -> Iterator[Row]:
     """Labels learnt wrong: less error on far shifts, not on near ones? Compromised images: less error on far ones?"""
+    table = PAGE.paper["table2"]
     for name, task in tasks.items():
         diverse = task.get("ma-diverse", {}).get("shifts", {})
         for where, how, shift_of in (("far", "less", far_of), ("near", "more", near_of)) if diverse else ():
@@ -160,12 +167,11 @@ def _of_training_data(tasks: Mapping[str, Any]) -> Iterator[Row]:
                 "ma-diverse": _cell(diverse[shift], "ma", "exact"),
             }
             order = ("ma", "ma-diverse") if where == "far" else ("ma-diverse", "ma")
-            theirs = [PAGE.paper["table2"][name][variant][THEIRS[where]] for variant in order]
-            look, size = _drop(*(cells[variant] for variant in order), theirs, apart="paired" not in task)
-            test = PAIRED if "paired" in task else TWO
+            paper = [table[name][variant][_FAR if where == "far" else _NEAR] for variant in order]
+            pair = (cells[order[0]], cells[order[1]], paper)
             fields = {"how": how, "where": where, "data": name, "shift": shift}
             fields |= {"other": _mean(cells["ma-diverse"]["by_model"]), "plain": _mean(cells["ma"]["by_model"])}
-            yield Row(f"diverse_{where}_{name}", test, [look], fields, words="diverse", size=[size])
+            yield _falls(f"diverse_{where}_{name}", [pair], fields, "diverse", "paired" not in task)
     clean = tasks["clean"]["ma"]["shifts"]
     far = far_of(clean)
     for name in ("measurement-noise", "under-sampling"):
@@ -174,9 +180,8 @@ def _of_training_data(tasks: Mapping[str, Any]) -> Iterator[Row]:
             before, after = (_cell(by[far], score) for by in (clean, shifts))
             fields = {"data": name, "score": NAMES[score], "far": far}
             fields |= {"before": _mean(before["by_model"]), "after": _mean(after["by_model"])}
-            theirs = [PAGE.paper["table2"][data][score][THEIRS["far"]] for data in ("clean", name)]
-            look, size = _drop(before, after, theirs, apart=True)
-            yield Row(f"{name}_{score}", TWO, [look], fields, words="compromised", size=[size])
+            pair = before, after, [table[data][score][_FAR] for data in ("clean", name)]
+            yield _falls(f"{name}_{score}", [pair], fields, "compromised", apart=True)
 
 
 def _of_dominoes(task: Mapping[str, Any]) -> Iterator[Row]:
@@ -188,13 +193,11 @@ def _of_dominoes(task: Mapping[str, Any]) -> Iterator[Row]:
             cells = [_cell(by_grade[grade][target], score) for grade in grades]
             seen = ", ".join(f"{grade}: {_mean(cell['by_model'])}" for grade, cell in zip(grades, cells, strict=True))
             fields = {"first": grades[0], "last": grades[-1], "score": NAMES[score], "target": target, "verb": verb}
-            ends = (-1, 0) if verb == "rises" else (0, -1)
-            theirs = [PAGE.paper["table3"][grades[end]][score][target] for end in ends]
-            look, size = _drop(*(cells[end] for end in ends), theirs, apart=True)
-            yield Row(
-                f"dominoes_{target}_{score}", TWO, [look], {**fields, "seen": seen}, words="dominoes", size=[size]
-            )
-    yield _below("dominoes_best", "ma", "conf", {grade: by["randomized"] for grade, by in by_grade.items()})
+            high, low = (-1, 0) if verb == "rises" else (0, -1)
+            paper = [PAGE.paper["table3"][grades[end]][score][target] for end in (high, low)]
+            pair, fields = (cells[high], cells[low], paper), {**fields, "seen": seen}
+            yield _falls(f"dominoes_{target}_{score}", [pair], fields, "dominoes", apart=True)
+    yield _below("dominoes_best", "ma", "conf", {grade: by["randomized"] for grade, by in by_grade.items()}, {})
 
 
 def _whole(rows: list[dict[str, Any]], field: str, title: str, by: str, **scale: Any) -> list[Panel]:
