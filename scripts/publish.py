@@ -18,6 +18,8 @@ from oodometer.errors import InputError
 from oodometer.recipes import Recipe, find_recipe
 from oodometer.store import write_atomic
 
+ROW_KEYS = {"few-shot-ranking": "suite", "dialogue-shift": "condition", "selective-answering": "name"}
+"""First key of the objects that stand on a line of their own in a published result; "form" where there are tasks."""
 START, END = "<!-- tables: start -->", "<!-- tables: end -->"
 
 
@@ -45,7 +47,7 @@ def publish(recipe: Recipe, run: Path, home: Path | None = None) -> None:
     # A result that has something in it
     try:
         result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        why = "none" if not recipe.is_finished(result) else ""
+        why = "" if result.get("tasks", True) or result.get("replicates") else "none"
     except (OSError, ValueError) as error:
         why = type(error).__name__
     if why:
@@ -54,10 +56,11 @@ def publish(recipe: Recipe, run: Path, home: Path | None = None) -> None:
     results, scale = home / "results", result["scale"]
     before = results / f"{scale}.json"
     old = json.loads(before.read_text(encoding="utf-8")) if before.is_file() else None
-    result = joined(old, result, recipe.studied(scale)) if "tasks" in result else result
+    tasks = [name for name in recipe.tasks(scale) if "-seed-" not in name]  # but for trainings from other seeds
+    result = joined(old, result, tasks) if "tasks" in result else result
     result = {**result, "claims": recipe.claims(result)}
     page = recipe.to_markdown(result)
-    files = {before: written(result, recipe.row_key), results / f"{scale}.md": page}
+    files = {before: written(result, ROW_KEYS.get(recipe.name, "form")), results / f"{scale}.md": page}
     if scale == recipe.scales[0]:
         readme = home / "README.md"
         files[readme] = with_tables(readme.read_text(encoding="utf-8"), page)

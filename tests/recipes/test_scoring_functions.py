@@ -23,7 +23,7 @@ from tiny_images import write_images  # noqa: E402
 
 from oodometer.recipes.kit.sources import load_answers  # noqa: E402
 from oodometer.recipes.scoring_functions import RECIPE  # noqa: E402
-from oodometer.recipes.scoring_functions.findings import claims_of, jackknife  # noqa: E402
+from oodometer.recipes.scoring_functions.findings import claims_of, falls, jackknife  # noqa: E402
 from oodometer.recipes.scoring_functions.study import (  # noqa: E402
     RUN_CONFIGS,
     DominoesConfig,
@@ -234,6 +234,22 @@ def test_the_jackknife_of_means_is_students_t() -> None:
     assert both.supports == pytest.approx(stats.t.sf(groups.mean() / s, freedom))
     assert jackknife([(1.0, {"by_model": [0.2]})]).supports == 1.0  # of a single training nothing is said
     assert jackknife([(1.0, {"by_model": first, "by_training": []})]).supports == 1.0
+
+
+def test_a_size_is_the_share_of_the_paper() -> None:
+    """Low errors are to be at most half of the high ones where the paper's are; Student's and Welch's t of the rest."""
+    from scipy import stats
+
+    rng = np.random.default_rng(3)
+    high, low = rng.normal(0.3, 0.1, 6), rng.normal(0.2, 0.1, 6)
+    pair = {"by_model": high}, {"by_model": low}
+    paired = falls("a", [(*pair, (0.2, 0.1))], {})
+    assert paired.looks[0].supports == pytest.approx(stats.ttest_rel(high, low, alternative="greater").pvalue)
+    assert paired.size[0].supports == pytest.approx(stats.ttest_rel(high / 2, low, alternative="greater").pvalue)
+    apart = falls("a", [(*pair, (0.2, 0.1))], {}, apart=True)
+    welch = stats.ttest_ind(high / 2, low, equal_var=False, alternative="less").pvalue
+    assert apart.size[0].refutes == pytest.approx(welch)
+    assert falls("a", [(*pair, ())], {}).size == []
 
 
 def test_scores_are_counted_by_hand() -> None:

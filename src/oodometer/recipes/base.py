@@ -127,8 +127,6 @@ class Recipe(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     citation: ClassVar[str]
-    row_key: ClassVar[str] = "name"
-    """First key of the objects that stand on a line of their own in the published result."""
     side_by_side: ClassVar[bool] = False
     """Whether its steps name all that they need, so that several can be done at a time."""
     form: ClassVar[int | None] = None
@@ -167,14 +165,6 @@ class Recipe(ABC):
     def result(self, workspace: Workspace) -> dict[str, Any]:
         """What was found, as written by the last steps."""
         return dict(workspace.read_json("result.json"))
-
-    def studied(self, scale: str) -> tuple[str, ...]:
-        """Names of the tasks that a result of a scale tells of, in their order."""
-        return self.tasks(scale)
-
-    def is_finished(self, result: Mapping[str, Any]) -> bool:
-        """Whether a result has numbers that can be published: of some task, where it has tasks, or some replicate."""
-        return bool(result.get("tasks", True) or result.get("replicates"))
 
     def claims(self, result: Mapping[str, Any]) -> list[dict[str, Any]]:
         """What the paper says, and what became of it in this result; none where nothing is checked."""

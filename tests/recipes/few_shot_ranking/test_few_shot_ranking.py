@@ -38,7 +38,7 @@ from oodometer.recipes.few_shot_ranking.lineup import (  # noqa: E402  # noqa: E
     RunConfig,
     beside_others,
     lineup,
-    ranked_plans,
+    ranked_of,
 )
 from oodometer.recipes.few_shot_ranking.study import Evaluation, RunData  # noqa: E402
 from oodometer.recipes.kit import sources  # noqa: E402
@@ -143,7 +143,7 @@ def test_numbers_are_those_of_the_library(finished: Any) -> None:
     """Pairwise accuracies counted by hand, from the files alone."""
     held = RunData(small())
     suite = next(one for one in SUITES if one.name == "CON")
-    plans = ranked_plans(small(), "nli")
+    plans = ranked_of(small(), "nli")
     found = Evaluation(Workspace(finished.folder), held, suite, 0, plans)
     row = next(r for r in finished.result["rows"] if (r["suite"], r["seed"], r["group"]) == ("CON", 0, "inoculated"))
     models = [i for i, plan in enumerate(plans) if plan.inoculated]
@@ -200,7 +200,7 @@ def test_window_factors_look_only_at_marked_words(finished: Any) -> None:
     told = next(one for one in finished.result["sets"] if (one["set"], one["seed"]) == ("VERB", 0))
     assert (told["absent"]["verb"], told["explained"]) == (0, len(rows.words))
     assert told["pool"] == rows.explained[-1] + 1 > told["explained"]
-    found = Evaluation(Workspace(finished.folder), RunData(small()), suite, 0, ranked_plans(small(), "VERB"))
+    found = Evaluation(Workspace(finished.folder), RunData(small()), suite, 0, ranked_of(small(), "VERB"))
     scores = found.methods([0, 1])["lime/verb"](np.zeros((5, 10), dtype=np.int64))  # whatever rows are drawn
     assert np.isfinite(scores).all()
 

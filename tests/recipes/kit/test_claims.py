@@ -29,6 +29,7 @@ from oodometer.recipes.kit.claims import (
     contrast,
     either,
     gap,
+    is_smaller,
     partial_conjunction,
     positive,
     share,
@@ -245,3 +246,32 @@ def test_only_what_is_undecided_has_a_visible_effect_in_its_unit() -> None:
     (unknown,) = judged(claims_from(page, [Row("a", "test", [share(0.6)])]))
     assert unknown["visible"] is None
     assert claims_table([unknown]).endswith("| - |")
+
+
+def test_an_undecided_claim_says_whether_it_is_smaller_than_in_the_paper() -> None:
+    """An effect of 0.1 with error 0.1, against 0.2 and 0.4 in the paper; of a decided claim nothing is said."""
+    page = Page({"claims": {"a": ["A", ""]}})
+
+    def said(seen: float, paper: float | None) -> dict[str, object]:
+        size = [] if paper is None else [gap(seen - paper, 0.1)]
+        return judged(claims_from(page, [Row("a", "test", [gap(seen, 0.1)], size=size)]))[0]
+
+    rows = [said(0.1, paper) for paper in (None, 0.2, 0.4)]
+    assert [row["verdict"] for row in rows] == ["undecided"] * 3
+    assert [row.get("p_smaller") for row in rows] == [None, pytest.approx(0.158655), pytest.approx(0.00135)]
+    assert [is_smaller(row) for row in rows] == [False, False, True]
+    assert "| A | undecided, but smaller than in the paper |" in claims_table(rows)
+    assert "p_smaller" not in said(1.0, 2.0)
+
+
+def test_to_be_smaller_somewhere_is_corrected_for_the_looks() -> None:
+    """A claim about all of three things is as large as the paper's in all of them; Simes over the three."""
+    looks, size = [Look(0.5, 0.5)] * 3, [Look(1 - p, p) for p in (0.02, 0.5, 0.9)]
+    (claim,) = claims_from(Page({"claims": {"a": ["A", ""]}}), [Row("a", "test", looks, size=size)])
+    assert claim.p_smaller == pytest.approx(0.06)
+
+
+def test_an_effect_of_the_papers_size_is_seldom_called_smaller() -> None:
+    rng, size, many = np.random.default_rng(5), 0.4, 4_000
+    found = [positive(rng.normal(size, 1.0, 6) - size).refutes <= LEVEL for _ in range(many)]
+    assert np.mean(found) == pytest.approx(LEVEL, abs=0.012)

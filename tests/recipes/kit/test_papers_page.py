@@ -50,7 +50,7 @@ def test_counts_and_cells_by_hand() -> None:
         | {"test": "u", "looks": 5, "needed": 3, "visible": 12.5, "unit": "points", "evidence": "x, " * 100},
         {"name": "d", "claim": "D", "verdict": "undecided", "evidence": "", "test": None},
     ]
-    assert papers.counts(claims) == ([1, 1, 2], 1, 1)
+    assert papers.counts(claims) == ([1, 1, 2, 0], 1, 1)
     rows, tests = papers.rows_of(claims, {"a": "0.5"})
     assert tests == "Tests: (a) t; (b) u."
     assert rows[0] == ["A", "0.5", "seen", r"**holds**\*", "<0.001 (a)", "-"]
@@ -59,3 +59,7 @@ def test_counts_and_cells_by_hand() -> None:
     assert len(rows[2][2]) < 210
     assert rows[2][2].endswith("x ...")
     assert rows[3] == ["D", "-", "", "**undecided**", "-", "-"]
+    smaller = [claims[2] | {"p_smaller": p} for p in (0.0123, 0.051)]
+    assert papers.counts(smaller) == ([0, 0, 2, 1], 0, 0)
+    rows, _ = papers.rows_of(smaller, {})
+    assert [row[3] for row in rows] == ["**undecided**, but smaller than in the paper (p 0.012)", "**undecided**"]

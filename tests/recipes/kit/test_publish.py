@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripts.publish import END, START, publish, with_tables, written
+from scripts.publish import END, ROW_KEYS, START, publish, with_tables, written
 
 from oodometer.errors import InputError
 from oodometer.recipes import RECIPES, Recipe, find_recipe
@@ -162,7 +162,9 @@ def test_committed_claims_and_tables_are_the_codes(name: str, scale: str) -> Non
     assert json.loads(json.dumps(recipe.claims(found))) == found["claims"]
     page = recipe.to_markdown(found)
     assert (home / "results" / f"{scale}.md").read_text(encoding="utf-8") == page
-    assert (home / "results" / f"{scale}.json").read_text(encoding="utf-8") == written(found, recipe.row_key)
+    assert (home / "results" / f"{scale}.json").read_text(encoding="utf-8") == written(
+        found, ROW_KEYS.get(name, "form")
+    )
     if scale == recipe.scales[0]:
         readme = (home / "README.md").read_text(encoding="utf-8")
         assert with_tables(readme, page) == readme

@@ -113,7 +113,6 @@ class CorrectnessDiscriminators(Recipe):
     title = "Between which bounds does a sequence model's accuracy lie?"
     citation = "yao2024"
     findings, form = found, FORM
-    row_key = "form"
     side_by_side = True
 
     def __init__(self, lineup: Callable[[str], tuple[Task, ...]] = tasks_of) -> None:
@@ -141,10 +140,6 @@ class CorrectnessDiscriminators(Recipe):
         names, replicates = (tuple(task.name for task in some) for some in (lineup, others))
         combined = partial(work.combine, scale=scale, tasks=names, replicates=replicates)
         return [*steps.values(), *last_steps(self, combined, [f"{task.name}/study" for task in chosen])]
-
-    def studied(self, scale: str) -> tuple[str, ...]:
-        """Names of the tasks, without their trainings from other seeds."""
-        return tuple(task.name for task in self.lineup(scale))
 
 
 RECIPE = CorrectnessDiscriminators()

@@ -75,10 +75,8 @@ def steps_of(config: RunConfig, data: RunData) -> list[Step]:
 
     def ask_step(name: str, about: str, members: Sequence[int], some: Sequence[Condition], passes: int) -> str:
         step = placed("answers", work.ask, data, some, members, passes=passes)
-        kind, sets = (
-            "dropout-" if passes else "",
-            {"sets-importance" if c.group == "importance" else "sets" for c in some},
-        )
+        kind = "dropout-" if passes else ""
+        sets = {"sets-importance" if condition.group == "importance" else "sets" for condition in some}
         files = tuple(f"answers/{kind}{member}/{condition.name}.npz" for member in members for condition in some)
         settings, needs = {"passes": passes, "seed": config.seed}, [*(f"train-{member}" for member in members), *sets]
         if frozen:
@@ -115,7 +113,6 @@ class DialogueShift(Recipe):
     title = "How does a dialogue model break as the conversation drifts?"
     citation = "lee2021"
     findings, form, configs = found, FORM, RUN_CONFIGS
-    row_key = "condition"
     side_by_side = True
 
     def steps(self, scale: str, only: Sequence[str]) -> list[Step]:

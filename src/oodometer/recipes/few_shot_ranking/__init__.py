@@ -12,7 +12,7 @@ from ..kit.publish import last_steps, of_study
 from ..kit.sources import placed
 from . import findings as found
 from . import study as work
-from .lineup import FAMILIES, RUN_CONFIGS, SUITES, Plan, RunConfig, Suite, lineup, ranked_plans, suites_of, training_of
+from .lineup import FAMILIES, RUN_CONFIGS, SUITES, Plan, RunConfig, Suite, lineup, ranked_of, suites_of, training_of
 from .study import FORM, MODEL_FILES, RunData, cut_folder
 
 __all__ = ["RECIPE", "FewShotRanking"]
@@ -79,7 +79,7 @@ def steps_of(config: RunConfig, data: RunData) -> list[Step]:
         out += [grade_step(graded, seed) for graded in between.values()]
         out += [ask_step(plan, seed) for plan in those if plan.ranked]
         for suite in SUITES:
-            ranked = ranked_plans(config, suite.family)
+            ranked = ranked_of(config, suite.family)
             methods = work.methods_of(config, seed)
             out += [explain_step(plan, suite, method, seed) for plan in ranked for method in methods]
     needs = tuple(step.name for step in out if step.name.startswith(("ask-", "explain-")))
@@ -95,7 +95,6 @@ class FewShotRanking(Recipe):
     title = "Which of several models will do best, from ten examples?"
     citation = "singhal2022"
     findings, form, configs = found, FORM, RUN_CONFIGS
-    row_key = "suite"
     side_by_side = True
 
     def steps(self, scale: str, only: Sequence[str]) -> list[Step]:

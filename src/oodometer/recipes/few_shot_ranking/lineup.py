@@ -153,7 +153,7 @@ def _of_family(config: RunConfig, family: str) -> list[Plan]:
     return out
 
 
-def ranked_plans(config: RunConfig, family: str) -> list[Plan]:
+def ranked_of(config: RunConfig, family: str) -> list[Plan]:
     """The models of a family that stand in its suites."""
     return [plan for plan in lineup(config) if plan.family == family and plan.ranked]
 

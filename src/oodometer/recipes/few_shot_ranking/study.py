@@ -33,18 +33,7 @@ from ..base import Progress, Workspace
 from ..kit.publish import facts
 from ..kit.sources import Place, load_answers, located, packaged_minilm, passing, source_of, store_answers
 from ..kit.tables import mean_and_spread, rounded
-from .lineup import (
-    FAMILIES,
-    SUITES,
-    Plan,
-    RunConfig,
-    Suite,
-    beside_others,
-    lineup,
-    ranked_plans,
-    suites_of,
-    training_of,
-)
+from .lineup import FAMILIES, SUITES, Plan, RunConfig, Suite, beside_others, lineup, ranked_of, suites_of, training_of
 
 STAND_INS = {"nli": "SICK + RTE, binary, stands in for MNLI", "paraphrase": "MRPC stands in for QQP"}
 _HANS = {"SUB": "subsequence", "CON": "constituent"}
@@ -493,7 +482,7 @@ def judge(config: RunConfig, data: RunData, workspace: Workspace, progress: Prog
     for seed in range(config.seeds):
         across: list[list[float]] = []
         for suite in SUITES:
-            evaluation = Evaluation(workspace, data, suite, seed, ranked_plans(config, suite.family))
+            evaluation = Evaluation(workspace, data, suite, seed, ranked_of(config, suite.family))
             of_suite = list(evaluation.rows())
             rows += of_suite
             across += [row["accuracy"] for row in of_suite if row["group"] == "architectures"]

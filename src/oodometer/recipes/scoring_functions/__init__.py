@@ -115,7 +115,6 @@ class ScoringFunctions(Recipe):
     title = "Which score of a sample predicts accuracy?"
     citation = "trivedi2023"
     findings, form, configs = found, FORM, RUN_CONFIGS
-    row_key = "form"
     side_by_side = True
 
     def tasks(self, scale: str) -> tuple[str, ...]:

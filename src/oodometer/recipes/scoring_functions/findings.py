@@ -86,7 +86,7 @@ def _mean(values: Sequence[float]) -> str:
 Pair = tuple[Mapping[str, Any], Mapping[str, Any], Sequence[float]]
 
 
-def _falls(name: str, pairs: Sequence[Pair], fields: Mapping[str, Any], words: str = "", apart: bool = False) -> Row:
+def falls(name: str, pairs: Sequence[Pair], fields: Mapping[str, Any], words: str = "", apart: bool = False) -> Row:
     """Of each pair the second error is below the first; and it is at most as large a share of it as in the paper, where
     both of the paper's are given. They are of the same models, or of trainings ``apart``.
     """
@@ -112,7 +112,7 @@ def _below(name: str, small: str, large: str, shifts: Shifts, paper: Mapping[str
     shown = (
         f"{shift}: {_mean(low['by_model'])} / {_mean(high['by_model'])}" for shift, (high, low, _) in pairs.items()
     )
-    return _falls(name, [*pairs.values()], {"seen": f"{NAMES[small]} / {NAMES[large]}: {'; '.join(shown)}"})
+    return falls(name, [*pairs.values()], {"seen": f"{NAMES[small]} / {NAMES[large]}: {'; '.join(shown)}"})
 
 
 def _of_clean(clean: Mapping[str, Any]) -> Iterator[Row]:
@@ -171,7 +171,7 @@ def _of_training_data(tasks: Mapping[str, Any]) -> Iterator[Row]:
             pair = (cells[order[0]], cells[order[1]], paper)
             fields = {"how": how, "where": where, "data": name, "shift": shift}
             fields |= {"other": _mean(cells["ma-diverse"]["by_model"]), "plain": _mean(cells["ma"]["by_model"])}
-            yield _falls(f"diverse_{where}_{name}", [pair], fields, "diverse", "paired" not in task)
+            yield falls(f"diverse_{where}_{name}", [pair], fields, "diverse", "paired" not in task)
     clean = tasks["clean"]["ma"]["shifts"]
     far = far_of(clean)
     for name in ("measurement-noise", "under-sampling"):
@@ -181,7 +181,7 @@ def _of_training_data(tasks: Mapping[str, Any]) -> Iterator[Row]:
             fields = {"data": name, "score": NAMES[score], "far": far}
             fields |= {"before": _mean(before["by_model"]), "after": _mean(after["by_model"])}
             pair = before, after, [table[data][score][_FAR] for data in ("clean", name)]
-            yield _falls(f"{name}_{score}", [pair], fields, "compromised", apart=True)
+            yield falls(f"{name}_{score}", [pair], fields, "compromised", apart=True)
 
 
 def _of_dominoes(task: Mapping[str, Any]) -> Iterator[Row]:
@@ -196,7 +196,7 @@ def _of_dominoes(task: Mapping[str, Any]) -> Iterator[Row]:
             high, low = (-1, 0) if verb == "rises" else (0, -1)
             paper = [PAGE.paper["table3"][grades[end]][score][target] for end in (high, low)]
             pair, fields = (cells[high], cells[low], paper), {**fields, "seen": seen}
-            yield _falls(f"dominoes_{target}_{score}", [pair], fields, "dominoes", apart=True)
+            yield falls(f"dominoes_{target}_{score}", [pair], fields, "dominoes", apart=True)
     yield _below("dominoes_best", "ma", "conf", {grade: by["randomized"] for grade, by in by_grade.items()}, {})
 
 
