@@ -27,10 +27,10 @@ _LEAD = f"""\
 # Five papers, claim by claim
 
 Do the findings of a paper hold when somebody else runs it? Five papers were run again, each [by one
-command](guides/reproduce.md). Most of these runs are small: small models on two cores, in at most two hours. So a
-number here is not to be compared with the paper's number beside it. What can be compared is what the paper says of its
-numbers: which method is better, what rises, what stays. Each such claim was tested. Some claims are not the paper's but
-ours, and say so.
+command](guides/reproduce.md). Most of these runs are small: small models on two cores, in about two hours at most. So a
+number here need not be the paper's number beside it. What can be compared is what the paper says of its numbers: which
+method is better, what rises, what stays. Each such claim was tested. Some claims are not the paper's but ours, and say
+so.
 
 - **holds**, **does not hold**: the p-value of the test is at most {LEVEL}, corrected for the number of things that the
   claim speaks of. A star: the verdict also stands when corrected for all claims of that paper (Holm).

@@ -12,7 +12,7 @@ import pytest
 from oodometer.cli import main
 from oodometer.discriminators import Panel, RuleDiscriminator
 from oodometer.errors import InputError, UsageError
-from oodometer.verbs.discriminate import judge_outputs
+from oodometer.verbs.discriminate import judge_outputs, train_judges
 
 
 class Graded(RuleDiscriminator):
@@ -198,6 +198,28 @@ def test_outputs_unlike_the_labelled_ones_are_warned_about(tmp_path: Path, capsy
     assert not [one for one in same.warnings if "unlike" in one]
     harder = judge_outputs(RULES, without(house(400, 2, 0.6, 0.0)), calibrate=dev)
     assert "have " in "".join(one for one in harder.warnings if "unlike" in one)  # they are shorter
+
+
+def test_a_folder_of_judges_knows_the_outputs_that_set_its_thresholds(tmp_path: Path) -> None:
+    """The same word of warning without --calibrate, as the folder keeps the rows of --dev."""
+    pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
+    files = {}
+    for name, data in {"learn": house(200, 5, 0.3, 0.0), "dev": house(200, 0, 0.25, 0.0)}.items():
+        files[name] = tmp_path / f"{name}.jsonl"
+        rows = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
+        files[name].write_text("".join(json.dumps(row) + "\n" for row in rows))
+    judges = tmp_path / "judges"
+    trained = train_judges(files["learn"], judges, dev=files["dev"], judges=1, epochs=1)
+    kept = [json.loads(line) for line in (judges / "set_on.jsonl").read_text().splitlines()]
+    assert trained.thresholds is not None
+    assert len(kept) == trained.thresholds["rows"] == 200
+    assert [row["output"] for row in kept] == house(200, 0, 0.25, 0.0)["output"]
+    found = judge_outputs(judges, without(house(400, 1, 0.2, 0.35)))
+    assert len([one for one in found.warnings if "unlike the 200 labelled ones that set the thresholds" in one]) == 1
+    again = judge_outputs(judges, without(house(400, 2, 0.25, 0.0)))
+    assert not [one for one in again.warnings if "unlike" in one]
+    half = judge_outputs(judges, without(house(400, 1, 0.2, 0.35)), threshold=0.5)
+    assert not [one for one in half.warnings if "unlike" in one]
 
 
 def test_votes_that_fit_no_mixture_and_coins_are_warned_about() -> None:

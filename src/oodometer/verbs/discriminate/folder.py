@@ -18,7 +18,7 @@ from ...store import whole_folder, write_atomic
 from ...store.artifact_cache import checksum
 
 ABOUT = "judges.json"
-HELD_OUT = "held_out.jsonl"
+HELD_OUT, SET_ON = "held_out.jsonl", "set_on.jsonl"  # pairs that judges are measured on; rows that set thresholds
 CUTS = "cuts.json"
 _PANEL = "oodometer_panel.json"
 _CUT = r"\d+ of \d+ pairs .* are longer"

@@ -15,16 +15,10 @@ import numpy as np
 
 from ...arrays import Array
 from ...datasets.reading import objects
-from ...discriminators import (
-    HALF,
-    AcceptanceThresholds,
-    Discriminator,
-    Panel,
-    PretrainedDiscriminator,
-    RuleDiscriminator,
-    likeness,
-)
+from ...discriminators import AcceptanceThresholds, Discriminator, Panel, PretrainedDiscriminator, RuleDiscriminator
 from ...discriminators.base import check_pairs
+from ...discriminators.ensemble import HALF
+from ...discriminators.likeness import likeness
 from ...errors import InputError, NotApplicable, UsageError
 from ...estimators import CorrectedVotes
 from ...metrics.votes import check_agree
@@ -40,7 +34,7 @@ from ...store.artifact_cache import checksum, content_of
 from ...store.files import format_of
 from ..model_options import JudgeOptions
 from ..opening import Opener
-from .folder import noting_cuts, open_judges, revived
+from .folder import SET_ON, noting_cuts, open_judges, revived
 from .judged import JudgedOutputs, metric_numbers, vote_numbers
 from .judged import pseudo_labels as accepted_outputs
 from .pairs import METRICS, TextRows, read_texts
@@ -161,6 +155,8 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
         accept = jury.accept if labels is None else calibrated(known_p, labels, level)
         if labels is not None:
             warnings += _unlike(rows, labels, p, known_p, accept, options)
+        elif jury.set_on is not None:
+            warnings += _unlike(rows, jury.set_on, p, probability_columns(jury.set_on)[1], accept, options)
         empty = sum(not (rows_given or "").strip() for rows_given in rows.outputs or ())
         if empty:
             text = f"{empty} of {len(rows.inputs)} outputs are empty"
@@ -304,7 +300,7 @@ def _flat(record: Predictions) -> Predictions:
 @dataclass(frozen=True, eq=False)
 class Jury:
     """Judges with a text that tells them apart, names, what they judge and were worth; how they ``accept``; ``said``:
-    answers that the rows hold already; ``confidence``: the last of ``names`` is the rows' own.
+    answers that the rows hold; ``confidence``: the last of ``names`` is the rows' own; ``set_on``: rows of thresholds.
     """
 
     members: list[Member]
@@ -314,6 +310,7 @@ class Jury:
     accept: Acceptance
     said: Array | None = None
     confidence: bool = False
+    set_on: TextRows | None = None
 
 
 def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
@@ -323,6 +320,7 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
     members: list[Member] = []
     metric, accept = "exact", Acceptance()
     held_out: Mapping[str, Any] = {}
+    set_on: TextRows | None = None
     if isinstance(judges, Panel):
         members += [(judge, f"{index} {judge.options()}") for index, judge in enumerate(judges.members)]
     elif judges is not None:
@@ -335,10 +333,10 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
             metric = metrics[str(folder)] = str(about["metric"])
             members += [(judge, f"{len(members) + index} {mark}") for index, judge in enumerate(panel.members)]
             cuts = about.get("thresholds")
-            accepts.append(
-                Acceptance(AcceptanceThresholds.from_dict(cuts), str(cuts["from"])) if cuts else Acceptance()
-            )
+            accepts += [Acceptance(AcceptanceThresholds.from_dict(cuts), str(cuts["from"])) if cuts else Acceptance()]
             held_out = revived(about.get("held_out", {})) if len(folders) == 1 else {}
+            if len(folders) == 1 and cuts and (file := Path(folder) / SET_ON).is_file():
+                set_on = read_texts(file, Opener(None), None, everything=True)
         if len(set(metrics.values())) > 1:
             got = ", ".join(f"{folder}: {name}" for folder, name in metrics.items())
             raise UsageError(f"judges of several folders must judge the same, got {got}; ask them one by one")
@@ -389,7 +387,8 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
         if asked and metric != "exact":
             raise UsageError(f"{words} {metric}")
     confidence = options.with_confidence and CONFIDENCE not in names  # the last voter, where rows hold no answers of it
-    return Jury(members, (*names, CONFIDENCE) if confidence else names, metric, held_out, accept, p, confidence)
+    names = (*names, CONFIDENCE) if confidence else names
+    return Jury(members, names, metric, held_out, accept, p, confidence, set_on if accept.thresholds else None)
 
 
 def _own_confidence(several: Sequence[TextRows]) -> Array:

@@ -41,10 +41,10 @@ from ...store import write_predictions
 from ...version import __version__
 from ..model_options import TrainOptions
 from ..opening import Opener
-from .folder import HELD_OUT, finish, finished, noting_cuts, revived, training_home
+from .folder import HELD_OUT, SET_ON, finish, finished, noting_cuts, revived, training_home
 from .judged import trained_view
 from .pairs import Pairs, pairs_of, read_texts, split, squeezed
-from .worth import calibrated, judge_names, labelled, no_better_than_a_coin, shortest, worth
+from .worth import calibrated, judge_names, labelled, no_better_than_a_coin, shortest, with_probabilities, worth
 
 POOR = 0.6
 """Area under the ROC curve below which a judge is of no use."""
@@ -190,22 +190,23 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
             progress = _part(options.progress, 1 - _HELD, 1.0)
             measured, record = worth(panel, held_out, metric=metric, level=level, seed=seed, progress=progress)
             warnings += [*cuts, *no_better_than_a_coin(measured)]
-            thresholds = None
+            thresholds, records = None, {HELD_OUT: record}
             try:
                 if away is not None and away.outputs is not None and metric == "exact":
                     given = [row for row, output in enumerate(away.outputs) if output is not None]
-                    p = np.zeros((len(panel), len(away.outputs)))
+                    p, names = np.zeros((len(panel), len(away.outputs))), judge_names(panel.members)
                     texts = [away.inputs[row] for row in given], [away.outputs[row] or "" for row in given]
                     p[:, given] = shortest(panel.probabilities(*texts))
                     truth = np.full(len(away.outputs), -1, dtype=np.int8)
                     truth[given] = labelled(away)[given]
-                    accept = calibrated(p, replace(away, correct=truth, golds=None), level)
-                    thresholds = accept.to_dict(judge_names(panel.members))
+                    thresholds = calibrated(p, replace(away, correct=truth, golds=None), level).to_dict(names)
+                    rows = replace(away.record, correct=truth, columns={}, _cache={})
+                    records[SET_ON] = with_probabilities(rows, p, names)
             except InputError as error:
                 warnings.append(f"the judges accept from P(Correct) 0.5 on: {error}")
         result = TrainedJudges(**common, held_out=measured, warnings=tuple(warnings), thresholds=thresholds)
         about = {**result.to_dict(), "argv": None, "folder": None, "training": training}
-        finish(path, panel, about, lambda folder: write_predictions(record, folder / HELD_OUT))
+        finish(path, panel, about, lambda folder: [write_predictions(r, folder / name) for name, r in records.items()])
     return result
 
 
