@@ -12,7 +12,7 @@ import pytest
 from oodometer.cli import main
 from oodometer.discriminators import Panel, RuleDiscriminator
 from oodometer.errors import InputError, UsageError
-from oodometer.verbs.discriminate import judge_outputs, train_judges
+from oodometer.verbs.discriminate import judge_outputs, judging, train_judges
 
 
 class Graded(RuleDiscriminator):
@@ -200,7 +200,9 @@ def test_outputs_unlike_the_labelled_ones_are_warned_about(tmp_path: Path, capsy
     assert "have " in "".join(one for one in harder.warnings if "unlike" in one)  # they are shorter
 
 
-def test_a_folder_of_judges_knows_the_outputs_that_set_its_thresholds(tmp_path: Path) -> None:
+def test_a_folder_of_judges_knows_the_outputs_that_set_its_thresholds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The same word of warning without --calibrate, as the folder keeps the rows of --dev."""
     pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
     files = {}
@@ -209,7 +211,7 @@ def test_a_folder_of_judges_knows_the_outputs_that_set_its_thresholds(tmp_path: 
         rows = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
         files[name].write_text("".join(json.dumps(row) + "\n" for row in rows))
     judges = tmp_path / "judges"
-    trained = train_judges(files["learn"], judges, dev=files["dev"], judges=1, epochs=1)
+    trained = train_judges(files["learn"], judges, dev=files["dev"], judges=2, epochs=1)
     kept = [json.loads(line) for line in (judges / "set_on.jsonl").read_text().splitlines()]
     assert trained.thresholds is not None
     assert len(kept) == trained.thresholds["rows"] == 200
@@ -218,6 +220,15 @@ def test_a_folder_of_judges_knows_the_outputs_that_set_its_thresholds(tmp_path: 
     assert len([one for one in found.warnings if "unlike the 200 labelled ones that set the thresholds" in one]) == 1
     again = judge_outputs(judges, without(house(400, 2, 0.25, 0.0)))
     assert not [one for one in again.warnings if "unlike" in one]
+    # Answers are matched by the name of the judge, not by the place of its column
+    turned = [dict(reversed(row.items())) for row in kept]
+    (judges / "set_on.jsonl").write_text("".join(json.dumps(row) + "\n" for row in turned))
+    seen: list[Any] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(judging, "_unlike", lambda rows, labels, p, known_p, *rest: seen.append(known_p) or [])
+        judge_outputs(judges, without(house(20, 1, 0.2, 0.35)))
+    expected = [[row[f"p_correct_classifier_{i}"] for row in kept] for i in range(2)]
+    np.testing.assert_allclose(seen[0], expected)
     half = judge_outputs(judges, without(house(400, 1, 0.2, 0.35)), threshold=0.5)
     assert not [one for one in half.warnings if "unlike" in one]
 

@@ -113,8 +113,8 @@ class _Tests:
             mean = _mean(rows, -sign)
             yield self._above(f"temperature_{name}", rows, sign, "temperature", other=other, where=where, mean=mean)
         if rises := self._of.get("change/uw/ece/temperature"):
-            ends = (PAGE.paper["rows"][self._named("uw")[end]]["temperature"][2] for end in (0, -1))
-            size = [self._look(rises, 1.0, next(ends) - next(ends))]
+            first, last = (PAGE.paper["rows"][self._named("uw")[end]]["temperature"][2] for end in (0, -1))
+            size = [self._look(rises, 1.0, -(last - first))]  # above the paper's rise
             yield self._above("temperature_rises", [rises], **rises)._replace(size=size)
         rows = list(self._between("dropout-vanilla", "ece", ("uw", "kw", "ic", "importance")).values())
         yield self._above("dropout_ece", rows, -1.0, mean=_mean(rows))

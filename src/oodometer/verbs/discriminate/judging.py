@@ -155,8 +155,10 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
         accept = jury.accept if labels is None else calibrated(known_p, labels, level)
         if labels is not None:
             warnings += _unlike(rows, labels, p, known_p, accept, options)
-        elif jury.set_on is not None:
-            warnings += _unlike(rows, jury.set_on, p, probability_columns(jury.set_on)[1], accept, options)
+        elif jury.set_on is not None and jury.set_on.is_file():
+            set_on = read_texts(jury.set_on, Opener(None), None, everything=True)
+            said = dict(zip(*probability_columns(set_on), strict=True))
+            warnings += _unlike(rows, set_on, p, np.array([said[name] for name in jury.names]), accept, options)
         empty = sum(not (rows_given or "").strip() for rows_given in rows.outputs or ())
         if empty:
             text = f"{empty} of {len(rows.inputs)} outputs are empty"
@@ -300,7 +302,7 @@ def _flat(record: Predictions) -> Predictions:
 @dataclass(frozen=True, eq=False)
 class Jury:
     """Judges with a text that tells them apart, names, what they judge and were worth; how they ``accept``; ``said``:
-    answers that the rows hold; ``confidence``: the last of ``names`` is the rows' own; ``set_on``: rows of thresholds.
+    answers that the rows hold; ``confidence``: the last of ``names`` is the rows' own; ``set_on``: file of thresholds.
     """
 
     members: list[Member]
@@ -310,7 +312,7 @@ class Jury:
     accept: Acceptance
     said: Array | None = None
     confidence: bool = False
-    set_on: TextRows | None = None
+    set_on: Path | None = None
 
 
 def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
@@ -320,13 +322,12 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
     members: list[Member] = []
     metric, accept = "exact", Acceptance()
     held_out: Mapping[str, Any] = {}
-    set_on: TextRows | None = None
+    set_on: Path | None = None
     if isinstance(judges, Panel):
         members += [(judge, f"{index} {judge.options()}") for index, judge in enumerate(judges.members)]
     elif judges is not None:
         folders = judges if isinstance(judges, list | tuple) else [judges]
-        metrics: dict[str, str] = {}
-        accepts = []
+        metrics, accepts = dict[str, str](), list[Acceptance]()
         for folder in folders:
             panel, about = open_judges(folder)
             mark = checksum(str(Path(folder).resolve()), json.dumps(content_of(folder)))
@@ -334,9 +335,8 @@ def _jury_of(judges: Any, options: JudgeOptions, rows: TextRows) -> Jury:
             members += [(judge, f"{len(members) + index} {mark}") for index, judge in enumerate(panel.members)]
             cuts = about.get("thresholds")
             accepts += [Acceptance(AcceptanceThresholds.from_dict(cuts), str(cuts["from"])) if cuts else Acceptance()]
-            held_out = revived(about.get("held_out", {})) if len(folders) == 1 else {}
-            if len(folders) == 1 and cuts and (file := Path(folder) / SET_ON).is_file():
-                set_on = read_texts(file, Opener(None), None, everything=True)
+            if len(folders) == 1:
+                held_out, set_on = revived(about.get("held_out", {})), Path(folder) / SET_ON
         if len(set(metrics.values())) > 1:
             got = ", ".join(f"{folder}: {name}" for folder, name in metrics.items())
             raise UsageError(f"judges of several folders must judge the same, got {got}; ask them one by one")
