@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import NormalDist, mean
+from statistics import mean
 
 import numpy as np
 
@@ -29,16 +29,22 @@ from benchmarks.kit import RESULTS, ROOT
 from benchmarks.natural.tables import DOMAIN_OF, FAR, LEVEL, OLD, Shift, read_shifts, unseen_falls
 from benchmarks.quality.tables import Triple
 from oodometer.headline.headline import Evidence
-from oodometer.headline.natural_shifts import NaturalShifts, saturated, spanning, standard_error, trust_of, verdict_of
+from oodometer.headline.natural_shifts import (
+    NaturalShifts,
+    ShiftSigns,
+    saturated,
+    skill,
+    spanning,
+    standard_error,
+    trust_of,
+    verdict_of,
+)
 
 PACKAGED = ROOT / "src" / "oodometer" / "headline" / "natural_shifts.json"
 LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99)
-GATE = 0.2  # of what class shares leave unexplained, where half of the rule is believed
-STRETCHED, COSTS = 0.5, 0.7  # of what natural shifts ask for
-LOWER = 1.15  # times as far below the median as fitted, from the quantile of 10 % down
+LOWER, UPPER = 1.15, 1.05  # times as far from the median as fitted, from the quantiles of 10 and of 90 % outwards
 MARGINS = (0.01, 0.03, 0.05)
 REACHES = (0.035, 0.06, 0.08, 0.12, 0.2, 0.3, 1.0)
-SIGNS = ("moved", "unexplained")
 
 
 def source_of(shift: Shift) -> str:
@@ -51,58 +57,38 @@ def domain_of(shift: Shift) -> str:
     return DOMAIN_OF[source_of(shift)]
 
 
-def fit_prior(shifts: Sequence[Shift], *, known_chance: bool = False) -> NaturalShifts:
-    """The prior that these cases make; `reach` is empty.
-
-    known_chance : take a normal distribution's quantiles for what chance does, and fit the size of the change alone.
-    """
+def fit_prior(shifts: Sequence[Shift]) -> NaturalShifts:
+    """The prior that these cases make; `reach` is empty."""
     sizes = Counter(map(source_of, shifts))
+    # other models see falls that a confidence does not: of their cases the value is known, and few sources hold any
+    shifts = [s for s in shifts if not s.signs.models]
     weights = np.array([1 / sizes[source_of(s)] for s in shifts])
     signs = [s.signs for s in shifts]
     truth = np.array([s.case.truth for s in shifts])
-    seen = {name: float(np.median([v for one in signs if (v := getattr(one, name)) is not None])) for name in SIGNS}
-    pairs = [(one.moved, one.separation) for one in signs if one.moved and one.separation]
-    both = np.array([list(map(saturated, pair)) for pair in pairs])
-    seen["separation"] = round(float(np.median(both[:, 1] / both[:, 0])), 5) if len(both) else 0.0
     nothing = np.zeros(len(LEVELS))
-    rule = NaturalShifts(0.0, 1.0, GATE, 0.0, np.array(LEVELS), nothing, nothing, nothing, seen)
-    # rise and fall by least absolute errors, then shrunk
-    change = np.array([one.estimate - one.source for one in signs])
-    gate = np.array([0.0 if one.models else rule.gate_of(one) for one in signs])
-    design = np.column_stack([gate * np.maximum(change, 0), -gate * np.maximum(-change, 0)])
-    goal = truth - np.array([one.source for one in signs]) - (1 - gate) * change
-    rise, fall = quantile_regression(design, goal, weights, 0.5)
-    if rise < 0:
-        rise, fall = 0.0, quantile_regression(design[:, 1:], goal, weights, 0.5)[0]
-    rule = replace(rule, rise=round(min(float(rise), 1.0), 3), fall=round(1 + STRETCHED * (float(fall) - 1), 3))
-    start = np.array([rule.start(one) for one in signs])
-    effects = np.array(
-        [
-            [
-                standard_error(at, one),
-                saturated(seen["moved"] if one.moved is None else one.moved),
-                saturated(one.separation or 0.0),
-            ]
-            for at, one in zip(start, signs, strict=True)
-        ]
-    )
-    goal = truth - start
-    unexplained = (gate * effects[:, 1])[:, None]
-    rule = replace(rule, cost=round(-COSTS * float(quantile_regression(unexplained, goal, weights, 0.5)[0]), 4))
-    if known_chance:
-        normal = np.array([NormalDist().inv_cdf(p) for p in LEVELS])
-        sizes_of = [
-            quantile_regression(effects[:, 1:2], goal - z * effects[:, 0], weights, p)[0]
-            for p, z in zip(LEVELS, normal, strict=True)
-        ]
-        return replace(rule, chance=normal, size=np.array(sizes_of))
-    fitted = np.array([quantile_regression(effects, goal, weights, p) for p in LEVELS])
-    # the separation, which is not known of a slice, has no part in the median: a slice has the number it has alone
-    middle = np.append(quantile_regression(effects[:, :2], goal, weights, 0.5), 0.0)
-    fitted[LEVELS.index(0.5)] = middle
-    low = np.array(LEVELS) <= 0.1
-    fitted[low] = middle + LOWER * (fitted[low] - middle)
-    return replace(rule, chance=fitted[:, 0], size=fitted[:, 1], apart=fitted[:, 2])
+    rule = NaturalShifts(cost=0.0, levels=np.array(LEVELS), chance=nothing, size=nothing, unknown=typical(signs))
+    exposed = np.array([[rule.exposure(one)] for one in signs])
+    goal = truth - np.array([rule.value(one) for one in signs])
+    rule = replace(rule, cost=round(-float(quantile_regression(exposed, goal, weights, 0.5)[0]), 4))
+    chance = np.array([standard_error(one.source, one) for one in signs])
+    far = np.array([skill(one.source) * rule.distance(one) for one in signs])
+    design = np.column_stack([chance, far])
+    goal = truth - np.array([rule.value(one) for one in signs])
+    fitted = np.array([quantile_regression(design, goal, weights, p) for p in LEVELS])
+    fitted[LEVELS.index(0.5)] = 0.0  # the value is the median
+    fitted[np.array(LEVELS) <= 0.1] *= LOWER
+    fitted[np.array(LEVELS) >= 0.9] *= UPPER
+    return replace(rule, chance=fitted[:, 0], size=fitted[:, 1])
+
+
+def typical(signs: Sequence[ShiftSigns]) -> dict[str, float]:
+    """What is taken for a sign that cannot be seen."""
+    moved = [one.moved for one in signs if one.moved is not None]
+    apart = [one.apart for one in signs if one.apart is not None]
+    both = [(saturated(one.separation), saturated(one.moved)) for one in signs if one.separation and one.moved]
+    ratio = float(np.median([v / m for v, m in both])) if both else 0.0
+    found = {"moved": float(np.median(moved)), "separation": ratio, "apart": float(np.median(apart))}
+    return {name: round(value, 5) for name, value in found.items()}
 
 
 def quantile_regression(design: np.ndarray, goal: np.ndarray, weights: np.ndarray, p: float) -> np.ndarray:

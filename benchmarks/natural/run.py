@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from benchmarks import kit
 from benchmarks.kit import RESULTS, data_folder
@@ -30,7 +31,14 @@ from oodometer.headline.headline import Evidence
 from oodometer.headline.natural_shifts import doubt_of, signs_of_result
 
 SEED = 0
-MIXED = {"same": 4, "same4": 4, "small-target": 4}  # beds that mix all sources: so many times the cases of another bed
+SETS: dict[str, dict[str, str]] = {"natural": {}, "natural4": {}, "natural5": {"same4": "same5"}}  # and beds renamed
+EVERY = 3  # periods of a temporal source that are asked: neighbours are alike
+MIXED = {
+    "same": 4,
+    "same4": 4,
+    "same5": 4,
+    "small-target": 4,
+}  # beds that mix all sources: so many times the cases of another bed
 
 
 def work_folder() -> Path:
@@ -40,18 +48,47 @@ def work_folder() -> Path:
 
 def unpack(folder: Path) -> Path:
     """All beds as folders of cases; those that are there already are left as they are."""
-    packed = sorted(path for name in ("natural", "natural4") for path in (data_folder() / name).glob("*.tar.xz"))
+    packed = sorted(path for name in SETS for path in (data_folder() / name).glob("*.tar.xz"))
     if not packed:
         raise SystemExit("the natural shifts are missing: set OODOMETER_DATA to the folder that holds natural/")
     beds = folder / "beds"
     beds.mkdir(parents=True, exist_ok=True)
     for path in packed:
-        bed = beds / path.name.removesuffix(".tar.xz")
+        name = path.name.removesuffix(".tar.xz")
+        bed = beds / SETS[path.parent.name].get(name, name)
         if not bed.is_dir():
             with tempfile.TemporaryDirectory(dir=folder) as half, tarfile.open(path) as archive:
                 archive.extractall(half, filter="data")
-                (Path(half) / bed.name).rename(bed)
+                (Path(half) / name).rename(bed)
+    for path in sorted((data_folder() / "history").glob("*.npz")):
+        with np.load(path) as periods:
+            for model in [name.removeprefix("p_") for name in periods.files if name.startswith("p_")]:
+                bed = beds / f"time-{path.stem}-{model}"
+                if not bed.is_dir():
+                    with tempfile.TemporaryDirectory(dir=folder) as half:
+                        _write_periods(periods, model, path.stem, Path(half) / bed.name)
+                        (Path(half) / bed.name).rename(bed)
     return beds
+
+
+def _write_periods(periods: Any, model: str, source: str, bed: Path) -> None:
+    """Every third period of a model as a case, its period 0 as the reference of all."""
+    probabilities = periods[f"p_{model}"].astype(np.float64)
+    if probabilities.ndim == 1:
+        probabilities = np.column_stack([1 - probabilities, probabilities])
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    own = f"pred_{model}"
+    predicted = periods[own].astype(np.int64) if own in periods.files else probabilities.argmax(axis=1)
+    rows = pd.DataFrame({"probabilities": list(probabilities), "prediction": predicted, "label": periods["y"]})
+    period = periods["period"]
+    for number in range(1, int(period.max()) + 1, EVERY):
+        case, target = bed / f"{number:02d}", rows[period == number]
+        case.mkdir(parents=True)
+        rows[period == 0].reset_index(drop=True).to_parquet(case / "reference.parquet")
+        target.drop(columns="label").reset_index(drop=True).to_parquet(case / "target.parquet")
+        target[["label"]].reset_index(drop=True).to_parquet(case / "labels.parquet")
+        truth = {"accuracy": float((target["prediction"] == target["label"]).mean()), "source": source}
+        (case / "truth.json").write_text(json.dumps(truth), encoding="utf-8")
 
 
 def chosen(beds: Path, most: int | None) -> list[Path]:

@@ -23,6 +23,8 @@ CLASSES_ALONE = ("mmlupro", "mvh-", "pacs")
 GROUPS = {"plain": "natural shift, probabilities alone", "+features": "the same beds with features",
     "+members": "the same beds with the classes of other models",
     "classes": "natural shift, classes alone (`mmlupro`, `mvh-*`, `pacs`)",
+    "everyday": "weak and middling classifiers of everyday tables; accuracy rises as well as falls",
+    "temporal": "every third period of models that are followed through time",
     "same": "no shift: a fresh part of the reference's own group",
     "small-target": "natural shift, 50 to 200 target rows"}  # fmt: skip
 _OLD = {
@@ -42,7 +44,18 @@ _NEW = {
     "language-models": "mmlupro",
     "forecasts": "odds tennis",
 }
-DOMAIN_OF = {source: name for some in (_OLD, _NEW) for name, words in some.items() for source in words.split()}
+_EVERYDAY = {
+    "people": "anger arrests beps botswana census12 credit developers dutch elderly fertility headache hivresult hsb "
+    "immunised jobless lectures legislators london medexp medpar migrants monica nhis nlswork obesity prenatal psid "
+    "rand recidivism riceinsure schoolmen science soup stops suicide swisswork tobacco transplant trump16 union voters "
+    "wives wives91",
+    "things": "airfare cluster computers homes restaurants texas",
+    "forecasts": "football pitches",
+}
+_TEMPORAL = {"things": "car", "sensors": "pjme pm25", "texts": "spam"}  # other temporal sources stand above
+_SOURCES = (_OLD, _NEW, _EVERYDAY, _TEMPORAL)
+DOMAIN_OF = {source: name for some in _SOURCES for name, words in some.items() for source in words.split()}
+EVERYDAY = frozenset(word for words in _EVERYDAY.values() for word in words.split())
 OLD = frozenset(" ".join(_OLD.values()).split())  # sources of the prior before
 NOTHING = ShiftSigns(0.0, 0.0, 1, 1)
 SHIFTED = ("plain", "+features", "+members", "classes")
@@ -73,9 +86,13 @@ class Shift:
     def group(self) -> str:
         """Which of `GROUPS` the case belongs to."""
         bed, _, given = self.case.bed.partition("+")
+        if bed.startswith("time-"):
+            return "temporal"
+        if bed.partition("-")[0] in EVERYDAY:
+            return "everyday"
         if given:
             return f"+{given}"
-        if bed in ("same", "same4"):
+        if bed in ("same", "same4", "same5"):
             return "same"
         return bed if bed in GROUPS else "classes" if bed.startswith(CLASSES_ALONE) else "plain"
 

@@ -484,7 +484,7 @@ class LEAP(ContingencyEstimator):
     """
 
     name = "leap"
-    traits = Traits("label shift", 200, cost="slow", stable="P(x | y)", in_panel=True)
+    traits = Traits("label shift", 200, cost="slow", stable="P(x | y)")
 
     def _table(self, state: Sums, prior: Array) -> tuple[Array, dict[str, float], float]:
         predicted = self._label_counts.by_prediction(state["counts"])

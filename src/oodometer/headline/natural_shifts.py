@@ -25,22 +25,34 @@ from ..results import Estimate, Interval, percent
 from ..results.alarms import Fall, FallVerdict
 from ..results.diagnosis import Diagnosis
 from ..results.estimation import ASSUMPTIONS, Assumed, Estimation, Headline
-from ..results.values import counted
-from .headline import Evidence, beyond_overlap, confidence_middle, trimmed_mean_share
+from ..results.values import counted, points
+from .headline import Evidence, beyond_overlap, confidence_middle
 
-FORMAT = 4
-_QUANTILE, _REACH = ("p", "standard_error", "moved", "separation"), ("points", "cases", "inside", "off_by_3")
-_VALUE = ("rise", "fall", "gate", "cost")
+FORMAT = 5
+_QUANTILE, _REACH = ("p", "standard_error", "separation"), ("points", "cases", "inside", "off_by_3")
 _VERDICT = ("margin", "said", "cases", "right")
 _LEAST_RATE, _MOST_RATE = 0.02, 0.98  # where the standard error is taken: no accuracy is known to be 0 or 1
 _LEAST_HALF = 1.2  # times what chance alone makes: the value is not known exactly
 
 
+_CHANCE, _BETTER = 0.45, 0.4  # a model at an accuracy of 0.45 has nothing to lose, one at 0.85 and above everything
+MIDDLE = "median of atc, im, doc and cbpe, less what public shifts cost beyond it"
+READINGS = ("cbpe", "doc", "importance")  # calibration by confidence, mean confidence, density ratios
+_APART = 0.02  # of accuracy: methods that differ by so much are half way from agreeing to contradicting each other
+
+
 @dataclass(frozen=True)
 class ShiftSigns:
-    """What is known of a target without labels: ``estimate`` if P(y | x) stood still, effect sizes (None: unseen),
-    whether other models answered, and the standard error of another metric. ``separation`` = 2 AUC - 1 of a classifier
-    that tells target rows from reference rows.
+    """What is known of a target without labels.
+
+    Parameters
+    ----------
+    estimate : accuracy if only the inputs changed. source : accuracy on the reference. reference_rows, rows : of both.
+    moved, unexplained : effect sizes of `ShiftStatistics`; None: unseen.
+    models : whether other models answered, which see falls that a model's own confidence does not.
+    error : standard error of another metric than the accuracy; None of the accuracy.
+    separation : 2 AUC - 1 of a classifier that tells target rows from reference rows; None: unseen.
+    apart : range of what methods say that read different things (`READINGS`) if only the inputs changed; None: unseen.
     """
 
     estimate: float
@@ -50,72 +62,75 @@ class ShiftSigns:
     moved: float | None = None
     unexplained: float | None = None
     models: bool = False
-    still: tuple[float, float] | None = None
     error: float | None = None
     separation: float | None = None
+    apart: float | None = None
 
 
 @dataclass(frozen=True)
 class NaturalShifts:
     """Where the truth ended under shifts that nobody made, as a distribution given what is known without labels.
 
-    With s the accuracy on the reference, d = estimate - s, and g = u^2 / (u^2 + gate^2) for what is unexplained, u,
+    With s the accuracy on the reference, e that if only the inputs changed, v = separation, a = apart,
+    q = clip((s - 0.45) / 0.4, 0, 1) how much the model can lose, and w = v / (1 + v),
 
-        start = s + (1 - g) d + g (rise (d)+ - fall (-d)+),    g = 0 where other models answered,
+        value = min(s, e) - cost q w^2 a^2 / (a^2 + 0.02^2):
 
-    and with m = moved the value is start - cost g m / (1 + m): as far as class shares do not explain the change, the
-    accuracy falls further than anything predicts. Quantile p of the truth is start + a_p se + b_p m / (1 + m) + c_p v /
-    (1 + v), with v = separation, se = sqrt(start (1 - start) (1 / reference_rows + 1 / rows)), c_0.5 = 0. Without a
-    shift that can be seen both last terms go, and what is left is chance. It is asymmetric: of the shifts that life
-    made, more ended far below than far above. As far as the change is unexplained, the interval reaches towards both
-    ends of ``still``, too: in some public sources P(y | x) did stand still.
+    predicted falls are believed and predicted rises are not; the further target rows are from reference rows, the
+    further the accuracy falls beyond what is predicted, as far as methods that read different things contradict each
+    other. Where other models answered the value is e. The value is the median; quantile p of the truth is
+    value + a_p se + b_p q w, with se = sqrt(s (1 - s) (1 / reference_rows + 1 / rows)). Without a shift that can be
+    seen what is left is chance.
 
     Parameters
     ----------
-    rise, fall, gate, cost : of start and value. levels : the p, ascending. chance, size, apart : a_p, b_p, c_p, shape
-        (level,).
-    unknown : moved and unexplained where they cannot be seen, and v / (1 + v) in units of m / (1 + m). reach : rows of
-        (most points that the band of 90 % reaches from the value, cases, share of them inside the band, share whose
-        value was off by more than three points), where nothing spoke against the number, judged with their whole domain
-        left out. verdicts : rows of (margin, "fell" or "holds", cases that were called so, share of them that was
-        right), judged in the same way.
+    cost : of the value. levels : the p, ascending. chance, size : a_p, b_p, shape (level,).
+    unknown : `separation` where no classifier could look, in units of m / (1 + m); `moved` and `apart` where they
+        cannot be seen.
+    reach : rows of (most points that the band of 90 % reaches from the value, cases, share of them inside the band,
+        share whose value was off by more than three points), where nothing spoke against the number, judged with their
+        whole domain left out. verdicts : rows of (margin, "fell" or "holds", cases that were called so, share of them
+        that was right), judged in the same way.
     about : provenance: command, date, sources, domains, cases. metrics : name of another metric -> its own prior, of
         which values below 0 are brought to [0, 1] first.
 
     Source: `benchmarks/natural`; linear quantile regression after Koenker and Bassett (1978).
 
     >>> prior = packaged_prior()
-    >>> still = ShiftSigns(0.9, 0.9, 10_000, 10_000, moved=0.0, unexplained=0.0)
-    >>> moved = ShiftSigns(0.9, 0.9, 10_000, 10_000, moved=0.8, unexplained=0.5)
+    >>> still = ShiftSigns(0.9, 0.9, 10_000, 10_000, separation=0.0)
+    >>> moved = ShiftSigns(0.9, 0.9, 10_000, 10_000, separation=0.5)
     >>> [prior.interval(one, 0.9)[0] > 0.85 for one in (still, moved)]
     [True, False]
     """
 
-    rise: float
-    fall: float
-    gate: float
     cost: float
     levels: Array
     chance: Array
     size: Array
-    apart: Array
     unknown: Mapping[str, float]
     reach: tuple[tuple[float, int, float, float], ...] = ()
     about: Mapping[str, Any] | None = None
     verdicts: tuple[tuple[float, str, int, float], ...] = ()
     metrics: Mapping[str, NaturalShifts] = field(default_factory=dict)
 
-    def start(self, signs: ShiftSigns) -> float:
-        """From where the quantiles are counted: predicted changes, as far as they are believed."""
-        change = signs.estimate - signs.source
-        gate = 0.0 if signs.models else self.gate_of(signs)
-        natural = self.rise * max(change, 0.0) - self.fall * max(-change, 0.0)
-        return float(np.clip(signs.source + (1 - gate) * change + gate * natural, 0.0, 1.0))
-
     def value(self, signs: ShiftSigns) -> float:
         """The accuracy to expect under a natural shift."""
-        cost = 0.0 if signs.models else self.cost * self.gate_of(signs) * self._size(signs)
-        return max(self.start(signs) - cost, 0.0)
+        if signs.models:
+            return float(np.clip(signs.estimate, 0.0, 1.0))
+        believed = min(signs.source, signs.estimate)
+        return float(np.clip(believed - self.cost * self.exposure(signs), 0.0, 1.0))
+
+    def exposure(self, signs: ShiftSigns) -> float:
+        """What `cost` is multiplied by, from 0 to 1."""
+        apart = self.unknown["apart"] if signs.apart is None else signs.apart
+        return skill(signs.source) * self.distance(signs) ** 2 * apart**2 / (apart**2 + _APART**2)
+
+    def distance(self, signs: ShiftSigns) -> float:
+        """How far target rows are from reference rows, v / (1 + v); where no classifier looked, by what moved."""
+        if signs.separation is not None:
+            return saturated(signs.separation)
+        size = saturated(self.unknown["moved"] if signs.moved is None else signs.moved)
+        return self.unknown["separation"] * size
 
     def quantile(self, signs: ShiftSigns, p: Array) -> Array:
         """Quantiles ``p`` of the truth, shape of ``p``; 0 and 1 at p = 0 and 1, linear between the fitted ones."""
@@ -130,39 +145,24 @@ class NaturalShifts:
         ends = np.maximum.accumulate(ends + 1e-12 * np.arange(len(ends)))
         return float(np.interp(accuracy, ends, [0.0, *self.levels, 1.0]))
 
-    def gate_of(self, signs: ShiftSigns) -> float:
-        """How much of the change is unexplained, from 0 to 1."""
-        left = self.unknown["unexplained"] if signs.unexplained is None else signs.unexplained
-        return left**2 / (left**2 + self.gate**2)
-
-    def _size(self, signs: ShiftSigns) -> float:
-        return saturated(self.unknown["moved"] if signs.moved is None else signs.moved)
-
     def _known(self, signs: ShiftSigns) -> Array:
-        start = self.start(signs)
-        size = self._size(signs)
-        apart = self.unknown["separation"] * size if signs.separation is None else saturated(signs.separation)
-        out = start + self.chance * standard_error(start, signs) + self.size * size + self.apart * apart
+        value = self.value(signs)
+        far = skill(signs.source) * self.distance(signs)
+        out = value + self.chance * standard_error(signs.source, signs) + self.size * far
         return np.maximum.accumulate(np.clip(out, 0.0, 1.0))
 
     def interval(self, signs: ShiftSigns, level: float) -> tuple[float, float]:
-        """The central interval; as far as the change is unexplained it reaches towards ends of ``signs.still``."""
-        start, value = self.start(signs), self.value(signs)
+        """The central interval, never narrower than chance about the value."""
+        value = self.value(signs)
         low, high = map(float, self.quantile(signs, np.array([(1 - level) / 2, (1 + level) / 2])))
-        # chance alone about either: where P(y | x) stood still, and where it moved as is usual
         half = _LEAST_HALF * normal_quantile(level) * standard_error(value, signs)
-        low, high = max(min(low, start - half, value - half), 0.0), min(max(high, start + half, value + half), 1.0)
-        if signs.still is None:
-            return low, high
-        share = max(2 * level - 1, 0.0) * self.gate_of(signs)
-        return low - share * max(low - signs.still[0], 0.0), high + share * max(signs.still[1] - high, 0.0)
+        return max(min(low, value - half), 0.0), min(max(high, value + half), 1.0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, as the file holds it."""
-        rows = zip(self.levels, self.chance, self.size, self.apart, strict=True)
+        rows = zip(self.levels, self.chance, self.size, strict=True)
         quantiles = ((float(p), *(round(float(one), 4) for one in more)) for p, *more in rows)
-        value = {name: getattr(self, name) for name in _VALUE}
-        plain = {"format": FORMAT, **(self.about or {}), "value": value, "unknown": dict(self.unknown)}
+        plain = {"format": FORMAT, **(self.about or {}), "cost": self.cost, "unknown": dict(self.unknown)}
         tables = (("quantiles", _QUANTILE, quantiles), ("reach", _REACH, self.reach))
         for name, columns, lines in (*tables, ("verdicts", _VERDICT, self.verdicts)):
             plain[name] = [dict(zip(columns, line, strict=True)) for line in lines]
@@ -178,21 +178,21 @@ class NaturalShifts:
             got = plain.get("format", "none") if isinstance(plain, Mapping) else type(plain).__name__
             raise InputError(expected, got=f"format {got}", remedy=remedy, file=file)
         try:
-            rise, fall, gate, cost = (float(plain["value"][name]) for name in _VALUE)
+            cost = float(plain["cost"])
             rows = [[float(row[name]) for name in _QUANTILE] for row in plain["quantiles"]]
-            levels, chance, size, apart = np.array(rows).reshape(-1, len(_QUANTILE)).T
+            levels, chance, size = np.array(rows).reshape(-1, len(_QUANTILE)).T
             reach = tuple(tuple(row[name] for name in _REACH) for row in plain["reach"])
             verdicts = tuple(tuple(row[name] for name in _VERDICT) for row in plain["verdicts"])
-            unknown = {name: float(plain["unknown"][name]) for name in ("moved", "unexplained", "separation")}
+            unknown = {name: float(plain["unknown"][name]) for name in ("moved", "separation", "apart")}
             metrics = {str(name): cls.from_dict(value, file) for name, value in plain.get("metrics", {}).items()}
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise InputError(expected, got=f"one without {error}", remedy=remedy, file=file) from None
-        numbers = np.concatenate([levels, chance, size, apart, [rise, fall, gate, cost, *unknown.values()]])
+        numbers = np.concatenate([levels, chance, size, [cost, *unknown.values()]])
         if not len(levels) or not np.isfinite(numbers).all() or (np.diff(levels) <= 0).any():
             raise InputError(expected, got="numbers that are missing or out of order", remedy=remedy, file=file)
         names = ("made_by", "date", "cases", "sources", "domains", "unseen_falls")
         about = {name: plain[name] for name in names if name in plain}
-        return cls(rise, fall, gate, cost, levels, chance, size, apart, unknown, reach, about, verdicts, metrics)
+        return cls(cost, levels, chance, size, unknown, reach, about, verdicts, metrics)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -204,6 +204,11 @@ class NaturalShifts:
             expected = "a prior of natural shifts, a JSON file"
             raise InputError(expected, got=str(error) or type(error).__name__, remedy=remedy, file=str(path)) from None
         return cls.from_dict(plain, str(path))
+
+
+def skill(source: float) -> float:
+    """How much a model of this accuracy can lose, from 0 to 1: a weak one has little to lose."""
+    return min(max((source - _CHANCE) / _BETTER, 0.0), 1.0)
 
 
 def saturated(moved: float) -> float:
@@ -323,7 +328,20 @@ def under_assumptions(
         "label": (under_label_shift(estimates), "no method of label shift could answer"),
         "covariate": (under_covariate_shift(estimates) or still, ""),
     }
-    return _assumed(natural, answers, refuted_assumptions(diagnosis))
+    made = _assumed(natural, answers, refuted_assumptions(diagnosis))
+    return made | {"covariate": replace(made["covariate"], evidence=agreement_of(estimates))}
+
+
+def agreement_of(estimates: Iterable[Estimate]) -> str | None:
+    """How far methods agree that read different things: under a change of the inputs alone they do."""
+    readings = {e.method: e.value for e in estimates if e.method in READINGS}
+    if len(readings) < 2:
+        return None
+    apart = max(readings.values()) - min(readings.values())
+    names = ", ".join(name for name in READINGS if name in readings)
+    if apart > _APART:
+        return f"{names} differ by {points(apart)}, which speaks against it"
+    return f"{names} agree within {points(apart)}: nothing contradicts it"
 
 
 def _assumed(
@@ -338,8 +356,8 @@ def _assumed(
 
 
 def under_label_shift(estimates: Iterable[Estimate]) -> Estimate | None:
-    """The estimate to believe if only the class shares changed, or None: `leap` before those outside the panel."""
-    return _first_under("P(x | y)", estimates, lambda e, traits: (not traits.in_panel, traits.order))
+    """The estimate to believe if only the class shares changed, or None: `leap` before others that ask for P(x | y)."""
+    return _first_under("P(x | y)", estimates, lambda e, traits: (e.method != "leap", traits.order))
 
 
 def under_covariate_shift(estimates: Iterable[Estimate]) -> Estimate | None:
@@ -395,24 +413,30 @@ _LABELS = "a few labels make it narrower (`oodometer audit`)"
 
 
 def natural_headline(
-    still: Headline, signs: ShiftSigns | None, evidence: Evidence, prior: NaturalShifts | None = None
+    still: Headline,
+    signs: ShiftSigns | None,
+    evidence: Evidence,
+    prior: NaturalShifts | None = None,
+    inputs: Estimate | None = None,
 ) -> Headline:
-    """What natural shifts make of ``still``: the mean of it and of the plain middle of confidence (under label shift,
-    of the estimate under it) goes into the prior. Judges alone stay as they are.
+    """What natural shifts make of the number; beside it, as band ``unchanged``, that of ``inputs`` if only the inputs
+    changed, else of ``still``. Judges alone stay as they are.
     """
     if judges_alone(still) or signs is None:
         return still
     prior = packaged_prior() if prior is None else prior
     level, value, nine = evidence.level, prior.value(signs), prior.interval(signs, 0.9)
     half = spanning(value, prior.interval(signs, 0.5), evidence, 0.5)
-    bands = {"unchanged": still.interval, "half": half, "nine_in_ten": spanning(value, nine, evidence, 0.9)}
+    unchanged = still.interval if inputs is None or signs.models else inputs.interval
+    bands = {"unchanged": unchanged, "half": half, "nine_in_ten": spanning(value, nine, evidence, 0.9)}
     if still.method.startswith("votes"):
         return replace(still, bands=bands)
     interval = spanning(value, prior.interval(signs, level), evidence, level)
     trust, why = trust_of(
         prior, signs, doubt_of(signs, evidence), (value, *nine), error=evidence.error_of_clusters(value, signs.rows)
     )
-    return Headline(interval, still.method, assumed_of(prior), trust, why, bands)
+    method = still.method if signs.models or inputs is None else MIDDLE
+    return Headline(interval, method, assumed_of(prior), trust, why, bands)
 
 
 def judges_alone(headline: Headline) -> bool:
@@ -424,28 +448,34 @@ def signs_of(still: Headline, by_name: Mapping[str, Estimate], evidence: Evidenc
     """What the prior asks for; None where the accuracy of the reference is not known."""
     if evidence.source is None or not by_name:
         return None
-    at, kind = still.interval, None if evidence.diagnosis is None else evidence.diagnosis.kind
+    kind = None if evidence.diagnosis is None else evidence.diagnosis.kind
     unlike = kind == "support" and bool(beyond_overlap(by_name))
     middle = confidence_middle(by_name)
     others = any(known("estimator", m.partition(":")[0]).traits.reads == "models" for m in by_name)
-    # other models are not misled by class shares: where they were asked, the trials have heard them
-    label = under_label_shift(by_name.values()) if kind == "label" and not others else None
-    if label is not None:
-        # the confidence is blind to class shares; a small reference knows too little of P(h | y) to be believed
-        share = (1 - trimmed_mean_share(evidence.reference_rows)) ** 2
-        estimate = (1 - share) * at.value + share * label.value
-    else:
-        estimate = at.value if middle is None or unlike else (at.value + middle) / 2
-    rows, seen = max(e.rows for e in by_name.values()), evidence.shift_statistics
-    # a reference without errors knows nothing of P(h | y): that class shares explain everything is no finding there
-    unexplained = None if evidence.source in (0.0, 1.0) else seen.get("unexplained")
-    about = (evidence.source, evidence.reference_rows, rows, seen.get("moved"), unexplained)
-    findings = {} if evidence.diagnosis is None else {f.name: f for f in evidence.diagnosis.findings}
-    separation = None
-    if findings:  # where nothing but classes can be compared there is no classifier, and no separation to see
-        separation = max(2 * (findings["overlap"].statistic or 0.0) - 1, 0.0) if "overlap" in findings else 0.0
-    models = unlike or (others and middle is None)
-    return ShiftSigns(estimate, *about, models, (at.lower, at.upper), separation=separation)
+    seen = evidence.shift_statistics
+    readings = [by_name[name].value for name in READINGS if name in by_name]
+    return ShiftSigns(
+        estimate=still.interval.value if middle is None or unlike else middle,
+        source=evidence.source,
+        reference_rows=evidence.reference_rows,
+        rows=max(e.rows for e in by_name.values()),
+        moved=seen.get("moved"),
+        unexplained=seen.get("unexplained"),
+        models=unlike or (others and middle is None),
+        separation=separation_of(evidence.diagnosis),
+        apart=max(readings) - min(readings) if len(readings) > 1 else None,
+    )
+
+
+def separation_of(diagnosis: Diagnosis | None) -> float | None:
+    """2 AUC - 1 of the classifier that tells rows apart by what the model says of them; None where there is none.
+
+    By features it tells apart what the model may not care for, so that they would move a number that they cannot mend.
+    """
+    overlap = [] if diagnosis is None else [f for f in diagnosis.findings if f.name == "overlap"]
+    if not overlap or overlap[0].details["by"] == "features":
+        return None
+    return max(2 * (overlap[0].statistic or 0.0) - 1, 0.0)
 
 
 def spanning(value: float, ends: tuple[float, float], evidence: Evidence, level: float) -> Interval:

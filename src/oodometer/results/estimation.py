@@ -52,13 +52,15 @@ class Headline(WithInterval, Record):
 class Assumed(Record):
     """What one would believe under an assumption about the shift; no interval where no method could answer.
 
-    refuted : why the data speak against the assumption, or None. why : why there is no interval, or None.
+    refuted : why the data speak against the assumption, or None. why : why there is no interval, or None. evidence :
+    what else speaks for it or against it, or None.
     """
 
     interval: Interval | None
     method: str
     refuted: str | None = None
     why: str | None = None
+    evidence: str | None = None
     _spread = frozenset({"interval"})
 
 
@@ -229,6 +231,7 @@ def _sentences(result: Mapping[str, Any], item: Interval | None, estimate: Inter
         yardstick = f"reference accuracy ({percent(reference['accuracy'])}{rows})"
         text = f"{text}{text and ': '}{yardstick if nothing else f'{side} the {yardstick}'}"
     lines += [text[:1].upper() + text[1:], Fall(**fell).sentence() if fell else ""]
+    lines += _inputs_alone(result)
     if truth.get("decides") and estimate is not None:
         lines.append(f"Estimated without labels: {with_ends(estimate)}")
     elif truth and interval_of(truth) is not None:
@@ -243,6 +246,17 @@ def _sentences(result: Mapping[str, Any], item: Interval | None, estimate: Inter
         because = f": {diagnosis['why']}" if diagnosis.get("why") else ""
         lines += [f"Kind of shift: {diagnosis['kind']}{because}", *column_sentences(diagnosis)]
     return [*lines, f"Assumes: {head['assumes'].partition(' (')[0]}" if head.get("assumes") and not nothing else ""]
+
+
+def _inputs_alone(result: Mapping[str, Any]) -> list[str]:
+    """The other reading: the number if only the inputs changed, and what speaks for it or against it."""
+    other = (result.get("assumptions") or {}).get("covariate") or {}
+    interval = interval_of(other)
+    if interval is None or result.get("assume", "natural") != "natural":
+        return []
+    says = f"the data contradict it: {other['refuted']}" if other.get("refuted") else other.get("evidence")
+    why = f" ({says})" if says else ""
+    return [f"If only the inputs changed: {with_ends(interval)}{why}"]
 
 
 def _truth(result: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -291,18 +305,20 @@ def _parts_grids(title: str, parts: Sequence[Mapping[str, Any]]) -> list[Grid]:
     """Slices or chunks, of very many those with an alarm and the worst at first; their metrics beside the truth."""
     rows = []
     for part in parts:
-        cells = [alarm_text(Fall(**part["fell"]) if part.get("fell") else None), cells_of(part.get("truth"))[0]]
-        rows.append([_name(part), f"{part['rows']:,}", *cells_of(part.get("headline")), *cells])
+        head = part.get("headline") or {}
+        cells = [cells_of((head.get("bands") or {}).get("unchanged"))[0]]
+        cells += [alarm_text(Fall(**part["fell"]) if part.get("fell") else None), cells_of(part.get("truth"))[0]]
+        rows.append([_name(part), f"{part['rows']:,}", *cells_of(head), *cells])
     few = worst_parts(parts, _MOST_PARTS) if len(parts) > _MOST_PARTS else None
     left = 0 if few is None else len(parts) - len(few)
     fell = [part["fell"] for part in parts if part.get("fell")]
     many = f"{sum(map(_is_alarm, parts))} of {len(fell)} {title}{'' if len(fell) == 1 else 's'}"
     zone = next((f" ({part['timezone']})" for part in parts if part.get("timezone")), "")
-    columns = [title + zone, "rows", "accuracy", "lower", "upper", "fell", "truth"]
+    columns = [title + zone, "rows", "accuracy", "lower", "upper", "inputs only", "fell", "truth"]
     look: dict[str, Any] = {"marked": frozenset(i for i, part in enumerate(parts) if _is_alarm(part))}
     look |= {"notes": (f"{many} fell by {points_or_more(fell[0]['by_at_least'])} (alarm)",) if fell else ()}
     look |= {"rest": f"{left} {title}s without an alarm are left out, none worse than these: -v" if left else ""}
-    grids = [Grid.used(f"{title}s", columns, rows, {5, 6}, noun=title, few=few, **look)]
+    grids = [Grid.used(f"{title}s", columns, rows, {5, 6, 7}, noun=title, few=few, **look)]
     names = list(dict.fromkeys(name for part in parts for name in part.get("metrics") or {}))
     if names:
         metrics = [[(part.get("metrics") or {}).get(name) or {} for name in names] for part in parts]

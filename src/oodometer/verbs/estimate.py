@@ -42,6 +42,7 @@ from ..headline.natural_shifts import (
     packaged_prior,
     signs_of,
     under_assumptions,
+    under_covariate_shift,
 )
 from ..inference.domain_classifier import compared_once
 from ..intervals import clopper_pearson
@@ -465,7 +466,7 @@ class _Answers:
         self.effects = (1.0, 1.0) if design is None else design.effects
         weighting = None
         if trials is not None:
-            weighting = TrialWeighting(trials.trials, [*trials.methods, "label-shift"], fitted.learnt_rows)
+            weighting = TrialWeighting(trials.trials, trials.methods, fitted.learnt_rows)
         self.evidence = Evidence(
             options.level, weighting, source=self.accuracy, reference_rows=self.rows, effects=self.effects,
             domain=options.domain,
@@ -577,7 +578,7 @@ class _Answers:
         signs = signs_of(still, {e.method: e for e in estimates}, here)
         if diagnosis is None and signs is not None:  # a part may be another than the whole, which was diagnosed
             signs = replace(signs, separation=None)
-        natural = natural_headline(still, signs, here, prior)
+        natural = natural_headline(still, signs, here, prior, under_covariate_shift(estimates))
         assumptions = under_assumptions(natural, still, estimates, diagnosis)
         rows = int(states["truth"]["rows"])
         headline = headline_under(options.assume, natural, assumptions)
