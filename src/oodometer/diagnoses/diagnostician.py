@@ -279,9 +279,8 @@ class Diagnostician(Method[Sums, Diagnosis]):
         shared = [name for name, values in mine.arrays.items() if widths.get(name) == values.shape[1:]]
         if not shared or not len(sample):
             return None
-        here, there = (replace(s, arrays={name: s.arrays[name] for name in shared}) for s in (mine, sample))
         try:
-            comparison = compare_samples(here, there)
+            comparison = compare_samples(mine.only(shared), sample.only(shared))
         except NotApplicable:
             return None
         return overlap_finding(comparison, "features" in shared)

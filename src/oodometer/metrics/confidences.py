@@ -168,7 +168,8 @@ class Confidences(Metric[RowSample, dict[str, Any]]):
         own = None if self.cluster is None else known.columns.get(self.cluster, getattr(known, self.cluster, None))
         arrays = {"verdicts": known.verdicts, "clusters": keys if own is None else cluster_keys(own, known.first_row)}
         arrays = {name: values[order] for name, values in (arrays | self._values(known)).items()}
-        return RowSample(keys[order], arrays, _MOST_ROWS, len(known))
+        keys = keys[order]
+        return RowSample(keys, keys, arrays, _MOST_ROWS, len(known))
 
     def _finish(self, state: RowSample, level: float, seed: int) -> dict[str, Any]:
         values = dict(state.arrays)

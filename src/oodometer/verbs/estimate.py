@@ -44,6 +44,7 @@ from ..headline.natural_shifts import (
     under_assumptions,
 )
 from ..inference.domain_classifier import compared_once
+from ..inference.row_sample import in_content_order
 from ..intervals import clopper_pearson
 from ..kernels import later, one_thread, side_by_side
 from ..options import declared, verb
@@ -320,7 +321,7 @@ def learn(
     if target is not None:  # then plain functions hear of the target's parts alone
         reading = reading.heard_by(hearing_phases(reading.progress))
     read = [read_reference(s, execution=reading, in_parts=target is None, seed=options.seed) for s in sources]
-    record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
+    record = in_content_order(Predictions.concat([r.record for r in read]))
     rows, correct, left_out = (sum(getattr(r, name) for r in read) for name in ("rows", "correct", "unlabelled"))
     reference = Reference(record, rows, correct, left_out, any(r.sampled for r in read))
     warnings = _reference_warnings(reference, target, sources)
