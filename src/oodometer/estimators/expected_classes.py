@@ -469,9 +469,9 @@ def rows_like(sample: RowSample, own: Predictions) -> LabelledRows:
     names = ["predicted", "label", *(["probabilities"] if own.has("probabilities") else [])]
     if own.label is None:
         raise NotApplicable("needs the true class (`label`) of reference rows")
-    if sample.places is None or sample.seen != len(own):
+    if sample.places is None or sample.draw.seen != len(own):
         raise NotApplicable("needs the reference's rows as they were before calibration")
-    rows_of_sample = sample.places[sample.chosen][sample.content_order]
+    rows_of_sample = sample.places[sample.draw.chosen][sample.content_order]
     fields = {name: getattr(own, name)[rows_of_sample] for name in names}
     rows = _rows_of(own, fields["predicted"], fields["label"], fields.get("probabilities"))
     if len(own) == len(rows.label) or own.label is None:

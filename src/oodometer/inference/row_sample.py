@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -78,14 +78,16 @@ def _untied(record: Predictions, order: Array, marks: Array) -> Array:
     return out
 
 
-def _row_content(record: Predictions) -> Array:
-    """A hash of all that is known of each row but its place and texts that are kept on request, uint64, (sample,)."""
+def _row_content(record: Predictions, texts: bool = True) -> Array:
+    """A hash of all that is known of each row but its place and what is kept on request, uint64, (sample,); without
+    ``texts`` of numbers alone.
+    """
     total = np.zeros(record.rows, dtype=np.uint64)
     values = [getattr(record, name) for name, about in FIELDS.items() if not about.on_request]
     axes = [about.sample for about in FIELDS.values() if not about.on_request]
-    extra = list(record.columns.values())
+    extra = list(record.columns.values()) if texts else []
     for value, axis in zip([*values, *extra], [*axes, *[0] * len(extra)], strict=True):
-        if value is None:
+        if value is None or not (texts or isinstance(value, Ragged) or value.dtype.kind in "iufb"):
             continue
         own = _ragged_hash(value) if isinstance(value, Ragged) else _cells_hash(np.moveaxis(value, axis, 0))
         total = mix(total ^ own)
@@ -120,6 +122,9 @@ def _outputs(record: Predictions) -> list[Array]:
 
 
 _SOME = 8  # columns or models that are looked at besides
+_WIDE = 16  # classes from which on some columns stand for all
+_AT_A_TIME = 1 << 15  # rows, so that what is worked on stays in the processor's cache
+_ODD = np.uint64(0x9FB21C651E98DF25)
 
 
 def content_keys(record: Predictions) -> Array:
@@ -130,32 +135,48 @@ def content_keys(record: Predictions) -> Array:
 
 
 def _content_keys(record: Predictions) -> Array:
-    words = [_bits(column) for column in _outputs(record)]
+    columns: list[Array] = []
+    if record.probabilities is not None and record.probabilities.shape[1] < _WIDE:
+        columns = _words(record.probabilities)
+    elif record.probabilities is not None or record.candidate_scores is not None:
+        columns = [*_outputs(record), record.top.best]
+    elif record.confidence is not None:
+        columns = [record.confidence]
     if record.features is not None:
-        words += [_bits(record.features[:, k]) for k in range(min(record.features.shape[1], _SOME))]
-    if not words:
+        columns += [record.features[:, k] for k in range(min(record.features.shape[1], _SOME))]
+    if not columns:
         several = [v for v in (record.members, record.votes, record.views) if v is not None]
-        words = [_bits(values[k]) for values in several for k in range(min(len(values), _SOME))]
-        words += [] if record.prediction is None else [_bits(record.prediction)]
-        words += [] if record.token_logprobs is None else [_ragged_hash(record.token_logprobs)]
+        columns = [values[k] for values in several for k in range(min(len(values), _SOME))]
+        columns += [] if record.prediction is None else [record.prediction]
+        columns += [] if record.token_logprobs is None else [_ragged_hash(record.token_logprobs)]
     total = np.zeros(record.rows, dtype=np.uint64)
     with np.errstate(over="ignore"):
-        for word in words:
-            total *= _ODD
-            total ^= total >> np.uint64(29)
-            total += word
-    return mix(total)
+        for start in range(0, record.rows, _AT_A_TIME):
+            part = total[start : start + _AT_A_TIME]
+            for column in columns:
+                part ^= part >> np.uint64(32)
+                part += _bits(column[start : start + _AT_A_TIME])
+                part *= _ODD
+            part ^= part >> np.uint64(32)
+            part *= _ODD
+            part ^= part >> np.uint64(29)
+    return total
 
 
-_ODD = np.uint64(0x9FB21C651E98DF25)
+def _words(values: Array) -> list[Array]:
+    """The columns of numbers, axes (sample, column), two of four bytes as one of eight where they come in pairs."""
+    plain = np.ascontiguousarray(values)
+    if plain.dtype == np.float32 and plain.shape[1] % 2 == 0:
+        plain = plain.view(np.uint64)
+    return list(plain.T)
 
 
 def _bits(column: Array) -> Array:
-    """The bits of numbers, uint64."""
+    """The bits of numbers, as whole numbers that are not negative."""
     plain = np.ascontiguousarray(column)
-    if plain.dtype == np.float32:
-        return plain.view(np.uint32).astype(np.uint64)
-    return plain.astype(np.float64).view(np.uint64) if plain.dtype.kind == "f" else plain.astype(np.uint64)
+    if plain.dtype.kind == "f":
+        return plain.view(np.uint32) if plain.dtype == np.float32 else plain.astype(np.float64).view(np.uint64)
+    return plain.astype(np.uint64, copy=False)
 
 
 def seeded_keys(keys: Array, seed: int = 0) -> Array:
@@ -163,52 +184,149 @@ def seeded_keys(keys: Array, seed: int = 0) -> Array:
     return mix(keys ^ mix(np.array([seed % 2**64], dtype=np.uint64))) if seed else keys
 
 
-_HELD = 4  # times the rows of a sample are held: rows that occur often still get their share of it
-_PEAKS = 1 << 12  # cells of keys, by which contents are found that occur often
-_OFTEN = 1 << 10  # a content with at least this part of the rows
-_FEWEST = 8
+LAST_KEY = np.uint64(2**64 - 1)
+_HELD = 2  # contents are held for each row of a sample, so that it has enough of them where rows repeat
+_CELLS = 1 << 14  # in which rows are counted, twice
+_OFTEN = 1024  # a content that fills this part of all rows is drawn by its number of rows, else all of it or none
 
 
-def drawing_keys(keys: Array, own: Callable[[Array], Array]) -> Array:
-    """Keys by which rows are drawn: those of their content, so that their order means nothing; of contents that fill a
-    thousandth of the rows each row has its own, since all of them or none would be no fair sample. ``own`` numbers
-    such rows, given their positions.
+def _cells(keys: Array) -> Array:
+    """Two cells of each key, by different bits of it; axes (2, row)."""
+    return np.stack([keys >> np.uint64(48), (keys >> np.uint64(32)) & np.uint64(0xFFFF)]).astype(np.uint16) >> 2
+
+
+def counted_keys(keys: Array, counts: Array | None = None) -> Array:
+    """Rows in each cell, int64, axes (2, cell)."""
+    weights = None if counts is None else counts.astype(np.float64)
+    rows = [np.bincount(cell, weights, minlength=_CELLS) for cell in _cells(keys)]
+    return np.stack(rows).astype(np.int64)
+
+
+def often_keys(keys: Array, cells: Array, rows: int) -> Array:
+    """Which keys may fill half of the part of so many rows from which on a content is drawn by its number; bool."""
+    full = cells * (2 * _OFTEN) >= rows
+    if not full[0].any() or not full[1].any():
+        return np.zeros(len(keys), dtype=bool)
+    first, second = _cells(keys)
+    return np.asarray(full[0][first] & full[1][second])
+
+
+def _most_rows(keys: Array, cells: Array) -> Array:
+    """No fewer rows than there are of each key, seldom many more; int64."""
+    first, second = _cells(keys)
+    return np.asarray(np.minimum(cells[0][first], cells[1][second]))
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """Which rows a sample of ``limit`` rows holds: those of the contents with the smallest keys, and of the contents
+    that many rows have. What is drawn depends on how often each content occurs, and on nothing else.
+
+    keys, contents : of the entries held, uint64, (entry,): `content_keys` under the seed, and all that the row holds.
+    counts : rows that an entry stands for. bound : all contents with lower keys are held. cells : rows by cells of
+    their keys, where not all contents are held; they add up whatever the order. seen : rows looked at.
     """
-    least = max(len(keys) // _OFTEN, _FEWEST)
-    if len(keys) < _PEAKS:
-        return keys
-    cell = (keys >> np.uint64(52)).astype(np.intp)
-    full = np.bincount(cell, minlength=_PEAKS) >= least
-    if not full.any():
-        return keys
-    rows = np.flatnonzero(full[cell])
-    _, place, counts = np.unique(keys[rows], return_inverse=True, return_counts=True)
-    rows = rows[counts[place] >= least]
-    out = keys.copy()
-    out[rows] = mix(keys[rows] ^ mix(own(rows).astype(np.uint64)))
-    return out
+
+    keys: Array
+    contents: Array
+    counts: Array
+    limit: int
+    seen: int
+    seed: int = 0
+    bound: Any = LAST_KEY
+    cells: Array | None = None
+
+    @classmethod
+    def of(cls, record: Predictions, limit: int, seed: int = 0, texts: bool = False) -> tuple[Draw, Array]:
+        """The draw from a record, and the places in it of the rows held; ``texts`` tell rows apart, too."""
+        keys = seeded_keys(content_keys(record), seed)
+        most = _HELD * limit
+        bound = None if record.rows_in_all is None else key_bound(most, record.rows_in_all)
+        if bound is None and record.rows <= most:
+            places, cells = np.arange(record.rows), None
+        else:
+            cells = record.derived(f"cells of keys:{seed}", lambda: counted_keys(keys))
+            low = keys < (LAST_KEY if bound is None else bound)
+            places = np.flatnonzero(low | often_keys(keys, cells, record.rows))
+        few = keys[places]
+        contents = few if len(places) == 0 else _row_content(record.take(places), texts=texts)
+        ones = np.ones(len(places), dtype=np.int64)
+        whole = cls(few, contents, ones, limit, record.rows, seed, LAST_KEY if bound is None else bound, cells)
+        drawn, kept = whole.cut()
+        return drawn, places[kept]
+
+    def cut(self) -> tuple[Draw, Array]:
+        """The draw with each content once, of no more contents than are to be held; and which entries these are."""
+        most = _HELD * self.limit
+        if len(self.keys) <= most and self.bound == LAST_KEY:
+            return self, np.arange(len(self.keys))
+        _, first, place = np.unique(mix(self.keys ^ self.contents), return_index=True, return_inverse=True)
+        counts = np.bincount(place, self.counts.astype(np.float64), minlength=len(first)).astype(np.int64)
+        keys, contents = self.keys[first], self.contents[first]
+        low = np.unique(keys[keys < self.bound])
+        bound = low[most] if len(low) > most else self.bound
+        if bound == LAST_KEY:
+            return replace(self, keys=keys, contents=contents, counts=counts), first
+        cells = self.cells_of_all
+        kept = (keys < bound) | often_keys(keys, cells, self.seen)
+        changes = {"keys": keys[kept], "contents": contents[kept], "counts": counts[kept]}
+        return replace(self, **changes, bound=bound, cells=cells), first[kept]
+
+    @property
+    def cells_of_all(self) -> Array:
+        """`cells`, of a draw that holds every content worked out from these."""
+        return counted_keys(self.keys, self.counts) if self.cells is None else self.cells
+
+    def joined(self, other: Draw) -> tuple[Draw, Array]:
+        """The draw of both, and which of the entries of one after the other it holds; worked out once."""
+        known: tuple[Draw, tuple[Draw, Array]] | None = self.__dict__.get("_joined")
+        if known is not None and known[0] is other:
+            return known[1]  # of another sample of the same rows
+        if (self.seed, self.limit) != (other.seed, other.limit):
+            raise ValueError("samples of different seeds or sizes cannot be merged")
+        both = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in ("keys", "contents", "counts")
+        }
+        some = self.cells is not None or other.cells is not None
+        cells = self.cells_of_all + other.cells_of_all if some else None
+        seen, bound = self.seen + other.seen, min(self.bound, other.bound)
+        out = replace(self, **both, seen=seen, bound=bound, cells=cells)
+        made = out.cut() if len(out.keys) > 1.5 * _HELD * self.limit else (out, np.arange(len(out.keys)))
+        self.__dict__["_joined"] = other, made
+        return made
+
+    @cached_property
+    def chosen(self) -> Array:
+        """The entries that are the sample, in an order that depends on content alone; one that stands for several rows
+        may come several times. intp.
+        """
+        held, kept = self.cut()
+        order = np.lexsort((held.contents, held.keys))
+        keys, counts = held.keys[order], held.counts[order]
+        if held.bound < LAST_KEY:
+            share = float(held.bound) / 2.0**64
+            often = np.maximum(_most_rows(keys, held.cells_of_all) - held.seen / _CELLS, 0.0)
+            is_often = often * _OFTEN >= held.seen
+            first = np.append(True, keys[1:] != keys[:-1])
+            start = np.flatnonzero(first)
+            in_all = np.add.reduceat(counts, start)[np.cumsum(first) - 1]
+            before = np.cumsum(counts) - counts
+            before = before - before[start][np.cumsum(first) - 1]
+            # of the rows of a content as many as its share; its entries have theirs of these
+            wanted = np.floor(often * share + (mix(keys) >> np.uint64(11)) / 2.0**53)
+            ends = [np.floor(wanted * at / in_all + 0.5) for at in (before, before + counts)]
+            counts = np.where(is_often, ends[1] - ends[0], np.where(keys < held.bound, counts, 0)).astype(np.int64)
+        entries = np.repeat(kept[order], counts)
+        return entries[evenly(len(entries), self.limit)]
 
 
 def content_sample(record: Predictions, count: int, seed: int = 0) -> Array:
     """Positions of a uniform sample of ``count`` rows, or of all where there are no more, drawn and ordered by content;
     intp.
     """
-    keys = seeded_keys(content_keys(record), seed)
-
-    def copies(rows: Array) -> Array:
-        """Which of the rows with its key each row is, counted by content."""
-        order = np.lexsort((_row_content(record.take(rows)), keys[rows]))
-        ordered, number = keys[rows][order], np.empty(len(rows), dtype=np.intp)
-        number[order] = np.arange(len(rows)) - np.searchsorted(ordered, ordered)
-        return number
-
-    rows = np.arange(record.rows)
-    if record.rows > _HELD * count:
-        draws, bound = drawing_keys(keys, copies), key_bound(_HELD * count, record.rows)
-        rows = rows if bound is None else np.flatnonzero(draws < bound)
-        rows = rows[draws[rows] < first_left_out(draws[rows], _HELD * count)]
-    order = rows[np.argsort(keys[rows], kind="stable")]
-    return _untied(record, order, keys[order])[evenly(len(rows), count)]
+    whole = record if record.rows <= _HELD * count else replace(record, rows_in_all=record.rows)
+    draw, places = Draw.of(whole, count, seed, texts=True)
+    return places[draw.chosen]
 
 
 def evenly(total: int, count: int) -> Array:
@@ -216,12 +334,8 @@ def evenly(total: int, count: int) -> Array:
     return np.arange(total) if count >= total else ((2 * np.arange(count) + 1) * total // (2 * count)).astype(np.intp)
 
 
-LAST_KEY = np.uint64(2**64 - 1)
 
 
-def first_left_out(draws: Array, limit: int, bound: Any = LAST_KEY) -> Any:
-    """The lowest draw of which no row is kept: below ``bound``, and of equal draws all or none within the limit."""
-    return bound if len(draws) <= limit else min(bound, np.partition(draws, limit)[limit])
 
 
 def scramble(rows: Array, seed: int = 0) -> Array:
@@ -248,23 +362,14 @@ def sample_limit(width: int, most_rows: int = _MOST_ROWS) -> int:
 
 @dataclass(frozen=True, eq=False)
 class RowSample:
-    """A uniform sample without replacement of ``limit`` rows at most; adding two gives that of both, in any order.
+    """A uniform sample of at most so many rows, drawn by content; adding two gives that of both, in any order.
 
-    What is held is up to four times as many: rows whose draw is below ``bound``. ``limit`` of these, evenly spread over
-    their contents, are the sample.
-
-    draws, keys : `drawing_keys` and `content_keys` of the rows held, uint64, (row,). held : their fields, row first.
-    seen : rows that were looked at. seed : of choice and order; samples of different seeds do not add. places : where
-    the rows held stand in the record, where they are of one.
+    draw : which rows it holds. held : their fields, row first. places : where they stand in the record, if they are of
+    one.
     """
 
-    draws: Array
-    keys: Array
+    draw: Draw
     held: dict[str, Array]
-    limit: int
-    seen: int
-    seed: int = 0
-    bound: Any = LAST_KEY
     places: Array | None = None
 
     @classmethod
@@ -274,57 +379,48 @@ class RowSample:
         """
 
         def make() -> RowSample:
-            draws, keys, order, bound = batch.derived(f"drawn:{limit}:{seed}", lambda: _drawn(batch, limit, seed))
+            draw, places = batch.derived(f"draw:{limit}:{seed}", lambda: Draw.of(batch, limit, seed))
             axes = {name: FIELDS[name].sample if name in FIELDS else 0 for name in fields}
-            whole = {name: np.moveaxis(getattr(batch, name), axis, 0) for name, axis in axes.items()}
-            held = {name: values if len(order) == batch.rows else values[order] for name, values in whole.items()}
-            return cls(draws, keys, held, limit, batch.rows, seed, bound, order)
+            held = {name: np.moveaxis(getattr(batch, name), axis, 0)[places] for name, axis in axes.items()}
+            return cls(draw, held, places)
 
         return batch.derived(f"sample:{','.join(fields)}:{limit}:{seed}", make)
 
     def __add__(self, other: RowSample) -> RowSample:
-        if self.seed != other.seed:
-            raise ValueError("samples of different seeds cannot be merged")
         joined: tuple[RowSample, RowSample] | None = self.__dict__.get("_joined")
         if joined is not None and joined[0] is other:
             return joined[1]  # another method keeps the same sample
-        draws, keys = (np.concatenate(both) for both in ((self.draws, other.draws), (self.keys, other.keys)))
+        draw, kept = self.draw.joined(other.draw)
         held = {name: np.concatenate([value, other.held[name]]) for name, value in self.held.items()}
-        bound = min(self.bound, other.bound)
-        bound = first_left_out(draws[draws < bound], _HELD * self.limit, bound)
-        if bound < LAST_KEY:
-            kept = draws < bound
-            draws, keys, held = draws[kept], keys[kept], {name: value[kept] for name, value in held.items()}
-        out = RowSample(draws, keys, held, self.limit, self.seen + other.seen, self.seed, bound)
+        if len(kept) < len(self.draw.keys) + len(other.draw.keys):
+            held = {name: value[kept] for name, value in held.items()}
+        out = RowSample(draw, held)
         self.__dict__["_joined"] = other, out
         return out
 
     def __reduce__(self) -> Any:
-        return RowSample, (self.draws, self.keys, self.held, self.limit, self.seen, self.seed, self.bound, self.places)
+        return RowSample, (self.draw, self.held, self.places)
 
     def __len__(self) -> int:
-        return min(len(self.keys), self.limit)
+        return len(self.draw.chosen)
 
     def __getitem__(self, name: str) -> Array:
         """A kept field, rows in an order that depends on their content alone, not on the batches."""
         return self.arrays[name][self.content_order]
 
-    @cached_property
-    def chosen(self) -> Array:
-        """Which of the rows held are the sample, in an order that depends on their content alone."""
-        order = np.lexsort((row_hash(*_numbers(self.held)), self.keys)) if self.held else np.argsort(self.keys)
-        return order[evenly(len(order), self.limit)]
+    @property
+    def seed(self) -> int:
+        """Of the choice and the order."""
+        return self.draw.seed
 
     @cached_property
     def arrays(self) -> dict[str, Array]:
         """The fields of the sample, row first."""
-        return {name: values[self.chosen] for name, values in self.held.items()}
+        return {name: values[self.draw.chosen] for name, values in self.held.items()}
 
     def only(self, names: Sequence[str]) -> RowSample:
         """The same rows with these fields alone."""
-        out = replace(self, held={name: self.held[name] for name in names})
-        out.__dict__["chosen"] = self.chosen
-        return out
+        return replace(self, held={name: self.held[name] for name in names})
 
     def digest(self) -> bytes:
         """A hash of the rows' content, alike for equal samples."""
@@ -337,24 +433,7 @@ class RowSample:
     @cached_property
     def content_order(self) -> Array:
         """Places of the rows in the order in which they are handed out."""
-        return content_order(*_numbers(self.arrays), seed=self.seed)
-
-
-def _numbers(arrays: dict[str, Array]) -> list[Array]:
-    return [values for values in arrays.values() if values.dtype.kind in "iufb"]
-
-
-def _drawn(batch: Predictions, limit: int, seed: int) -> tuple[Array, Array, Array, Any]:
-    """Draws and keys of the rows of a batch that are held, their places in it, and the draw below which all are."""
-    keys = seeded_keys(content_keys(batch), seed)
-    draws = drawing_keys(keys, lambda rows: batch.first_row + rows)
-    bound = None if batch.rows_in_all is None else key_bound(_HELD * limit, batch.rows_in_all)
-    if bound is None and len(draws) <= _HELD * limit:
-        return draws, keys, np.arange(batch.rows), LAST_KEY
-    places = np.arange(batch.rows) if bound is None else np.flatnonzero(draws < bound)
-    last = first_left_out(draws[places], _HELD * limit, LAST_KEY if bound is None else bound)
-    places = places[draws[places] < last]
-    return draws[places], keys[places], places, last
+        return content_order(*[v for v in self.arrays.values() if v.dtype.kind in "iufb"], seed=self.seed)
 
 
 def key_bound(limit: int, rows: int) -> np.uint64 | None:

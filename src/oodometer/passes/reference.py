@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -13,7 +12,8 @@ import numpy as np
 from ..arrays import Array, Ragged
 from ..errors import InputError, MissingColumnsError
 from ..fields import FIELDS
-from ..inference.row_sample import LAST_KEY, content_keys, drawing_keys, first_left_out, key_bound, seeded_keys
+from ..inference.row_sample import LAST_KEY, content_keys, counted_keys, key_bound, often_keys, seeded_keys
+from ..kernels import mix
 from ..predictions import Predictions
 from ..results import percent
 from ..store import InPlace, Part, RecordSource, Source
@@ -172,6 +172,7 @@ _PART_ROWS = 1 << 17
 FEW_ROWS = 200
 MOST_ROWS = 1_000_000
 SLACK = 1.25  # how far the limit may be passed before rows are dropped
+_ENOUGH_TO_SEE = 1 << 14  # rows of a batch, from which on contents that many rows have stand out
 MOST_VALUES = 52_000_000  # numbers kept of a reference: 208 MB of float32
 
 Keyed = tuple[Array | None, Predictions]
@@ -215,7 +216,7 @@ def labelled_rows(batch: Predictions) -> tuple[Array, Predictions]:
 def smallest(parts: Sequence[Keyed], limit: int, bound: Any) -> tuple[Any, list[Keyed]]:
     """The lowest number that is not kept, of those below ``bound``, and the (at most) ``limit`` rows below it."""
     some = [below(k, r, bound) for k, r in parts if k is not None]
-    bound = first_left_out(np.concatenate([k for k, _ in some]), limit, bound) if some else bound
+    bound = _first_left_out(np.concatenate([k for k, _ in some]), limit, bound) if some else bound
     return bound, [below(k, r, bound) for k, r in some]
 
 
@@ -330,8 +331,7 @@ class _Share:
                 continue
             # by what they hold, so that order, batches, files and machines give the same sample
             keys = seeded_keys(content_keys(labelled), self.seed)
-            own = partial(_places, batch.first_row + np.flatnonzero(there))
-            parts.append(below(drawing_keys(keys, own), labelled, bound))
+            parts.append(below(_apart(keys, batch.first_row + np.flatnonzero(there)), labelled, bound))
             if sum(record.rows for _, record in parts) > SLACK * limit:
                 bound, parts = smallest(parts, limit, bound)
         if parts and parts[0][0] is not None:
@@ -351,5 +351,14 @@ class _Share:
         return out
 
 
-def _places(of: Array, rows: Array) -> Array:
-    return of[rows]
+def _apart(keys: Array, places: Array) -> Array:
+    """The keys, but each row's own where a content fills a thousandth of the rows: all of them or none would be no fair
+    sample, and which of them are kept shows in their labels alone.
+    """
+    often = often_keys(keys, counted_keys(keys), len(keys)) if len(keys) >= _ENOUGH_TO_SEE else np.zeros(1, dtype=bool)
+    return np.where(often, mix(keys ^ mix(places)), keys) if often.any() else keys
+
+
+def _first_left_out(keys: Array, limit: int, bound: Any) -> Any:
+    """The lowest key of which no row is kept: below ``bound``, and of equal keys all or none within the limit."""
+    return bound if len(keys) <= limit else min(bound, np.partition(keys, limit)[limit])
