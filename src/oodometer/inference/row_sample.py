@@ -184,22 +184,28 @@ def seeded_keys(keys: Array, seed: int = 0) -> Array:
     return mix(keys ^ mix(np.array([seed % 2**64], dtype=np.uint64))) if seed else keys
 
 
+_SLACK = 1.5  # how far the limit may be passed before rows are dropped
 LAST_KEY = np.uint64(2**64 - 1)
-_HELD = 2  # contents are held for each row of a sample, so that it has enough of them where rows repeat
 _CELLS = 1 << 14  # in which rows are counted, twice
 _OFTEN = 1024  # a content that fills this part of all rows is drawn by its number of rows, else all of it or none
 
 
-def _cells(keys: Array) -> Array:
-    """Two cells of each key, by different bits of it; axes (2, row)."""
-    return np.stack([keys >> np.uint64(48), (keys >> np.uint64(32)) & np.uint64(0xFFFF)]).astype(np.uint16) >> 2
+def _cells(keys: Array) -> tuple[Array, Array]:
+    """Two cells of each key, by different bits of it, shape (row,)."""
+    first, second = (keys >> np.uint64(50)).astype(np.uint16), (keys >> np.uint64(36)).astype(np.uint16)
+    second &= np.uint16(_CELLS - 1)
+    return first, second
 
 
 def counted_keys(keys: Array, counts: Array | None = None) -> Array:
     """Rows in each cell, int64, axes (2, cell)."""
-    weights = None if counts is None else counts.astype(np.float64)
-    rows = [np.bincount(cell, weights, minlength=_CELLS) for cell in _cells(keys)]
-    return np.stack(rows).astype(np.int64)
+    total = np.zeros((2, _CELLS), dtype=np.int64)
+    for start in range(0, len(keys), _AT_A_TIME):
+        part = slice(start, start + _AT_A_TIME)
+        weights = None if counts is None else counts[part].astype(np.float64)
+        for rows, cell in zip(total, _cells(keys[part]), strict=True):
+            rows += np.bincount(cell, weights, minlength=_CELLS).astype(np.int64, copy=False)
+    return total
 
 
 def often_keys(keys: Array, cells: Array, rows: int) -> Array:
@@ -211,6 +217,12 @@ def often_keys(keys: Array, cells: Array, rows: int) -> Array:
     return np.asarray(full[0][first] & full[1][second])
 
 
+def _distinct(keys: Array) -> Array:
+    """Each key once, ascending."""
+    keys = np.sort(keys)
+    return keys if len(keys) < 2 else keys[np.append(True, keys[1:] != keys[:-1])]
+
+
 def _most_rows(keys: Array, cells: Array) -> Array:
     """No fewer rows than there are of each key, seldom many more; int64."""
     first, second = _cells(keys)
@@ -219,8 +231,8 @@ def _most_rows(keys: Array, cells: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """Which rows a sample of ``limit`` rows holds: those of the contents with the smallest keys, and of the contents
-    that many rows have. What is drawn depends on how often each content occurs, and on nothing else.
+    """Which rows a sample of ``limit`` rows holds: those of the ``limit`` contents with the smallest keys, and of
+    contents that many rows have. What is drawn depends on how often each content occurs, and on nothing else.
 
     keys, contents : of the entries held, uint64, (entry,): `content_keys` under the seed, and all that the row holds.
     counts : rows that an entry stands for. bound : all contents with lower keys are held. cells : rows by cells of
@@ -240,13 +252,14 @@ class Draw:
     def of(cls, record: Predictions, limit: int, seed: int = 0, texts: bool = False) -> tuple[Draw, Array]:
         """The draw from a record, and the places in it of the rows held; ``texts`` tell rows apart, too."""
         keys = seeded_keys(content_keys(record), seed)
-        most = _HELD * limit
-        bound = None if record.rows_in_all is None else key_bound(most, record.rows_in_all)
-        if bound is None and record.rows <= most:
+        bound = None if record.rows_in_all is None else key_bound(limit, record.rows_in_all)
+        if bound is None and record.rows <= limit:
             places, cells = np.arange(record.rows), None
         else:
             cells = record.derived(f"cells of keys:{seed}", lambda: counted_keys(keys))
-            low = keys < (LAST_KEY if bound is None else bound)
+            low = keys < (bound or key_bound(limit, record.rows) or LAST_KEY)
+            if bound is None and len(_distinct(keys[low])) <= limit:  # contents repeat: more rows are looked at
+                low[:] = True
             places = np.flatnonzero(low | often_keys(keys, cells, record.rows))
         few = keys[places]
         contents = few if len(places) == 0 else _row_content(record.take(places), texts=texts)
@@ -257,14 +270,15 @@ class Draw:
 
     def cut(self) -> tuple[Draw, Array]:
         """The draw with each content once, of no more contents than are to be held; and which entries these are."""
-        most = _HELD * self.limit
-        if len(self.keys) <= most and self.bound == LAST_KEY:
-            return self, np.arange(len(self.keys))
-        _, first, place = np.unique(mix(self.keys ^ self.contents), return_index=True, return_inverse=True)
-        counts = np.bincount(place, self.counts.astype(np.float64), minlength=len(first)).astype(np.int64)
+        first = np.arange(len(self.keys))
+        if len(first) <= self.limit and self.bound == LAST_KEY:
+            return self, first
+        distinct, counts = _distinct(self.keys), self.counts
+        if len(distinct) < len(first):
+            _, first, place = np.unique(mix(self.keys ^ self.contents), return_index=True, return_inverse=True)
+            counts = np.bincount(place, counts.astype(np.float64), minlength=len(first)).astype(np.int64)
         keys, contents = self.keys[first], self.contents[first]
-        low = np.unique(keys[keys < self.bound])
-        bound = low[most] if len(low) > most else self.bound
+        bound = min(distinct[self.limit], self.bound) if len(distinct) > self.limit else self.bound
         if bound == LAST_KEY:
             return replace(self, keys=keys, contents=contents, counts=counts), first
         cells = self.cells_of_all
@@ -291,7 +305,7 @@ class Draw:
         cells = self.cells_of_all + other.cells_of_all if some else None
         seen, bound = self.seen + other.seen, min(self.bound, other.bound)
         out = replace(self, **both, seen=seen, bound=bound, cells=cells)
-        made = out.cut() if len(out.keys) > 1.5 * _HELD * self.limit else (out, np.arange(len(out.keys)))
+        made = out.cut() if len(out.keys) > _SLACK * self.limit else (out, np.arange(len(out.keys)))
         self.__dict__["_joined"] = other, made
         return made
 
@@ -324,8 +338,7 @@ def content_sample(record: Predictions, count: int, seed: int = 0) -> Array:
     """Positions of a uniform sample of ``count`` rows, or of all where there are no more, drawn and ordered by content;
     intp.
     """
-    whole = record if record.rows <= _HELD * count else replace(record, rows_in_all=record.rows)
-    draw, places = Draw.of(whole, count, seed, texts=True)
+    draw, places = Draw.of(record, count, seed, texts=True)
     return places[draw.chosen]
 
 
