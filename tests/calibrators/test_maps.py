@@ -129,7 +129,7 @@ def test_another_seed_is_another_draw_and_merges_with_none() -> None:
     assert content_folds(record, 1).tolist() == content_folds(record, 1).tolist()
     assert (seeded_sample(300, 50, 1) != seeded_sample(300, 50)).any()
     one, other = (RowSample.of(record, ["probabilities"], 50, seed) for seed in (0, 1))
-    assert (one.keys != other.keys).all()
+    assert (one.draw.keys != other.draw.keys).all()
     with pytest.raises(ValueError, match="different seeds"):
         one + other
 

@@ -329,7 +329,9 @@ def run_backtest(
     methods = list(dict.fromkeys(options.methods or default_methods()))
     rows = len(record)
     # no trial looks at more rows, and none sees in which order they came
-    record = record.take(content_sample(record, MOST_ROWS, options.seed) if rows > MOST_ROWS else canonical_order(record))
+    record = record.take(
+        content_sample(record, MOST_ROWS, options.seed) if rows > MOST_ROWS else canonical_order(record)
+    )
     families, skipped = list(dict.fromkeys(options.families or names("simulation"))), []
 
     def why_not(name: str) -> str | None:

@@ -347,10 +347,6 @@ def evenly(total: int, count: int) -> Array:
     return np.arange(total) if count >= total else ((2 * np.arange(count) + 1) * total // (2 * count)).astype(np.intp)
 
 
-
-
-
-
 def scramble(rows: Array, seed: int = 0) -> Array:
     """Row numbers as 64-bit keys that look random, all different."""
     keys = mix(rows.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15))
