@@ -3,8 +3,8 @@
 python -m benchmarks.seeds [--seeds 20] [--natural 60] [--only NAME]
 
 Real references and targets of 500 and of 5,000 rows (or as many as there are); all that `estimate` says by default, and
-metrics. The seed deals out folds, draws samples and replicates. A move is the farthest that a value lies from the median
-over the seeds, in half widths of its 95 % interval (the median one).
+metrics. The seed deals out folds, draws samples and replicates. A move is the farthest that a value lies from the
+median over the seeds, in half widths of its 95 % interval (the median one).
 
 Beside them the headline, as it is by default, of one case of each of so many natural sources (all of which are shuffled
 once): how far ten seeds move its value and its ends, and how far trials do that are drawn anew, which `estimate` draws
@@ -214,7 +214,7 @@ def of_natural(cases: list[dict[str, Any]]) -> list[str]:
         "## Natural sources",
         "",
         f"{said}the width of the interval, and in how many % of the cases it is at most a twentieth. `estimate` draws "
-        "its trials by content, so that a seed does not redraw them; what another draw would change is shown beside it.",
+        "its trials by content, so that no seed redraws them; what another draw would change is shown beside it.",
         "",
         *kit.table(["drawn anew", "number", "cases", "median", "90 %", "most", "<= 5 %"], rows),
     ]

@@ -283,7 +283,7 @@ class Draw:
             return replace(self, keys=keys, contents=contents, counts=counts), first
         cells = self.cells_of_all
         kept = (keys < bound) | often_keys(keys, cells, self.seen)
-        changes = {"keys": keys[kept], "contents": contents[kept], "counts": counts[kept]}
+        changes: dict[str, Any] = {"keys": keys[kept], "contents": contents[kept], "counts": counts[kept]}
         return replace(self, **changes, bound=bound, cells=cells), first[kept]
 
     @property
@@ -351,14 +351,6 @@ def scramble(rows: Array, seed: int = 0) -> Array:
     """Row numbers as 64-bit keys that look random, all different."""
     keys = mix(rows.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15))
     return mix(keys ^ mix(np.array([seed % 2**64], dtype=np.uint64))) if seed else keys
-
-
-def seeded_sample(total: int, count: int, seed: int = 0) -> Array:
-    """Positions of a uniform sample of ``count`` out of ``total`` rows, ascending, for a seed always the same; intp."""
-    if count >= total:
-        return np.arange(total)
-    rng = np.random.default_rng([total, count, *([seed] if seed else [])])
-    return np.sort(rng.choice(total, count, replace=False, shuffle=False))
 
 
 _MOST_ROWS, _MOST_VALUES = 20_000, 4_000_000
