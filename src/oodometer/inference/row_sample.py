@@ -187,7 +187,8 @@ def seeded_keys(keys: Array, seed: int = 0) -> Array:
 _SLACK = 1.5  # how far the limit may be passed before rows are dropped
 LAST_KEY = np.uint64(2**64 - 1)
 _CELLS = 1 << 14  # in which rows are counted, twice
-_OFTEN = 1024  # a content that fills this part of all rows is drawn by its number of rows, else all of it or none
+_OFTEN = 1024  # a content that fills this part of all rows, and has a row in the sample whatever its key, is drawn by
+# its number of rows; of any other all rows are drawn or none
 
 
 def _cells(keys: Array) -> tuple[Array, Array]:
@@ -320,7 +321,7 @@ class Draw:
         if held.bound < LAST_KEY:
             share = float(held.bound) / 2.0**64
             often = np.maximum(_most_rows(keys, held.cells_of_all) - held.seen / _CELLS, 0.0)
-            is_often = often * _OFTEN >= held.seen
+            is_often = (often * _OFTEN >= held.seen) & (often * share >= 1)
             first = np.append(True, keys[1:] != keys[:-1])
             start = np.flatnonzero(first)
             in_all = np.add.reduceat(counts, start)[np.cumsum(first) - 1]
