@@ -299,9 +299,8 @@ class Draw:
             return known[1]  # of another sample of the same rows
         if (self.seed, self.limit) != (other.seed, other.limit):
             raise ValueError("samples of different seeds or sizes cannot be merged")
-        both = {
-            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in ("keys", "contents", "counts")
-        }
+        names = ("keys", "contents", "counts")
+        both: dict[str, Any] = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names}
         some = self.cells is not None or other.cells is not None
         cells = self.cells_of_all + other.cells_of_all if some else None
         seen, bound = self.seen + other.seen, min(self.bound, other.bound)
