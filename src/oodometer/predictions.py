@@ -41,6 +41,7 @@ __all__ = ["FIELDS", "Predictions"]
 
 
 T = TypeVar("T")
+CONTENT_KEYS = "content keys"  # of the rows as they came, which calibration, picking and joining keep
 _MOSTLY = 0.5  # share of rows off the argmax up to which predictions may be decisions whatever the probabilities are
 
 
@@ -357,6 +358,8 @@ class Predictions:
         cache: dict[str, Any] = {"argmax": True} if self._cache.get("argmax") else {}
         if "noted" in self._cache and not isinstance(pick, slice):  # rows that are left of a batch: of the whole
             cache["noted"] = self._cache["noted"]
+        if CONTENT_KEYS in self._cache:
+            cache[CONTENT_KEYS] = self._cache[CONTENT_KEYS][pick]
         if isinstance(pick, slice) and "top" in self._cache:  # views
             cache["top"] = kernels.Top(*(value[pick] for value in self._cache["top"]))
         changes |= {"columns": {k: v[pick] for k, v in self.columns.items()}, "_cache": cache, "rows_in_all": None}
@@ -407,6 +410,8 @@ class Predictions:
         if top is not None:
             cache = {"argmax": True} if self._cache.get("argmax") else {}
             changes = {"_cache": {"top": top, "uncalibrated": self.probabilities, **cache}}
+        if CONTENT_KEYS in self._cache:  # samples of calibrated rows are those of the rows as they came
+            changes["_cache"][CONTENT_KEYS] = self._cache[CONTENT_KEYS]
         return replace(self, probabilities=probabilities, calibrated=calibrated, **changes)
 
     def with_prediction(self, prediction: Array) -> Predictions:
@@ -468,6 +473,8 @@ class Predictions:
             cache["top"] = kernels.Top(*map(kernels.concatenated, zip(*(c["top"] for c in caches), strict=True)))
         if all("verdicts" in c for c in caches):
             cache["verdicts"] = np.concatenate([c["verdicts"] for c in caches])
+        if all(CONTENT_KEYS in c for c in caches):
+            cache[CONTENT_KEYS] = np.concatenate([c[CONTENT_KEYS] for c in caches])
         if any("noted" in c for c in caches):
             cache["noted"] = dict(sum((Counter(c.get("noted", {})) for c in caches), Counter()))
         if all("argmax" in c for c in caches):

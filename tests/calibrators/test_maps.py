@@ -27,7 +27,7 @@ from oodometer.calibrators.binned_map import (
 )
 from oodometer.calibrators.isotonic import class_counts
 from oodometer.errors import NotApplicable
-from oodometer.inference.row_sample import FOLDS, RowSample, content_folds, content_order, seeded_sample
+from oodometer.inference.row_sample import FOLDS, RowSample, content_folds, content_order, content_sample
 from oodometer.kernels import LOG_ODDS_BINS
 from oodometer.metrics import brier_score
 from oodometer.testing import example_record
@@ -127,9 +127,9 @@ def test_another_seed_is_another_draw_and_merges_with_none() -> None:
     record = example_record(300)
     assert (content_folds(record, 1) != content_folds(record)).any()
     assert content_folds(record, 1).tolist() == content_folds(record, 1).tolist()
-    assert (seeded_sample(300, 50, 1) != seeded_sample(300, 50)).any()
+    assert (content_sample(record, 50, 1) != content_sample(record, 50)).any()
     one, other = (RowSample.of(record, ["probabilities"], 50, seed) for seed in (0, 1))
-    assert (one.keys != other.keys).all()
+    assert (one.draw.keys != other.draw.keys).all()
     with pytest.raises(ValueError, match="different seeds"):
         one + other
 
@@ -151,22 +151,6 @@ def test_folds_see_confidence_truth_and_no_last_digits() -> None:
     tiny = np.array([[1e-12], [3e-12], [2e-12]])  # equal to six decimals: their order is still their own
     assert sorted(tiny[content_order(tiny)][:, 0]) == sorted(tiny[:, 0])
     assert (tiny[content_order(tiny)] == tiny[::-1][content_order(tiny[::-1])]).all()
-
-
-@given(rows=st.integers(1, 200), count=st.integers(0, 250))
-def test_a_seeded_sample_has_distinct_rows_in_order(rows: int, count: int) -> None:
-    chosen = seeded_sample(rows, count)
-    assert len(chosen) == min(rows, count)
-    assert (np.diff(chosen) > 0).all()
-    assert set(chosen.tolist()) <= set(range(rows))
-    assert chosen.tolist() == seeded_sample(rows, count).tolist()
-
-
-def test_a_seeded_sample_is_uniform() -> None:
-    chosen = seeded_sample(100_000, 10_000)
-    share = np.histogram(chosen, bins=10, range=(0, 100_000))[0] / 10_000
-    assert np.abs(share - 0.1).max() < 0.01
-    assert abs(np.mean(chosen % 2) - 0.5) < 0.02
 
 
 @pytest.mark.parametrize("seed", range(8))

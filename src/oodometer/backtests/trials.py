@@ -20,7 +20,7 @@ from ..diagnoses import ShiftStatistics
 from ..errors import UsageError, WorkError
 from ..fields import FIELDS
 from ..inference.domain_classifier import compared_once
-from ..inference.row_sample import seeded_sample
+from ..inference.row_sample import canonical_order, content_sample
 from ..intervals import check_level
 from ..kernels import cores, limited_to, one_thread, side_by_side
 from ..passes.folding import Execution, Progress
@@ -145,7 +145,7 @@ def _try(
     return Trial(*key, len(target), target.accuracy, source, estimates, seen)
 
 
-_FORMAT = 3  # raise it when trials of before can no longer be compared
+_FORMAT = 4  # raise it when trials of before can no longer be compared
 
 
 def cache_folder() -> Path | None:
@@ -328,8 +328,10 @@ def run_backtest(
     execution = Execution() if execution is None else execution
     methods = list(dict.fromkeys(options.methods or default_methods()))
     rows = len(record)
-    if rows > MOST_ROWS:  # no trial looks at more
-        record = record.take(seeded_sample(len(record), MOST_ROWS, options.seed))
+    # no trial looks at more rows, and none sees in which order they came
+    record = record.take(
+        content_sample(record, MOST_ROWS, options.seed) if rows > MOST_ROWS else canonical_order(record)
+    )
     families, skipped = list(dict.fromkeys(options.families or names("simulation"))), []
 
     def why_not(name: str) -> str | None:

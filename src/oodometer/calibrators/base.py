@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import NotApplicable
 from ..fields import check_probabilities
-from ..inference.row_sample import FOLDS, content_folds, seeded_sample
+from ..inference.row_sample import FOLDS, content_folds, content_keys, content_sample
 from ..predictions import Predictions
 from ..registry import answer, create, is_foreign
 
@@ -65,6 +65,7 @@ class Calibrator(ABC):
         """The record with calibrated probabilities."""
         if record.probabilities is None:
             raise NotApplicable("needs `probabilities` (or `logits`)")
+        content_keys(record)  # of the rows as they came, whose last digits no calibrator touched
         if not self._is_foreign:
             return self._calibrate(record)
         made: Predictions = answer(self, lambda: self._calibrate(record), partial(_check, rows=record.rows))
@@ -125,7 +126,7 @@ def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temp
     most = max(_MOST_VALUES // max(labelled.num_classes, 1), 2_000)
     sample = labelled
     if labelled.rows > most:
-        sample = labelled.take(seeded_sample(labelled.rows, most, seed))
+        sample = labelled.take(content_sample(labelled, most, seed))
     assert sample.probabilities is not None
     assert sample.label is not None
     fold = content_folds(sample, seed)

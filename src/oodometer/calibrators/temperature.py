@@ -7,7 +7,7 @@ from copy import copy
 import numpy as np
 
 from ..arrays import Array
-from ..inference.row_sample import FOLDS, seeded_sample
+from ..inference.row_sample import FOLDS, content_sample
 from ..kernels import Top
 from ..predictions import Predictions
 from ..registry import register
@@ -75,14 +75,13 @@ class Temperature(Calibrator):
     citation = "guo2017"
 
     def _fit(self, reference: Predictions) -> None:
+        rows = max(_ENOUGH_VALUES // reference.num_classes, 2_000)
+        if reference.rows > rows:
+            reference = reference.take(content_sample(reference, rows, self.seed))
         assert reference.label is not None
         self._learn(*_given(reference), reference.label)
 
     def _learn(self, given: Array, are_logits: bool, label: Array) -> None:
-        rows = max(_ENOUGH_VALUES // given.shape[1], 2_000)
-        if len(given) > rows:
-            sample = seeded_sample(len(given), rows, self.seed)
-            given, label = given[sample], label[sample]
         if not are_logits:
             floor = float(np.min(given, where=given > 0, initial=_FLOOR_IN_FIT))
             given = np.log(np.maximum(given, given.dtype.type(floor)))

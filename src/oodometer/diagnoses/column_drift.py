@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import Array
 from ..estimators.target_prior import g_statistic
 from ..inference.method import Method, Sums
-from ..inference.row_sample import seeded_sample
+from ..inference.row_sample import content_sample
 from ..intervals import holm
 from ..predictions import Predictions
 from ..results import Interval, percent
@@ -140,10 +140,10 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
             fitted.columns, fitted._figures = (), ()
             return fitted
         fitted.columns, fitted._width = self.columns or plain_columns(reference), reference.features.shape[1]
-        few = reference.features[seeded_sample(len(reference), _EDGE_ROWS, self.seed)]
+        few = reference.features[content_sample(reference, _EDGE_ROWS, self.seed)]
         fitted._figures = tuple(figure for user in fitted.columns for figure in _figures_of(user, few))
         if len(reference) > _MOST_ROWS:
-            reference = reference.take(seeded_sample(len(reference), _MOST_ROWS, self.seed))
+            reference = reference.take(content_sample(reference, _MOST_ROWS, self.seed))
         fitted._here = fitted.summarize(reference)
         labelled = reference.correct is not None or (reference.label is not None and reference.has_prediction)
         if labelled and reference.features is not None and (reference.verdicts >= 0).all():

@@ -16,7 +16,7 @@ from ..errors import NotApplicable, UsageError
 from ..inference import decision_metrics as of
 from ..inference.decision_metrics import Margins, ratio
 from ..inference.method import Sums
-from ..inference.row_sample import RowSample, seeded_sample
+from ..inference.row_sample import RowSample, content_keys, content_sample, seeded_keys
 from ..intervals import from_spread
 from ..kernels import log_odds_bin, off_diagonal_counts, tally
 from ..predictions import Predictions
@@ -39,7 +39,7 @@ def class_order(reference: Predictions, seed: int = 0) -> ClassOrder:
     moved, together = np.zeros(classes), 0.0
     if now is None or label is None:
         return ClassOrder(moved, 1.0)
-    rows = seeded_sample(len(label), max(_VALUES // classes, _LEAST_ROWS), seed)
+    rows = content_sample(reference, max(_VALUES // classes, _LEAST_ROWS), seed)
     own = now if reference.uncalibrated is None else reference.uncalibrated
     if classes == 2:
         if own is now:
@@ -450,8 +450,7 @@ def labelled_rows(own: Predictions, seed: int = 0) -> LabelledRows:
         shares = np.minimum(size, np.ceil(factor * np.sqrt(size)))
         low, high = (factor, high) if shares.sum() <= most else (low, factor)
     shares = np.minimum(size, np.maximum(np.ceil(low * np.sqrt(size)), 1))
-    order = np.random.default_rng([len(own), most, *([seed] if seed else [])]).permutation(len(own))
-    order = order[np.argsort(pair[order], kind="stable")]
+    order = np.lexsort((seeded_keys(content_keys(own), seed), pair))
     rank = np.arange(len(own)) - (np.cumsum(size) - size)[pair[order]]
     at = np.sort(order[rank < shares[pair[order]]])
     few = own.take(at)
@@ -470,10 +469,10 @@ def rows_like(sample: RowSample, own: Predictions) -> LabelledRows:
     names = ["predicted", "label", *(["probabilities"] if own.has("probabilities") else [])]
     if own.label is None:
         raise NotApplicable("needs the true class (`label`) of reference rows")
-    same = RowSample.of(own, names, sample.limit, sample.seed)
-    if not np.array_equal(same.keys, sample.keys):
+    if sample.places is None or sample.draw.seen != len(own):
         raise NotApplicable("needs the reference's rows as they were before calibration")
-    fields = {name: same.arrays[name][sample.content_order] for name in names}
+    rows_of_sample = sample.places[sample.draw.chosen][sample.content_order]
+    fields = {name: getattr(own, name)[rows_of_sample] for name in names}
     rows = _rows_of(own, fields["predicted"], fields["label"], fields.get("probabilities"))
     if len(own) == len(rows.label) or own.label is None:
         return rows

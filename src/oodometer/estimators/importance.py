@@ -18,7 +18,7 @@ from ..inference.domain_classifier import (
     weighted_accuracy,
     why_no_domains,
 )
-from ..inference.row_sample import RowSample, seeded_sample
+from ..inference.row_sample import RowSample, content_sample
 from ..kernels import LOG_ODDS_BINS, log_odds_bin
 from ..predictions import Predictions
 from ..registry import register
@@ -76,7 +76,7 @@ class Mandoline(Estimator):
 
     def _fit(self, reference: Predictions) -> None:
         if len(reference) > _MOST_ROWS:
-            reference = reference.take(seeded_sample(len(reference), _MOST_ROWS, self.seed))
+            reference = reference.take(content_sample(reference, _MOST_ROWS, self.seed))
         slices = _slices(reference)
         self._values = {name: np.unique(values) for name, values in slices.items()}
         codes = np.stack([np.searchsorted(self._values[k], v) for k, v in slices.items()])

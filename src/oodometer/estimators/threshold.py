@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import UsageError
-from ..inference.row_sample import seeded_sample
+from ..inference.row_sample import content_sample
 from ..intervals import normal_quantile, wilson_from_variance
 from ..kernels import count_passed
 from ..predictions import Predictions
@@ -361,7 +361,7 @@ class DistanceThreshold(_WithScore):
     def _fit(self, reference: Predictions) -> None:
         self._score, self._distance = self._score.fit(reference), NeighborDistance().fit(reference)
         if len(reference) > _MOST_GATE_ROWS:
-            reference = reference.take(seeded_sample(len(reference), _MOST_GATE_ROWS, self.seed))
+            reference = reference.take(content_sample(reference, _MOST_GATE_ROWS, self.seed))
         nearness, predicted = self._distance.leave_one_out(reference), reference.predicted
         gates = np.full(reference.num_classes, np.quantile(nearness, _QUANTILE))
         for k in np.flatnonzero(np.bincount(predicted, minlength=len(gates)) >= _ENOUGH_ROWS):

@@ -20,7 +20,7 @@ from ..intervals import wilson_from_variance
 from ..kernels import best_split, cell_sums, one_thread
 from ..predictions import Predictions
 from ..results import percent
-from .row_sample import RowSample, sample_limit
+from .row_sample import RowSample, content_order, sample_limit
 
 _NEWTON_STEPS, _HALVINGS = 100, 20
 _FLAT = 1e-4  # of the largest slope of the mean loss, and of half the squared Newton decrement: then it has converged
@@ -372,7 +372,7 @@ def _ratio(log_odds: Array) -> tuple[Array, float]:
 def compare_samples(reference: RowSample, target: RowSample) -> DomainComparison:
     """`compare_domains` of two samples of `domain_sample`; inside `compared_once` all who ask share the work."""
     shared = [name for name in FIELDS if name in reference.arrays and name in target.arrays]
-    here, there = (replace(s, arrays={name: s.arrays[name] for name in shared}) for s in (reference, target))
+    here, there = reference.only(shared), target.only(shared)
     lock, cache = _comparisons.get() or (Lock(), {})
     key = (tuple(shared), here.seed, here.digest(), there.digest())
     with lock:  # who comes second waits, and finds it done
@@ -388,9 +388,8 @@ def compare_samples(reference: RowSample, target: RowSample) -> DomainComparison
 
 def coarse_order(sample: RowSample) -> Array:
     """The content order to three decimals: the last digits of probabilities deal no row into another fold."""
-    arrays = sample.arrays.items()
-    coarse = {n: np.round(a.astype(np.float64), 3) if a.dtype.kind == "f" else a for n, a in arrays}
-    return replace(sample, arrays=coarse).content_order
+    coarse = [np.round(a.astype(np.float64), 3) if a.dtype.kind == "f" else a for a in sample.arrays.values()]
+    return content_order(*coarse, seed=sample.seed)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import NotApplicable
 from ..inference.clusters import cluster_keys, student_quantile
-from ..inference.row_sample import RowSample, scramble
+from ..inference.row_sample import Draw, RowSample, scramble
 from ..intervals import normal_quantile
 from ..predictions import Predictions
 from ..registry import FAILURES, classes_of, register
@@ -168,7 +168,9 @@ class Confidences(Metric[RowSample, dict[str, Any]]):
         own = None if self.cluster is None else known.columns.get(self.cluster, getattr(known, self.cluster, None))
         arrays = {"verdicts": known.verdicts, "clusters": keys if own is None else cluster_keys(own, known.first_row)}
         arrays = {name: values[order] for name, values in (arrays | self._values(known)).items()}
-        return RowSample(keys[order], arrays, _MOST_ROWS, len(known))
+        keys = keys[order]  # of places: every row is another content
+        draw = Draw(keys, keys, np.ones(len(keys), dtype=np.int64), _MOST_ROWS, len(known))
+        return RowSample(draw, arrays)
 
     def _finish(self, state: RowSample, level: float, seed: int) -> dict[str, Any]:
         values = dict(state.arrays)
@@ -182,4 +184,4 @@ class Confidences(Metric[RowSample, dict[str, Any]]):
         out["used"] = used if used in ("max_probability", self.confidence, "sequence_probability") else None
         for row in out["ranking"]:  # how another command takes it
             row["take"] = f"--map {row['name']}=confidence" if row["name"] in self.columns else f"--score {row['name']}"
-        return out | {"of_rows": state.seen, "unknown": {name: many for name, many in unknown.items() if many}}
+        return out | {"of_rows": state.draw.seen, "unknown": {name: many for name, many in unknown.items() if many}}

@@ -12,7 +12,8 @@ import numpy as np
 from ..arrays import Array, Ragged
 from ..errors import InputError, MissingColumnsError
 from ..fields import FIELDS
-from ..inference.row_sample import key_bound, scramble
+from ..inference.row_sample import LAST_KEY, content_keys, counted_keys, key_bound, often_keys, seeded_keys
+from ..kernels import mix
 from ..predictions import Predictions
 from ..results import percent
 from ..store import InPlace, Part, RecordSource, Source
@@ -171,10 +172,11 @@ _PART_ROWS = 1 << 17
 FEW_ROWS = 200
 MOST_ROWS = 1_000_000
 SLACK = 1.25  # how far the limit may be passed before rows are dropped
+_ENOUGH_TO_SEE = 1 << 14  # rows of a batch, from which on contents that many rows have stand out
 MOST_VALUES = 52_000_000  # numbers kept of a reference: 208 MB of float32
 
 Keyed = tuple[Array | None, Predictions]
-"""Rows and their scrambled numbers; None where no row need be dropped."""
+"""Rows and the numbers by which they are drawn; None where no row need be dropped."""
 
 
 @dataclass(frozen=True)
@@ -211,11 +213,11 @@ def labelled_rows(batch: Predictions) -> tuple[Array, Predictions]:
     return there, batch if there.all() else batch.take(there)
 
 
-def smallest(parts: Sequence[Keyed], limit: int) -> tuple[Any, list[Keyed]]:
-    """The lowest number that is not kept, and the ``limit`` rows with the smallest."""
-    keys = [k for k, _ in parts if k is not None]
-    highest = np.partition(np.concatenate(keys), limit)[limit]
-    return highest, [below(k, r, highest) for k, r in parts if k is not None]
+def smallest(parts: Sequence[Keyed], limit: int, bound: Any) -> tuple[Any, list[Keyed]]:
+    """The lowest number that is not kept, of those below ``bound``, and the (at most) ``limit`` rows below it."""
+    some = [below(k, r, bound) for k, r in parts if k is not None]
+    bound = _first_left_out(np.concatenate([k for k, _ in some]), limit, bound) if some else bound
+    return bound, [below(k, r, bound) for k, r in some]
 
 
 def below(keys: Array, record: Predictions, highest: Any) -> tuple[Array, Predictions]:
@@ -265,7 +267,8 @@ def read_reference(
         if in_parts or (rows or 0) > limit:
             share = _Share(names, seed, bounds, limit, rows_of(parts))
             state = execution.fold(share, parts, share.merge)
-            if sum(len(keys) for keys, _ in state["kept"]) < min(limit, state["rows"]):
+            few = sum(len(keys) for keys, _ in state["kept"]) < min(limit, state["rows"])
+            if few and state["rows"] < (share.rows_in_all or 0):
                 share = replace(share, rows_in_all=state["rows"])
                 state = execution.fold(share, parts, share.merge)
     if state is None:
@@ -283,8 +286,8 @@ def read_reference(
         raise MissingColumnsError(expected, got=got, remedy=remedy, file=source.name)
     if whole is None:
         kept = state["kept"]
-        if sum(len(keys) for keys, _ in kept if keys is not None) > state["limit"]:
-            kept = smallest(kept, state["limit"])[1]
+        if any(keys is not None for keys, _ in kept):
+            kept = smallest(kept, state["limit"], state["bound"])[1]
         whole = Predictions.concat([record for _, record in kept if record.rows])
     check_classes(whole, source.name)
     return Reference(whole, state["rows"], state["correct"], state["unlabelled"], whole.rows < state["rows"])
@@ -307,7 +310,9 @@ class _Share:
 
     def __call__(self, part: Part) -> dict[str, Any]:
         """What is kept of a part, and its counts."""
-        bound = None if self.rows_in_all is None else key_bound(self.limit, self.rows_in_all)
+        bound: Any = LAST_KEY
+        if self.rows_in_all is not None:
+            bound = key_bound(self.limit, self.rows_in_all) or LAST_KEY
         parts: list[Keyed] = []
         limit, rows, correct, unlabelled = self.limit, 0, 0, 0
         for batch in part.batches(self.fields):
@@ -324,21 +329,36 @@ class _Share:
             if self.rows is not None and self.rows <= limit:
                 parts.append((None, labelled))
                 continue
-            # of their places alone, so that batches, files and machines give the same sample
-            keys = scramble(batch.first_row + np.flatnonzero(there), self.seed)
-            parts.append((keys, labelled) if bound is None else below(keys, labelled, bound))
+            # by what they hold, so that order, batches, files and machines give the same sample
+            keys = seeded_keys(content_keys(labelled), self.seed)
+            parts.append(below(_apart(keys, batch.first_row + np.flatnonzero(there)), labelled, bound))
             if sum(record.rows for _, record in parts) > SLACK * limit:
-                bound, parts = smallest(parts, limit)
+                bound, parts = smallest(parts, limit, bound)
         if parts and parts[0][0] is not None:
             # rows of several batches as one record: joining copies, so that no batch is held for a few of its rows
             numbers = [keys for keys, _ in parts if keys is not None]
             parts = [(np.concatenate(numbers), Predictions.concat([record for _, record in parts]))]
-        return {"kept": parts, "rows": rows, "correct": correct, "unlabelled": unlabelled, "limit": limit}
+        counts = {"rows": rows, "correct": correct, "unlabelled": unlabelled}
+        return {"kept": parts, **counts, "limit": limit, "bound": bound}
 
     def merge(self, a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
         """Two states as one."""
-        out = {name: a[name] + b[name] for name in a} | {"limit": a["limit"] or b["limit"]}
+        counts = {name: a[name] + b[name] for name in ("kept", "rows", "correct", "unlabelled")}
+        out = counts | {"limit": a["limit"] or b["limit"], "bound": min(a["bound"], b["bound"])}
         keys = [keys for keys, _ in out["kept"] if keys is not None]
         if keys and sum(map(len, keys)) > SLACK * out["limit"]:
-            out["kept"] = smallest(out["kept"], out["limit"])[1]
+            out["bound"], out["kept"] = smallest(out["kept"], out["limit"], out["bound"])
         return out
+
+
+def _apart(keys: Array, places: Array) -> Array:
+    """The keys, but each row's own where a content fills a thousandth of the rows: all of them or none would be no fair
+    sample, and which of them are kept shows in their labels alone.
+    """
+    often = often_keys(keys, counted_keys(keys), len(keys)) if len(keys) >= _ENOUGH_TO_SEE else np.zeros(1, dtype=bool)
+    return np.where(often, mix(keys ^ mix(places)), keys) if often.any() else keys
+
+
+def _first_left_out(keys: Array, limit: int, bound: Any) -> Any:
+    """The lowest key of which no row is kept: below ``bound``, and of equal keys all or none within the limit."""
+    return bound if len(keys) <= limit else min(bound, np.partition(keys, limit)[limit])

@@ -166,7 +166,7 @@ def _index(value: Any) -> int:
 
 
 ENDING = ".oodo"
-FORMAT = 4  # raise it when a file of before can no longer be read, or what it holds means something else
+FORMAT = 5  # raise it when a file of before can no longer be read, or what it holds means something else
 _HEADER = "oodometer.json"
 _SIGN = b"oodometer blake2b "
 _DIGEST = 20  # bytes

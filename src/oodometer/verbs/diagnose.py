@@ -8,6 +8,7 @@ from dataclasses import replace
 from ..audits.joining import wrong_where_unseen
 from ..classes import NewLabelError, said_of_classes
 from ..diagnoses import Diagnosis, Diagnostician
+from ..inference.row_sample import in_content_order
 from ..options import verb
 from ..passes.plan import EstimationPlan, batch_rows, choose
 from ..passes.reference import read_reference
@@ -46,8 +47,9 @@ def diagnose(options: DiagnoseOptions) -> Diagnosis:
                 if unseen or classes is not None:
                     raise
                 return run(classes, unseen=True)
-            choice = choose(read.record, "auto", seed)
-            fitted = Diagnostician(seed=seed, columns=first.users).fit(choice.apply(read.record))
+            record = in_content_order(read.record)
+            choice = choose(record, "auto", seed)
+            fitted = Diagnostician(seed=seed, columns=first.users).fit(choice.apply(record))
             plan = EstimationPlan(choice, {}, rows=batch_rows(read.record.num_classes), diagnostician=fitted)
             state = plan.read(rows.parts(_PART_ROWS, execution.each), execution)
             diagnosis = fitted.finish(state[WHOLE]["diagnosis"])

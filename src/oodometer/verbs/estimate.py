@@ -45,6 +45,7 @@ from ..headline.natural_shifts import (
     under_covariate_shift,
 )
 from ..inference.domain_classifier import compared_once
+from ..inference.row_sample import in_content_order
 from ..intervals import clopper_pearson
 from ..kernels import later, one_thread, side_by_side
 from ..options import declared, verb
@@ -103,6 +104,7 @@ def named_bounds(given: float | Mapping[str, float] | None) -> dict[str, float]:
 PART_ROWS = 1 << 17  # small enough that two workers finish together, large enough to hide their overhead
 _MANY_ROWS = 1 << 18  # of a target, from which on a batch keeps its share of samples alone
 _SLOW = {"threshold-distance": 200_000}  # target rows above which a method must be asked for by name
+_TRIALS_SEED = 0
 _REPEATS = 8  # trials of each family and severity behind a headline
 _HISTOGRAM_BINS = 20
 _RELIABILITY_BINS = 15
@@ -321,7 +323,7 @@ def learn(
     if target is not None:  # then plain functions hear of the target's parts alone
         reading = reading.heard_by(hearing_phases(reading.progress))
     read = [read_reference(s, execution=reading, in_parts=target is None, seed=options.seed) for s in sources]
-    record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
+    record = in_content_order(Predictions.concat([r.record for r in read]))
     rows, correct, left_out = (sum(getattr(r, name) for r in read) for name in ("rows", "correct", "unlabelled"))
     reference = Reference(record, rows, correct, left_out, any(r.sampled for r in read))
     warnings = _reference_warnings(reference, target, sources)
@@ -339,7 +341,9 @@ def learn(
         if len(candidates) >= LEAST_CANDIDATES:
             # a second at most, which no engine is worth that must be started or sent the rows
             here = Execution(progress=enter_phase(execution.progress, "backtest"))
-            trials = run_backtest(record, BacktestOptions(candidates, repeats=_REPEATS, cache=cache, **how), here)
+            # drawn by content alone, so that another seed moves no interval by the luck of two hundred trials
+            drawn = {**how, "seed": _TRIALS_SEED}
+            trials = run_backtest(record, BacktestOptions(candidates, repeats=_REPEATS, cache=cache, **drawn), here)
     # the source accuracy from all reference rows, also where methods were fitted on a sample of them
     methods = {
         name: method.with_counts(correct, rows) if isinstance(method, SourceAccuracy) else method

@@ -18,7 +18,7 @@ from ..estimators import Estimator, RiskCoverage
 from ..estimators.expected_classes import metric_name
 from ..fields import FIELDS
 from ..headline.natural_shifts import NaturalShifts
-from ..inference.row_sample import seeded_sample
+from ..inference.row_sample import content_sample
 from ..options import declared, placed
 from ..passes.plan import EstimationPlan, quick_methods
 from ..passes.reference import Reference, ReferenceSource, most
@@ -175,7 +175,7 @@ class Fitted:
         record = replace(reference.record, input=None, output=None, _cache={})
         kept = most(record, _MOST_ROWS, _MOST_VALUES)
         if len(record) > kept:
-            record = record.take(seeded_sample(len(record), kept, int(self.options.get("seed", 0))))
+            record = record.take(content_sample(record, kept, int(self.options.get("seed", 0))))
         pieces = {name: getattr(self, name) for name in _KINDS if name != "counts"}
         pieces |= {"plan": plan, "skipped": skipped, "unmade": list(self.unmade), "clusters": astuple(self.clusters)}
         counts = [reference.rows, reference.correct, reference.unlabelled, self.learnt_rows]
