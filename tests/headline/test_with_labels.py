@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 
 import oodometer
+from oodometer.audits.judge import Believed
 from oodometer.errors import UsageError
-from oodometer.headline.natural_shifts import packaged_prior, signs_of_result, with_labels
+from oodometer.headline.label_posterior import LabelEvidence, posterior_of_result
+from oodometer.headline.label_posterior import audited as believed_of
+from oodometer.headline.natural_shifts import packaged_prior, signs_of_result
 from oodometer.inference.betting import SampledRows
 from oodometer.results.estimation import Estimation
 from oodometer.testing import example_record
@@ -32,6 +35,11 @@ def audited(reference: Any = REFERENCE, **more: Any) -> oodometer.Audit:
 def estimated() -> Estimation:
     given = {"probabilities": REFERENCE.probabilities, "label": REFERENCE.label}
     return oodometer.estimate(given, {"probabilities": TARGET.probabilities}, methods=["doc", "source"])
+
+
+def with_labels(found: Estimation, drawn: SampledRows, score: np.ndarray) -> Believed:
+    evidence = LabelEvidence.of_sample(drawn, score, len(drawn), None)
+    return believed_of(found, posterior_of_result(found, evidence, packaged_prior()))
 
 
 def test_the_believed_interval_stands_beside_the_exact_one() -> None:

@@ -63,7 +63,7 @@ def unlike(confidence: Array, predicted: Array, labels: Array | None = None, see
             from scipy.special import bdtrc
 
             wrong = (seen[0, only] - seen[1, only] + 1) / (seen[0, only] + 2)
-            p = float(bdtrc(all_rows - so - 1, all_rows, wrong)) if so < all_rows else 1.0
+            p = float(bdtrc(int(all_rows - so) - 1, int(all_rows), wrong)) if so < all_rows else 1.0
             usual = f"and for {100 * (1 - wrong):.0f} % of such reference rows: others may not be known yet"
             reasons.append((p, f"{said}, {usual} (binomial test, {_SHOWN})"))
     p, why = min(reasons, default=(1.0, ""))
@@ -89,6 +89,16 @@ def uneven(parts: Sequence[tuple[int, int]]) -> str | None:
         return None
     p = float(chdtrc(len(rows) - 1, float((np.square(known - rows * share) / (rows * share * (1 - share))).sum())))
     return f"some parts have more of them than others (chi-squared test, {_SHOWN})" if p < LEVEL else None
+
+
+def by_confidence(source: Source) -> str | None:
+    """Why labels that a suggestion drew are no random sample, where some rows were more likely to be drawn; or None."""
+    if not source.holds("share"):
+        return None
+    cells = source.read(["label", "correct"]).columns["share"].tolist()
+    share = np.array([float(str(cell).replace(",", ".")) for cell in cells if cell not in (None, "")])
+    text = "they were drawn by confidence, more where the model is unsure: `oodometer audit` weighs them"
+    return text if (share < 1).any() else None
 
 
 def said_of_labels(reference: Predictions) -> Array | None:

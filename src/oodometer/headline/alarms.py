@@ -120,6 +120,7 @@ def judge_alarms(
         proof = None if proof is None else proof * len(watched)
         verdict = decide(rule, interval, reference, chance=chance, changed=part.changed, when=when, proof=proof)
         about = (rule, bound, reference, part.place, part.rows, interval, chance, part.changed, truth)
-        failing[verdict].append(Failing(*about))
+        by_labels = rule.metric in part.proofs or truth == interval
+        failing[verdict].append(Failing(*about, by_labels=by_labels))
     fails, by_chance, missing = tuple(failing["fails"]), tuple(failing["by chance"]), tuple(dict.fromkeys(unjudged))
     return Alarms(tuple(rules), when, len(watched), kind, fails, by_chance, missing)

@@ -1,4 +1,4 @@
-"""Labels and what is believed without them: one posterior, its verdicts and when to stop, behind `estimate` and `audit`."""
+"""Labels and what is believed without them: one posterior behind `estimate` and `audit`, and when to stop."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from ..audits.judge import (
     linear_cdf,
 )
 from ..inference.betting import WRONG, SampledRows, betting_evidence, log_evidence
-from ..intervals import holm, normal_quantile
-from ..results import Interval
+from ..intervals import clopper_pearson, holm, normal_quantile
+from ..results import Interval, Kind
 from ..results.alarms import Fall
 from ..results.estimation import ASSUMPTIONS, Estimation, Headline
 from ..results.values import counted
@@ -116,8 +116,15 @@ class LabelEvidence:
         """The accuracy of the rows without the gaps, if this is that of all, and the gaps are as predicted."""
         return (accuracy * self.rows - self.expected) / self.inside
 
+    def alone(self, level: float) -> Interval:
+        """The accuracy of the labelled rows, with Clopper and Pearson's ends."""
+        ends = clopper_pearson(self.hits, self.labels, level)
+        kind: Kind = "conditional" if self.not_random is not None else "asymptotic"
+        kind = "exact" if self.not_random is None and self.labels == self.labelled else kind
+        return Interval(self.hits / self.labels, *ends, level, kind)
+
     def changed(self, correct: float, rows: float) -> float:
-        """p-value of "as often right as the reference", two-sided: Fisher's (1935), for large samples the normal law."""
+        """p-value of "as often right as the reference", two-sided: Fisher's (1935), of many rows the normal law."""
         mine = round(self.hits), max(round(self.labels), 1)
         other = round(correct), max(round(rows), 1)
         return _same_share((min(mine), mine[1]), (min(other), other[1]))
@@ -141,12 +148,10 @@ def _same_share(one: tuple[int, int], other: tuple[int, int]) -> float:
     from scipy.special import gammaln
 
     k = np.arange(max(0, a + b - m), min(n, a + b) + 1)
-    ways = [gammaln(x + 1) for x in (k, n - k, a + b - k, m - a - b + k)]
-    logs = -sum(ways)
-    share = np.exp(logs - logs.max())
-    share /= share.sum()
+    logs = -np.sum([gammaln(x + 1) for x in (k, n - k, a + b - k, m - a - b + k)], axis=0)
+    mass = np.exp(logs - logs.max())
     at = a - int(k[0])
-    return float(min(1.0, 2 * min(share[: at + 1].sum(), share[at:].sum())))
+    return float(min(1.0, 2 * min(mass[: at + 1].sum(), mass[at:].sum()) / mass.sum()))
 
 
 @dataclass(frozen=True)
@@ -198,7 +203,8 @@ class LabelPosterior:
         if some.gaps:  # a row that was passed over may hold any truth
             value = (value * some.inside + some.expected) / some.rows
             low, high = low * some.inside / some.rows, (high * some.inside + some.gaps) / some.rows
-        kind: Any = "empirical" if self.prior is not None else "exact" if some.labels == some.labelled else "asymptotic"
+        kind: Kind = "exact" if some.labels == some.labelled else "asymptotic"
+        kind = kind if self.prior is None else "empirical"
         return Interval(value, min(low, value), max(high, value), level, kind)
 
     @property
@@ -210,7 +216,7 @@ class LabelPosterior:
         return f"{self.known}, and the labelled rows were drawn {drawn}"
 
     def headline(self, without: Headline, level: float) -> Headline:
-        """The headline with the labels in it; where every row has one, that ``without`` them, with no trust on a miss."""
+        """The headline with the labels in it; where every row has one, that ``without`` them, not trusted on a miss."""
         some, still = self.evidence, without.interval
         if some.complete:
             if still.lower - 1e-9 <= self.share <= still.upper + 1e-9:
@@ -250,13 +256,30 @@ def posterior_of_result(found: Estimation, evidence: LabelEvidence, prior: Natur
     return LabelPosterior(cdf_without_labels(prior, signs), evidence, known_by(prior, "natural"))
 
 
+def audited(found: Estimation, posterior: LabelPosterior) -> Believed:
+    """What an audit believes: what a result of `estimate` says with labels, or why it says no more than without."""
+    some = posterior.evidence
+    if some.not_random is not None:
+        return Believed(None, why="the labelled rows are no random sample of the target")
+    if not some.labelled:
+        return Believed(None, why="there is no label yet: use the label-free estimate")
+    if not judges_alone(found.headline_without_labels or found.headline) and posterior.prior is None:
+        return Believed(None, why="comparable public cases are chosen by the reference accuracy, which is not known")
+    if posterior.prior is None:
+        why = "of the target only judges' votes are known, and there are no public shifts of such votes"
+        return Believed(None, why=f"{why}: go by the audited accuracy")
+    if found.headline_without_labels is None:
+        return posterior.believed(found.level, found.fell)
+    made = found.headline.interval
+    worth = effective_labels(made.value, made.upper - made.lower, found.level, some.rows)
+    return Believed(made, found.headline.assumes, worth, fell=found.fell)
+
+
 def missed(interval: Interval, truth: float) -> str:
     """That an estimate without labels missed the truth, and by how much; empty where it did not."""
     gap = interval.lower - truth if truth < interval.lower else truth - interval.upper
-    if gap <= 1e-9:
-        return ""
     side = "below" if truth < interval.lower else "above"
-    return f"it missed: the truth lies {counted(round(100 * gap, 1), 'point')} {side} the interval"
+    return f"it missed: the truth lies {100 * gap:.1f} points {side} the interval" if gap > 1e-9 else ""
 
 
 def falls_by_labels(
@@ -270,13 +293,14 @@ def falls_by_labels(
     and a change beyond chance, of the outputs (``changes``) or of the labels, or for labels that prove it alone, all
     after a correction for the number of parts; ``reference``: right rows and all. Fall.changed is the smaller p-value.
     """
-    both = []
-    for one, p in zip(posteriors, changes, strict=True):
-        own = 1.0 if one is None else one.evidence.changed(*reference)
+    both: dict[int, float] = {}
+    for i, (one, p) in enumerate(zip(posteriors, changes, strict=True)):
         # where the truth is known, outputs have nothing to add
-        both.append(own if one is not None and (p is None or one.evidence.complete) else p if p is None else min(p, own))
-    places = [i for i, p in enumerate(both) if p is not None]
-    adjusted = dict(zip(places, holm([both[i] for i in places if both[i] is not None]), strict=True))  # type: ignore[misc]
+        outputs = [p] if p is not None and not (one is not None and one.evidence.complete) else []
+        labels = [] if one is None else [one.evidence.changed(*reference)]
+        if outputs or labels:
+            both[i] = min(*outputs, *labels, 1.0)
+    adjusted = dict(zip(both, holm([*both.values()]), strict=True))
     bound, out = reference[0] / reference[1] - margin, list[Fall | None]()
     for i, one in enumerate(posteriors):
         if one is None:
@@ -288,10 +312,10 @@ def falls_by_labels(
         changed = adjusted[i]
         if proven and proof is not None:
             changed = min(changed, proof * len(posteriors))
-        labels = counted(one.evidence.labelled, "labelled row")
-        together = {"natural": "public shifts", "judges": "", "none": "what was assumed"}
-        other = together.get(assume, together["none"]) if one.prior is not None and not one.evidence.complete else ""
-        why = f"by {labels}" if not other else f"by {other} and {labels} together"
+        why = f"by {counted(one.evidence.labelled, 'labelled row')}"
+        if one.prior is not None and not one.evidence.complete:
+            other = "public shifts" if assume == "natural" else "what was assumed"
+            why = f"by {other} and {counted(one.evidence.labelled, 'labelled row')} together"
         if verdict == "cannot say":
             why = f"{why}; label more rows to decide it"
         out.append(Fall(margin, chance, verdict, changed, verdict == "fell" and changed <= CHANGED, why))

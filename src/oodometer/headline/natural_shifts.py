@@ -265,11 +265,7 @@ def verdict_of(chance: float | None) -> FallVerdict:
 
 
 def judged(
-    prior: NaturalShifts,
-    margin: float,
-    chances: Sequence[float | None],
-    changes: Sequence[float | None],
-    assume: str,
+    prior: NaturalShifts, margin: float, chances: Sequence[float | None], changes: Sequence[float | None], assume: str
 ) -> list[Fall]:
     """Falls of parts looked at together: an alarm asks for "fell" and a change beyond chance by Holm's correction."""
     tested = holm([p for p in changes if p is not None])

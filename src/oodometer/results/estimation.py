@@ -208,7 +208,8 @@ def estimation_view(result: Mapping[str, Any]) -> View:
     parts = [(title, result.get(f"{title}s") or []) for title in ("slice", "chunk")]
     assumes = str(head.get("assumes") or "")
     more = f". It assumes in full: {assumes}" if " (" in assumes else ""
-    details = [_bands(head), f"Method: {head['method']}{more}" if head.get("method") else ""]
+    bands = "" if result.get("headline_without_labels") else _bands(head)
+    details = [bands, f"Method: {head['method']}{more}" if head.get("method") else ""]
     chunks = [(part, interval_of(part.get("headline"))) for part in result.get("chunks") or ()]
     made = [Point(_name(part), at.value, at.lower, at.upper, (part.get("truth") or {}).get("value"), _is_alarm(part))
             for part, at in chunks if at is not None]  # fmt: skip
@@ -238,8 +239,12 @@ def _sentences(result: Mapping[str, Any], item: Interval | None, estimate: Inter
     nothing = head.get("trust") == "none" and item is estimate and item.lower <= 0 and item.upper >= 1
     lines = ["Without labels the accuracy cannot be known: any value is possible"] if nothing else []
     text = f"On {counted(target['rows'], 'row')} without labels" if target.get("rows") and not truth else ""
+    labelled = truth.get("labelled") or target.get("labelled") or 0
+    before = interval_of(result.get("headline_without_labels"))
     if truth.get("decides"):
-        text = f"Measured on {counted(truth.get('labelled') or 0, 'labelled row')}"
+        text = f"Measured on {counted(labelled, 'labelled row')}"
+    elif before is not None:
+        text = f"On {counted(target.get('rows') or 0, 'row')}, {labelled:,} of them labelled"
     if reference.get("accuracy") is not None:
         rows = f" on {counted(reference['rows'], 'row')}" if reference.get("rows") else ""
         gap = round(item.value, 3) - round(reference["accuracy"], 3)
@@ -248,11 +253,14 @@ def _sentences(result: Mapping[str, Any], item: Interval | None, estimate: Inter
         text = f"{text}{text and ': '}{yardstick if nothing else f'{side} the {yardstick}'}"
     lines += [text[:1].upper() + text[1:], Fall(**fell).sentence() if fell else ""]
     if truth.get("decides") and estimate is not None:
-        lines.append(f"Estimated without labels: {with_ends(estimate)}")
+        held = "it held the truth" if estimate.lower <= item.value <= estimate.upper else head.get("why")
+        lines.append(f"Estimated without labels: {with_ends(estimate)}; {held}")
     elif truth and interval_of(truth) is not None:
-        rows = counted(truth.get("labelled") or target.get("labelled") or 0, "labelled target row")
-        lines.append(f"True accuracy: {with_ends(truth)} on {rows}")
-    if head.get("trust"):  # the diagnosis has a line of its own and is not said twice
+        rows = counted(labelled, "labelled target row")
+        lines += [f"Estimated without labels: {with_ends(before)}"] if before is not None else []
+        lines.append(f"{'Labels alone' if before is not None else 'Labelled rows'}: {with_ends(truth)} on {rows}")
+    beside_a_miss = truth.get("decides") and head.get("trust") == "none"
+    if head.get("trust") and not beside_a_miss:  # the diagnosis has a line of its own and is not said twice
         why, twice = head.get("why") or "", diagnosis.get("why") or ""
         for part in (f": {twice}", f"; {twice}", f"{twice}; ", twice) if twice else ():
             why = why.replace(part, "")

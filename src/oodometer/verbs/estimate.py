@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..audits.joining import KEY, joined_truth, mostly_new, target_key
-from ..audits.labels import no_random_sample, of_state, open_labels, said_of_labels, uneven
+from ..audits.labels import by_confidence, no_random_sample, of_state, open_labels, said_of_labels, uneven
 from ..backtests.trials import LEAST_REFERENCE, BacktestOptions, run_backtest
 from ..calibrators.binned_map import count_verdicts
 from ..classes import ClassNames, said_of_classes
@@ -68,7 +68,7 @@ from ..passes.reference import FEW_ROWS, FIELDS_NEEDED, Reference, label_warning
 from ..passes.slicing import WHOLE, Chunks, in_natural_order, parse_chunks
 from ..predictions import FIELDS, Predictions
 from ..registry import FAILURES, broken, find, unless_failed, why_failed
-from ..results import Estimate, Interval, Kind, Skipped
+from ..results import Estimate, Interval, Skipped
 from ..results.alarms import ASKED, WHEN, AlarmRule, Alarms, FailWhen, Fall
 from ..results.backtest import Backtest
 from ..results.estimation import ASSUMPTIONS, Assumed, Estimation, Headline, MetricEstimation, Part
@@ -225,10 +225,7 @@ def estimated(options: EstimateJob, execution: Execution, given: LabelEvidence |
 
 
 def _estimated(
-    options: EstimateJob,
-    classes: Sequence[int | str] | None,
-    execution: Execution,
-    given: LabelEvidence | None = None,
+    options: EstimateJob, classes: Sequence[int | str] | None, execution: Execution, given: LabelEvidence | None = None
 ) -> Estimation:
     enter_phase(execution.progress, "reading")
     opener = opener_for(options)
@@ -277,7 +274,8 @@ def _estimated(
     design = None
     if own.count or away.count:
         design = Design(own, away, reference.correct / reference.rows, reference.rows)
-    return _Answers(learnt, options, design, prior).finish(state, figures, target, given)
+    picked = None if labels is None else by_confidence(labels)
+    return _Answers(learnt, options, design, prior, picked).finish(state, figures, target, given)
 
 
 def _for_target(
@@ -468,9 +466,19 @@ class _Answer:
 
 
 class _Answers:
-    """From estimates and states to what is said, alike for target and parts; ``design``: of clusters."""
+    """From estimates and states to what is said, alike for target and parts; ``design``: of clusters; ``picked``: why
+    labels are no random sample, where their file says so.
+    """
 
-    def __init__(self, fitted: Fitted, options: EstimateJob, design: Design | None, prior: NaturalShifts) -> None:
+    def __init__(
+        self,
+        fitted: Fitted,
+        options: EstimateJob,
+        design: Design | None,
+        prior: NaturalShifts,
+        picked: str | None = None,
+    ) -> None:
+        self.picked = picked
         self.fitted, self.plan, self.options, self.design, self.prior = fitted, fitted.plan, options, design, prior
         self.correct, self.rows = fitted.reference.correct, fitted.reference.rows
         self.accuracy, trials = self.correct / self.rows, fitted.trials
@@ -506,18 +514,20 @@ class _Answers:
         answer = self.with_labels(self.of(estimates, whole, by_metric, diagnosis), evidence)
         warnings = [*fitted.warnings, *_metric_warnings(plan, answer.metrics, skipped, options, target.name)]
         headline = answer.headline
-        truth = self.truth(whole, None if evidence is None else evidence.not_random)
+        truth = None if evidence is None or not evidence.labelled else evidence.alone(level)
         parts = self.parts(state) if plan.by is not None or plan.every is not None else []
         ((fell, without),) = self.falls([answer])
         alarms = None
         if options.alarm_rules:
-            about_whole = (headline, (), truth, fell, {}, answer.metrics, without, answer.without)
-            own = Part({"value": "target"}, rows, *about_whole)
+            about_it: tuple[Any, ...] = (headline, (), truth, fell, {}, answer.metrics, without, answer.without)
+            own = Part({"value": "target"}, rows, *about_it)
             alarms = _alarms((own, answer), parts, options, self.accuracy)
-        if headline.trust == "none" and len(estimates) > 1:
+        known = answer.posterior is not None and answer.without is None
+        if headline.trust == "none" and len(estimates) > 1 and not known:
             warnings.append(headline.why)
         if truth is not None and plan.labels is None:
-            used = "as one of a random sample" if answer.without is not None else "for the truth only, not for any estimate"
+            used = "for the truth only, not for any estimate"
+            used = used if answer.without is None else "as those of a random sample"
             warnings.append(f"the target holds labels; they were used {used}")
         not_random = None if evidence is None else evidence.not_random
         if not_random is not None and given is None:
@@ -638,7 +648,7 @@ class _Answers:
             return None
         seen = None if parts is None else said_of_labels(self.fitted.reference.record)
         spread = [(int(part["truth"]["known"]), int(part["truth"]["rows"])) for part in parts or ()]
-        not_random = of_state(states.get("labelled"), seen) or uneven(spread)
+        not_random = self.picked or of_state(states.get("labelled"), seen) or uneven(spread)
         effect = self.effects[1]
         return LabelEvidence(correct / effect, labelled / effect, labelled, rows, not_random=not_random)
 
@@ -686,16 +696,6 @@ class _Answers:
             out[metric.name] = replace(made, truth=truth.get(metric.name))
         return out
 
-    def truth(self, states: Mapping[str, Any], not_random: str | None = None) -> Interval | None:
-        """Accuracy of the labelled rows; of clusters with Clopper and Pearson's ends for as many independent rows."""
-        labelled, correct = int(states["truth"]["known"]), int(states["truth"]["correct"])
-        if not labelled:
-            return None
-        level, effect = self.options.level, self.effects[1]
-        ends = clopper_pearson(correct / effect, labelled / effect, level)
-        kind: Kind = "conditional" if not_random is not None else "exact" if effect == 1 else "asymptotic"
-        return Interval(correct / labelled, *ends, level, kind)
-
     def falls(self, answers: Sequence[_Answer]) -> list[tuple[Fall, Fall | None]]:
         """Whether the accuracy fell, of parts looked at together; with labels where these take part, and without."""
         prior, margin, assume = self.prior, self.options.margin, self.options.assume
@@ -737,9 +737,10 @@ class _Answers:
             signs = {name: sign for name, sign in answer.signs.items() if name in ("moved", "unexplained")}
             wide = tuple(by_part[i] if design is None else (design.wide(e, rows[i]) for e in by_part[i]))
             own = labels[i]
-            truth = self.truth(state[keys[i]], None if own is None else own.not_random)
-            about = (answer.headline, wide, truth, fell, signs, answer.metrics, without, answer.without)
-            part = Part(wheres[i], rows[i], *about)
+            truth = None if own is None else own.alone(self.options.level)
+            part = Part(
+                wheres[i], rows[i], answer.headline, wide, truth, fell, signs, answer.metrics, without, answer.without
+            )
             out.append((part, answer))
         return out
 
@@ -786,10 +787,10 @@ def _alarms(
         numbers = {"accuracy": part.headline.interval} | {n: m.headline.interval for n, m in part.metrics.items()}
         truths = {"accuracy": part.truth} | {name: m.truth for name, m in part.metrics.items()}
         labelled = {name: truth for name, truth in truths.items() if truth is not None}
-        if part.is_known:
-            numbers |= labelled
-        changed = None if part.fell is None else part.fell.changed
         posterior = answer.posterior
+        if posterior is not None and posterior.evidence.complete:
+            numbers |= {"accuracy": posterior.interval(options.level)} | labelled
+        changed = None if part.fell is None else part.fell.changed
         proofs = {} if posterior is None else {"accuracy": posterior.evidence.proof}
         watched.append(Watched(where, part.rows, numbers, {"accuracy": answer.chance}, changed, labelled, proofs))
     when = cast("FailWhen", options.fail_when)
