@@ -133,8 +133,8 @@ class LabelEvidence:
         """p-value, two-sided, of "the accuracy is this or more", by the labels alone; None where they are no sample."""
         if not self.usable or self.complete or not self.alike:
             return None
-        lower = min(max((bound * self.rows - self.gaps) / self.inside, 0.0), 1.0)
-        labels = max(round(self.labels), 1)
+        least = math.ceil(bound * self.rows - self.gaps - 1e-9)  # right rows with which the bound is kept
+        lower, labels = min(max(least / self.inside, 0.0), 1.0), max(round(self.labels), 1)
         return exact_p_value(min(round(self.hits), labels), labels, self.inside, lower, 1.0)
 
 
@@ -350,24 +350,13 @@ def decide_by_labels(
     >>> decide_by_labels(made, 0.65).says, decide_by_labels(made, 0.55)
     ('below', Decision(bound=0.55, says=None, needed=190))
     """
-    some = posterior.evidence
-    if some.complete and some.usable:
-        return Decision(bound, "below" if posterior.below(bound) else "not below", None)
-    if not some.usable:  # what is there does not count
-        some = replace(some, hits=0.0, labels=0.0, labelled=0, gaps=0, expected=0.0, alike=True, not_random=None)
-    goal = -math.log(WRONG)
-    # a row that was passed over may hold any truth
-    ends = (bound * some.rows - some.gaps) / some.inside, bound * some.rows / some.inside
-    said = None
-    if not some.alike and bets is not None:
-        sampled, score, slope = bets
-        game = sampled.game(score, slope)
-        low, high = (min(max(end, 0.0), 1.0) for end in ends)
-        said = _side(betting_evidence(game, low, -1), betting_evidence(game, high, 1))
-    elif some.labels:
-        said = _side(*_evidences(posterior, some, ends, 0, 0.0))
+    said = said_by_labels(posterior, bound, bets)
     if said is not None:
         return Decision(bound, said, None)
+    some = posterior.evidence
+    if not some.usable:  # what is there does not count
+        some = replace(some, hits=0.0, labels=0.0, labelled=0, gaps=0, expected=0.0, alike=True, not_random=None)
+    goal, ends = -math.log(WRONG), _ends(some, bound)
     left = some.inside - some.labelled
     rate = believed_interval(posterior.spread, some.hits, some.labels, 0.5, None)[0]
     few, many = 0, left
@@ -377,6 +366,29 @@ def decide_by_labels(
         few, many = (few, middle) if reached else (middle, many)
     step = 10 ** max(len(str(many)) - _FIGURES, 0)
     return Decision(bound, None, max(min(-(-many // step) * step, left), 1))
+
+
+def said_by_labels(
+    posterior: LabelPosterior, bound: float, bets: tuple[SampledRows, Array, float] | None = None
+) -> Side | None:
+    """On which side of the bound the accuracy lies, where the labels decide it (`decide_by_labels`)."""
+    some = posterior.evidence
+    if not some.usable:
+        return None
+    if some.complete:
+        return "below" if posterior.below(bound) else "not below"
+    ends = _ends(some, bound)
+    if some.alike or bets is None:
+        return _side(*_evidences(posterior, some, ends, 0, 0.0))
+    sampled, score, slope = bets
+    game = sampled.game(score, slope)
+    low, high = (min(max(end, 0.0), 1.0) for end in ends)
+    return _side(betting_evidence(game, low, -1), betting_evidence(game, high, 1))
+
+
+def _ends(some: LabelEvidence, bound: float) -> tuple[float, float]:
+    """The bound for the rows without the gaps, if all these are right, and if all are wrong."""
+    return (bound * some.rows - some.gaps) / some.inside, bound * some.rows / some.inside
 
 
 def _side(below: float, above: float) -> Side | None:
