@@ -171,8 +171,8 @@ def promises(found: dict[str, list[Line]]) -> list[Line]:
          "holds": silent == 0},
         {"figure": "decisions that were wrong, a look every five labels", "found": f"{wrong:.1%}",
          "promise": "at most 5.0%", "holds": wrong <= WRONG},
-        {"figure": "coverage of believed intervals at 95 %, 25 labels or more", "found": f"{coverage:.1%}", "promise": "at least 92%",
-         "holds": coverage >= 0.92},
+        {"figure": "coverage of believed intervals at 95 %, 25 labels or more", "found": f"{coverage:.1%}",
+         "promise": "at least 92%", "holds": coverage >= 0.92},
     ]  # fmt: skip
 
 
