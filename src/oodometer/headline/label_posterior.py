@@ -165,7 +165,7 @@ class LabelPosterior:
     >>> few = LabelEvidence(75, 150, 150, 2000)
     >>> made = LabelPosterior(None, few)
     >>> made.interval(0.95).kind, round(made.below(0.6), 2)
-    ('exact', 0.99)
+    ('exact', 1.0)
     """
 
     prior: Array | None
@@ -348,7 +348,7 @@ def decide_by_labels(
 
     >>> made = LabelPosterior(None, LabelEvidence(75, 150, 150, 2000))
     >>> decide_by_labels(made, 0.65).says, decide_by_labels(made, 0.55)
-    ('below', Decision(bound=0.55, says=None, needed=190))
+    ('below', Decision(bound=0.55, says=None, needed=580))
     """
     said = said_by_labels(posterior, bound, bets)
     if said is not None:

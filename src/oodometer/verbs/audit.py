@@ -99,11 +99,11 @@ def audit(options: AuditJob) -> Audit:
     Angelopoulos, Duchi and Zrnic (2023).
 
     >>> p = [[0.6 + i / 300, 0.4 - i / 300] for i in range(100)]
-    >>> few = {"row": list(range(0, 100, 10)), "label": [1] * 10}
+    >>> few = {"row": list(range(0, 100, 5)), "label": [1] * 18 + [0] * 2}
     >>> reference = {"probabilities": p, "label": [0, 1, 0, 0] * 25}
     >>> found = audit(reference, {"probabilities": p}, labels=few, methods=["ac"])
     >>> found.labels, found.refuted, found.estimate.upper < 0.4
-    (10, True, True)
+    (20, True, True)
     """
     given = [options.reference, options.target]
     refuse_clashes({"out": options.out}, flat((*given, options.labels)))

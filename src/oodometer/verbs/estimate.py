@@ -510,7 +510,7 @@ class _Answers:
         if not estimates:
             raise none_applies(skipped, target)
         drawn = figures()
-        evidence = given or self.labels_of(whole, [part for key, part in state.items() if key != WHOLE])
+        evidence = given or self.labels_of(whole, [part for key, part in state.items() if key[0] in ("by", "every")])
         answer = self.with_labels(self.of(estimates, whole, by_metric, diagnosis), evidence)
         warnings = [*fitted.warnings, *_metric_warnings(plan, answer.metrics, skipped, options, target.name)]
         headline = answer.headline

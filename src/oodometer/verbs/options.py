@@ -98,7 +98,7 @@ class Target(Options):
     """What is asked about."""
 
     target: Any = argument(kw_only=False, path="read", help="Predictions of the same model on the data in question.",
-        doc="Predictions of the same model on the data in question; labels in it are not used for any estimate.")
+        doc="Predictions of the same model on the data in question; labels in it feed no method.")
 
 
 class LabelsAndP(Reference):
@@ -329,9 +329,10 @@ class TargetOptions(Target, Where, Key, Learnt, Running):
     labels: Any = option(default=None, group=_ROWS, path="read", metavar="FILE",
         help="Truth of target rows, joined by id, or one row each.",
         doc="Truth of target rows (a file, a frame, a dict with `label` or `correct`, an array, a list, a Series; null "
-        "where unknown). They feed no estimate; where they decide (`Estimation.by_labels`), falls and alarms are of "
-        "the truth. Joined by `id` or the index of pandas where both have one, by a column `row` (target rows counted "
-        "from 0), else one for each target row; refused where a column of both says that these are other rows.")
+        "where unknown). Those of some rows at random correct the headline, falls and alarms "
+        "(`Estimation.by_labels`); those of every row are the truth, beside which the estimate stands. Joined by `id` "
+        "or the index of pandas where both have one, by a column `row` (target rows counted from 0), else "
+        "one for each target row; refused where a column of both says that these are other rows.")
     assume: str = option(default="natural", group=_WHAT, rare=True, noted=True,
         help="What to assume of the shift: natural (like those of public data), none, label (P(x | y) unchanged) "
         "or covariate (P(y | x) unchanged).",
