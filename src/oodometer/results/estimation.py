@@ -253,14 +253,13 @@ def _sentences(result: Mapping[str, Any], item: Interval | None, estimate: Inter
         text = f"{text}{text and ': '}{yardstick if nothing else f'{side} the {yardstick}'}"
     lines += [text[:1].upper() + text[1:], Fall(**fell).sentence() if fell else ""]
     if truth.get("decides") and estimate is not None:
-        held = "it held the truth" if estimate.lower <= item.value <= estimate.upper else head.get("why")
-        lines.append(f"Estimated without labels: {with_ends(estimate)}; {held}")
+        held = "; it held the truth" if estimate.lower <= item.value <= estimate.upper else ""
+        lines.append(f"Estimated without labels: {with_ends(estimate)}{held}")
     elif truth and interval_of(truth) is not None:
         rows = counted(labelled, "labelled target row")
         lines += [f"Estimated without labels: {with_ends(before)}"] if before is not None else []
         lines.append(f"{'Labels alone' if before is not None else 'Labelled rows'}: {with_ends(truth)} on {rows}")
-    beside_a_miss = truth.get("decides") and head.get("trust") == "none"
-    if head.get("trust") and not beside_a_miss:  # the diagnosis has a line of its own and is not said twice
+    if head.get("trust"):  # the diagnosis has a line of its own and is not said twice
         why, twice = head.get("why") or "", diagnosis.get("why") or ""
         for part in (f": {twice}", f"; {twice}", f"{twice}; ", twice) if twice else ():
             why = why.replace(part, "")

@@ -443,15 +443,15 @@ class AuditOptions(Judged, Pair, Where, Clock, Key, Cluster, Scale, Level, Readi
         ".parquet or .jsonl file, or to this .html page, on which they are labelled in a browser.")
     question: str | None = option(default=None, group=_WHAT, rare=True,
         help='What that page asks, "Was it repaid?"; by default it is made of the label column and the classes.')
-    margin: float = option(default=0.01, group=_ALARMS, rare=True,
+    margin: float = option(default=0.01, group=_WHAT, rare=True,
         help="Say how likely it is that the accuracy fell by at least this much.")
     fail_below: float | Mapping[str, float] | None = option(
-        default=None, group=_ALARMS, metavar="BOUND", many=True, parse=partial(parse_bounds, option="--fail-below"),
-        help="Alarm (exit code 3) below 0.93; says how many labels are missing to decide it.",
+        default=None, group=_WHAT, metavar="BOUND", many=True, parse=partial(parse_bounds, option="--fail-below"),
+        help="Alarm (exit code 3) below 0.93.",
         doc="Raise an alarm (`Audit.alarms`) where the accuracy lies below this number, by labels and public shifts "
         "together, as `estimate` does with labels; `Audit.decisions` says whether the labels decide it.")
     fail_drop: float | Mapping[str, float] | None = option(
-        default=None, group=_ALARMS, metavar="DROP", many=True, rare=True,
+        default=None, group=_WHAT, metavar="DROP", many=True, rare=True,
         parse=partial(parse_bounds, option="--fail-drop"),
         help="Alarm (exit code 3) more than this below the reference's accuracy, such as 0.02.",
         doc="Raise an alarm where the accuracy lies more than this below the reference's; otherwise as ``fail_below``.")
