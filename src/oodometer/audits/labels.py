@@ -59,7 +59,7 @@ def unlike(confidence: Array, predicted: Array, labels: Array | None = None, see
         if m:
             share = (so + 1) / (all_rows + 2)
             reasons.append((share ** float(labels.sum()), said))
-        elif seen is not None and only < seen.shape[1] and 0 < seen[0, only] < seen[0].sum():
+        elif seen is not None and labels.sum() == n and only < seen.shape[1] and 0 < seen[0, only] < seen[0].sum():
             from scipy.special import bdtrc
 
             wrong = (seen[0, only] - seen[1, only] + 1) / (seen[0, only] + 2)

@@ -210,7 +210,7 @@ def audit_view(result: Mapping[str, Any]) -> View:
     method = (f"Label-free estimate by {head['method']}",) if head.get("method") else ()
     if chosen is None or not result.get("labels"):
         text = f"None of these {rows:,} rows has a label yet: nothing here is more than a guess. Label the rows that "
-        says = (f"{text}were drawn, and run the audit again.",)
+        says = (f"{text}were drawn, and run the audit again.", *_decisions(result))
         title = "Estimated accuracy, not audited: no labels"
         number = "not audited" if free is None else percent(free.value)
         return View(title, number, free, sentences=says, details=method, trust=head.get("trust"), **about)

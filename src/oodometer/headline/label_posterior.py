@@ -364,7 +364,7 @@ def decide_by_labels(
         middle = (few + many) // 2
         reached = max(_evidences(posterior, some, ends, middle, rate)) >= goal
         few, many = (few, middle) if reached else (middle, many)
-    step = 10 ** max(len(str(many)) - _FIGURES, 0)
+    step = max(10 ** (len(str(many)) - _FIGURES), 5)
     return Decision(bound, None, max(min(-(-many // step) * step, left), 1))
 
 

@@ -260,7 +260,7 @@ def log_evidence(
     (point,), from ``counts`` of hits and random draws: sum_q w_q L(q) / L(boundary), L binomial, or of draws without
     replacement from so many ``rows`` (points and boundary are then whole shares of them). Under the other side it is a
     supermartingale in the draws, so that it passes 1/a with chance a at most, however often one looks, and it does not
-    depend on the order of draws. Source: Waudby-Smith and Ramdas (2020).
+    depend on the order of draws. Source: Waudby-Smith and Ramdas (2024).
 
     >>> points = np.linspace(0.005, 0.695, 70)
     >>> [round(log_evidence(points, np.full(70, 1 / 70), 0.7, (n / 2, n)), 1) for n in (10, 40, 160)]
