@@ -128,6 +128,13 @@ def test_suggested_rows_are_random_unless_confidence_is_asked_for() -> None:
         audited(suggest=5, suggest_by="entropy")
 
 
+def test_what_was_measured_of_alarms_and_decisions_holds_what_is_promised() -> None:
+    found = json.loads((RESULTS / "label_decisions.json").read_text())
+    assert found["cases"] >= 150
+    assert len(found["limits"]) == 3
+    assert all(line["holds"] for line in found["limits"])
+
+
 def test_what_was_measured_holds_what_is_promised() -> None:
     lines = json.loads((RESULTS / "labels.json").read_text())["groups"]
     found = {c["labels"]: c for c in lines if c["cases of"] == "natural shifts"}

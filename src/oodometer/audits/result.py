@@ -205,6 +205,7 @@ def audit_view(result: Mapping[str, Any]) -> View:
     head, chosen = result.get("headline") or {}, interval_of(result.get("estimate"))
     free, rows, drawn = interval_of(head), (result.get("target") or {}).get("rows") or 0, result.get("suggested") or ()
     about: dict[str, Any] = {"warnings": tuple(result.get("warnings") or ()), "seed": result.get("seed")}
+    about["alarms"] = tuple(Alarms.from_dict(result["alarms"]).lines()) if result.get("alarms") else ()
     about["notes"] = (f"{counted(len(drawn), 'row')} to label next, drawn from {rows:,}",) if drawn else ()
     claim = "" if free is None else f"Label-free estimate: {with_ends(free)}"
     method = (f"Label-free estimate by {head['method']}",) if head.get("method") else ()
@@ -229,7 +230,6 @@ def audit_view(result: Mapping[str, Any]) -> View:
     uses += [f"Public shifts: {believed['assumes']}"] if believed.get("assumes") else []
     grids = (Grid("intervals", columns, cells, noun="interval", detail=True),)
     about |= {"sentences": tuple(filter(None, sentences)), "grids": grids, "details": (*method, *uses)}
-    about["alarms"] = tuple(Alarms.from_dict(result["alarms"]).lines()) if result.get("alarms") else ()
     title = "Audited accuracy" if random else "Accuracy of the labelled rows, which are no random sample"
     return View(title, percent(chosen.value), chosen, str(result.get("method") or ""), **about)
 
