@@ -129,7 +129,7 @@ def test_suggested_rows_are_random_unless_confidence_is_asked_for() -> None:
 
 
 def test_what_was_measured_of_alarms_and_decisions_holds_what_is_promised() -> None:
-    found = json.loads((RESULTS / "label_decisions.json").read_text())
+    found = json.loads((RESULTS / "label_alarms.json").read_text())
     assert found["cases"] >= 150
     assert len(found["limits"]) == 3
     assert all(line["holds"] for line in found["limits"])

@@ -1,6 +1,6 @@
-"""Labels on natural shifts: proven falls, alarms, and when to stop; writes results/label_decisions.json and .md.
+"""Labels on natural shifts: proven falls, alarms, and when to stop; writes results/label_alarms.json and .md.
 
-python -m benchmarks.natural.label_decisions     # every sixth case of results/natural.json, some minutes on one core
+python -m benchmarks.natural.label_alarms     # every sixth case of results/natural.json, some minutes on one core
 
 Nothing is estimated anew. The prior of each case is fitted without its whole source. A fall is proven where the exact
 interval of the labels alone lies below the reference's accuracy minus the margin; the rule is `--fail-drop MARGIN`, and
@@ -182,7 +182,7 @@ def page(result: kit.Result) -> str:
     lines = [
         "# Labels on natural shifts: alarms, and when to stop",
         "",
-        f"Made by `python -m benchmarks.natural.label_decisions` from {result['cases']} cases of `natural.json`, the "
+        f"Made by `python -m benchmarks.natural.label_alarms` from {result['cases']} cases of `natural.json`, the "
         "prior fitted without the whole source of a case. A fall is proven where the exact 95 % interval of the labels "
         "alone lies below the bound; `silent`: the largest chance over cases that it is and no alarm is raised, by the "
         "rule, and by `fell`. Alarms are those of `--fail-drop` at the margin, by value and a change beyond chance.",
@@ -220,4 +220,4 @@ def measure(given: argparse.Namespace) -> kit.Result:
 
 if __name__ == "__main__":
     every = (6, "take every so many-th case")
-    raise SystemExit(kit.command(__doc__, "label_decisions", measure, page, every=every))
+    raise SystemExit(kit.command(__doc__, "label_alarms", measure, page, every=every))
