@@ -9,14 +9,25 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import binom
 
-from oodometer.audits.judge import FALL, RISE, believe, believed_interval, hypergeometric, likelihood_labels, prior_cdf
+from oodometer.audits.judge import (
+    FALL,
+    RISE,
+    Believed,
+    believed_interval,
+    hypergeometric,
+    likelihood_labels,
+    linear_cdf,
+    prior_cdf,
+)
 from oodometer.audits.suggestion import suggest
+from oodometer.headline.label_posterior import LabelEvidence, LabelPosterior
 from oodometer.headline.natural_shifts import ShiftSigns, packaged_prior
 from oodometer.inference.betting import SampledRows
 from oodometer.intervals import clopper_pearson
 
 LEVELS = np.array([0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99])
-PRIOR = prior_cdf(LEVELS, np.array([0.4, 0.55, 0.75, 0.8, 0.84, 0.9, 0.93]))
+QUANTILES = np.array([0.4, 0.55, 0.75, 0.8, 0.84, 0.9, 0.93])
+PRIOR = prior_cdf(LEVELS, QUANTILES)
 EVEN = prior_cdf(LEVELS, LEVELS)
 
 priors = st.lists(st.floats(0, 1), min_size=7, max_size=7).map(lambda q: prior_cdf(LEVELS, np.array(sorted(q))))
@@ -120,26 +131,31 @@ def test_suggested_rows_count_by_their_weights() -> None:
     assert 60 < np.mean(worth) < 100
 
 
+def believed(drawn: SampledRows, score: np.ndarray) -> Believed:
+    evidence = LabelEvidence.of_sample(drawn, score, len(drawn), None)
+    return LabelPosterior(linear_cdf(LEVELS, QUANTILES), evidence, "like public shifts").believed(0.9, None)
+
+
 def test_rows_passed_over_may_hold_any_truth() -> None:
     score = np.full(1000, 0.8)
     rows = np.arange(20)
     share, nan = np.full(20, 0.5), np.full(20, np.nan)
     whole = SampledRows(rows, (rows % 4 > 0).astype(float), share, nan, np.zeros(0, dtype=int))
     holed = SampledRows(rows, whole.correct, share, nan, np.arange(900, 950))
-    a, b = (believe(PRIOR, drawn, score, 0.9, "").interval for drawn in (whole, holed))
+    a, b = (believed(drawn, score).interval for drawn in (whole, holed))
     assert b.upper - b.lower == pytest.approx((a.upper - a.lower) * 0.95 + 0.05, abs=0.01)
 
 
 def test_it_says_what_the_labels_are_worth() -> None:
     rows = np.arange(25)
     drawn = SampledRows.evenly(rows, (rows % 5 > 0).astype(int))
-    found = believe(PRIOR, drawn, np.full(50_000, 0.8), 0.9, "like public shifts")
+    found = believed(drawn, np.full(50_000, 0.8))
     assert found.interval.kind == "empirical"
     assert found.effective_labels is not None
     assert found.effective_labels > 35
     low, high = clopper_pearson(found.effective_labels * found.interval.value, found.effective_labels, 0.9)
     assert high - low == pytest.approx(found.interval.upper - found.interval.lower, abs=1e-6)
-    assert found.to_dict()["assumes"] == "like public shifts"
+    assert found.to_dict()["assumes"] == "like public shifts, and the labelled rows were drawn at random"
 
 
 @pytest.mark.parametrize(

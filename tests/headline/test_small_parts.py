@@ -14,13 +14,7 @@ from oodometer.headline.headline import (
     trimmed_mean,
     trimmed_mean_share,
 )
-from oodometer.headline.natural_shifts import (
-    ShiftSigns,
-    chance_by_labels,
-    packaged_prior,
-    under_label_shift,
-    verdict_of,
-)
+from oodometer.headline.natural_shifts import ShiftSigns, packaged_prior, under_label_shift, verdict_of
 
 
 def made(*methods: str) -> dict[str, Estimate]:
@@ -48,6 +42,4 @@ def test_which_estimate_is_believed() -> None:
 def test_chances() -> None:
     prior, signs = packaged_prior(), ShiftSigns(0.9, 0.9, 500, 500, moved=0.3)
     assert round(prior.share_below(signs, prior.quantile(signs, np.array([0.25]))[0]), 6) == 0.25
-    chances = chance_by_labels(930, 1000, 0.92), chance_by_labels(930, 1000, -0.01, (4750, 5000))
-    assert [round(chance, 3) for chance in chances] == [0.118, 0.884]
     assert [*map(verdict_of, (0.9, 0.5, 0.02, None))] == ["fell", "cannot say", "holds", "cannot say"]

@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 
 import oodometer
+from oodometer.audits.judge import Believed
 from oodometer.errors import UsageError
-from oodometer.headline.natural_shifts import packaged_prior, signs_of_result, with_labels
+from oodometer.headline.label_posterior import LabelEvidence, posterior_of_result
+from oodometer.headline.label_posterior import audited as believed_of
+from oodometer.headline.natural_shifts import packaged_prior, signs_of_result
 from oodometer.inference.betting import SampledRows
 from oodometer.results.estimation import Estimation
 from oodometer.testing import example_record
@@ -32,6 +35,11 @@ def audited(reference: Any = REFERENCE, **more: Any) -> oodometer.Audit:
 def estimated() -> Estimation:
     given = {"probabilities": REFERENCE.probabilities, "label": REFERENCE.label}
     return oodometer.estimate(given, {"probabilities": TARGET.probabilities}, methods=["doc", "source"])
+
+
+def with_labels(found: Estimation, drawn: SampledRows, score: np.ndarray) -> Believed:
+    evidence = LabelEvidence.of_sample(drawn, score, len(drawn), None)
+    return believed_of(found, posterior_of_result(found, evidence, packaged_prior()))
 
 
 def test_the_believed_interval_stands_beside_the_exact_one() -> None:
@@ -118,6 +126,13 @@ def test_suggested_rows_are_random_unless_confidence_is_asked_for() -> None:
     assert bold.to_dict()["suggest_by"] == "confidence"
     with pytest.raises(UsageError, match="random, confidence"):
         audited(suggest=5, suggest_by="entropy")
+
+
+def test_what_was_measured_of_alarms_and_decisions_holds_what_is_promised() -> None:
+    found = json.loads((RESULTS / "label_alarms.json").read_text())
+    assert found["cases"] >= 150
+    assert len(found["limits"]) == 3
+    assert all(line["holds"] for line in found["limits"])
 
 
 def test_what_was_measured_holds_what_is_promised() -> None:

@@ -1,4 +1,4 @@
-"""Where labels are given, the sentence, the fall and the alarms are of the truth, with the estimate beside it."""
+"""Where every row has a label the fall and the alarms are of the truth; some labels correct the number."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import oodometer
-from oodometer.headline.natural_shifts import chance_by_labels
+from oodometer.headline.label_posterior import LabelEvidence, LabelPosterior, falls_by_labels
 
 ROWS = 3000
 rng = np.random.default_rng(2)
@@ -76,33 +76,112 @@ def test_parts_are_judged_by_their_own_labels() -> None:
     assert "fell_without_labels" in third.to_dict()
 
 
-@pytest.mark.parametrize(("count", "decides"), [(12, False), (1500, True)])
-def test_some_labels_decide_where_their_interval_is_the_narrower(count: int, decides: bool) -> None:
-    labels = FALLEN["label"].where(np.random.default_rng(0).permutation(ROWS) < count)
-    found = oodometer.estimate(REFERENCE, bare(FALLEN), labels={"label": labels.to_list()}, **ASKED)
-    assert found.by_labels is decides
-    assert found.to_dict()["truth"]["labelled"] == count
-    assert found.target["accuracy"] is not None
+def some_labels(data: pd.DataFrame, count: int, seed: int = 0) -> dict[str, list[int]]:
+    rows = np.random.default_rng(seed).permutation(ROWS)[:count]
+    return {"row": rows.tolist(), "label": data["label"].to_numpy()[rows].tolist()}
 
 
-def test_chances_by_labels_are_those_of_draws() -> None:
-    draws = np.random.default_rng(0)
-    few, many = draws.beta(45.5, 5.5, 200_000), draws.beta(950.5, 50.5, 200_000)
-    assert chance_by_labels(45, 50, 0.9) == pytest.approx((few < 0.9).mean(), abs=0.06)
-    assert chance_by_labels(45, 50, -0.01, (950, 1000)) == pytest.approx((few - many < -0.01).mean(), abs=0.06)
+@pytest.mark.parametrize("count", [3, 12, 150, 1500])
+def test_some_labels_correct_the_number_as_an_audit_does(count: int) -> None:
+    """Nothing is chosen by width: number, interval, fall and alarms are those of the audit of the same labels."""
+    labels = some_labels(FALLEN, count)
+    found = oodometer.estimate(REFERENCE, bare(FALLEN), labels=labels, **ASKED)
+    audit = oodometer.audit(REFERENCE, bare(FALLEN), labels=labels, **ASKED)
+    assert (found.by_labels, found.is_known) == (True, False)
+    assert found.headline.interval == audit.believed.interval
+    assert found.headline_without_labels.interval == audit.headline.interval
+    assert found.headline_without_labels == oodometer.estimate(REFERENCE, bare(FALLEN), **ASKED).headline
+    assert found.fell == audit.fell == audit.believed.fell
+    assert found.alarms == audit.alarms
+    told = found.to_dict()
+    assert (told["truth"]["labelled"], told["truth"]["decides"]) == (count, False)
+    assert told["headline"]["value"] != told["headline_without_labels"]["value"]
+
+
+def test_a_fall_that_labels_prove_raises_an_alarm_in_both_verbs() -> None:
+    labels = some_labels(FALLEN, 600)
+    found = oodometer.estimate(REFERENCE, bare(FALLEN), labels=labels, **ASKED)
+    audit = oodometer.audit(REFERENCE, bare(FALLEN), labels=labels, **ASKED)
+    for one in (found, audit):
+        assert one.alarms.raised
+        assert one.alarms.where[0].by_labels
+        assert " with labels" in one.alarms.lines()[0]
+        assert (one.fell.verdict, one.fell.alarm) == ("fell", True)
+    assert (audit.decisions[0].says, audit.needed_labels) == ("below", None)
+    assert "Stop: decided, the accuracy is below" in repr(audit)
+
+
+def test_three_labels_of_which_two_are_right_prove_nothing() -> None:
+    said = (FALLEN["prob_1"] > 0.5).astype(int)
+    three = {"row": [4, 40, 400], "label": [int(said[4]), int(said[40]), 1 - int(said[400])]}
+    mixed = bare(SAME).assign(label=None)
+    mixed.loc[[4, 40], "label"] = (SAME["prob_1"] > 0.5).astype(int)[[4, 40]]
+    mixed.loc[400, "label"] = 1 - int(SAME["prob_1"][400] > 0.5)
+    for found in (
+        oodometer.estimate(REFERENCE, bare(FALLEN), labels=three, **ASKED),
+        oodometer.estimate(REFERENCE, mixed, by="day", **ASKED).slices[0],
+        oodometer.audit(REFERENCE, bare(FALLEN), labels=three, **ASKED),
+    ):
+        assert found.fell.verdict == "cannot say"
+        assert not found.fell.alarm
+    assert found.needed_labels > 10
+    assert "more labels decide whether the accuracy is below" in repr(found)
+
+
+def test_where_the_estimate_missed_the_truth_the_screen_says_so() -> None:
+    found = oodometer.estimate(REFERENCE, FALLEN, **ASKED)
+    assert found.headline.trust == "none"
+    assert found.headline.why.startswith("it missed: the truth lies ")
+    assert "Trust none: it missed: the truth lies" in " ".join(repr(found).split())
+    held = oodometer.estimate(REFERENCE, SAME, **ASKED)
+    assert "it held the truth" in " ".join(repr(held).split())
+    audit = oodometer.audit(REFERENCE, bare(FALLEN), labels=FALLEN[["label"]], **ASKED)
+    assert audit.headline.trust == "none"
+    assert audit.alarms.raised
+    assert audit.alarms.where[0].interval.value == pytest.approx(found.truth.value)
+
+
+def test_a_default_that_stands_in_every_row_is_no_truth() -> None:
+    """Nothing was reported yet: all labels are 0, though the model says 1 of half of the rows; both verbs say it."""
+    zeros = pd.DataFrame({"label": np.zeros(ROWS, dtype=int)})
+    found = oodometer.estimate(REFERENCE, bare(SAME), labels=zeros, **ASKED)
+    audit = oodometer.audit(REFERENCE, bare(SAME), labels=zeros, **ASKED)
+    assert found.not_random == audit.not_random
+    assert "others may not be known yet" in found.not_random
+    assert (found.by_labels, found.truth.kind) == (False, "conditional")
+    assert (found.alarms.raised, audit.alarms.raised, audit.refuted) == (False, False, False)
+    assert {one.kind for one in audit.intervals} == {"conditional"}
+    assert audit.p_value is None
+    (line,) = (one for one in found.warnings if "no random sample" in one)
+    assert line in audit.warnings
+
+
+def test_labels_of_some_parts_alone_are_no_random_sample_of_the_whole() -> None:
+    mixed = FALLEN.assign(label=FALLEN["label"].where(FALLEN["day"] == 0))
+    found = oodometer.estimate(REFERENCE, mixed, by="day", **ASKED)
+    assert "some parts have more of them than others" in found.not_random
+    assert [part.by_labels for part in found.slices] == [True, False, False]
+    assert found.fell_without_labels is None
+
+
+def test_changes_of_labels_are_those_of_fisher() -> None:
+    from scipy.stats import fisher_exact
+
+    few = LabelEvidence(35, 50, 50, 5000)
+    less = fisher_exact([[35, 15], [900, 100]], alternative="less").pvalue
+    assert few.changed(900, 1000) == pytest.approx(2 * less)
+    many = LabelEvidence(8_900, 10_000, 10_000, 1_000_000)
+    exact = fisher_exact([[8_900, 1_100], [18_000, 2_000]], alternative="less").pvalue
+    assert many.changed(18_000, 20_000) == pytest.approx(2 * exact, rel=0.1)
 
 
 def test_a_series_in_which_nothing_changes_raises_few_alarms() -> None:
     """Labelled chunks without a change: any alarm in about 5 % of series at most."""
-    from oodometer.headline.natural_shifts import judged, packaged_prior
-
     raised = 0
     for seed in range(300):
         own = np.random.default_rng(seed)
-        reference, rows = (int(own.binomial(5000, 0.9)), 5000), [200] * 12
+        reference = (int(own.binomial(5000, 0.9)), 5000)
         hits = own.binomial(200, 0.9, 12).tolist()
-        chances = [chance_by_labels(one, 200, -0.01, reference) for one in hits]
-        below = [chance_by_labels(one, 200, 0.0, reference) for one in hits]
-        changed = [2 * min(one, 1 - one) for one in below]
-        raised += any(one.alarm for one in judged(packaged_prior(), 0.01, chances, changed, "natural", rows))
+        posteriors = [LabelPosterior(None, LabelEvidence(one, 200, 200, 200)) for one in hits]
+        raised += any(one.alarm for one in falls_by_labels(posteriors, [None] * 12, 0.01, reference, "natural"))
     assert raised <= 0.08 * 300

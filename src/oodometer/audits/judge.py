@@ -233,6 +233,7 @@ def confidence_pays(score: Array, slope: float, labels: int, level: float, seed:
 # hold 80 % at 90, at no more width than that of 30 labels from 10 (`benchmarks/natural/unseen_falls.py`).
 FALL, RISE = 0.018, 0.006
 _CELLS = 1000  # of equal width over all accuracies
+EVEN = np.linspace(0.0, 1.0, _CELLS + 1)
 _FINE = 400  # more of them where the labels point to
 _POINT = 1e-8  # chance left outside the finer cells
 
@@ -258,21 +259,31 @@ class Believed:
 
 
 def prior_cdf(levels: Array, quantiles: Array) -> Array:
-    """The distribution function of accuracy that is believed before labels, at 1,001 even accuracies; (level,) rising.
+    """`heavy_tailed` of a prior that is linear between its quantiles q_p; (level,) rising."""
+    return heavy_tailed(linear_cdf(levels, quantiles))
 
-    It is that of the prior, linear between its quantiles q_p, with an unseen change d of Cauchy's density on top,
+
+def linear_cdf(levels: Array, quantiles: Array) -> Array:
+    """The distribution function of accuracy at 1,001 even ones, linear between quantiles."""
+    at = np.concatenate([[0.0], np.maximum.accumulate(np.clip(quantiles, 0.0, 1.0)), [1.0]])
+    at += 1e-9 * np.arange(len(at))  # quantiles that coincide are a step, which interpolation does not like
+    out: Array = np.interp(EVEN, at, [0.0, *levels, 1.0])
+    return out
+
+
+def heavy_tailed(cdf: Array) -> Array:
+    """The distribution function that is believed before labels, of the one F0 without them; both at 1,001 accuracies.
+
+    It is F0 with an unseen change d of Cauchy's density on top,
 
         F(x) ~ integral F0(x - d) / (1 + (d / s)^2) dd,    s = `FALL` for d < 0, `RISE` for d > 0,
 
     folded at 0 and 1: no accuracy is impossible, falls are likelier than rises, and labels that contradict the prior
     win, since its tails are heavier than those of a likelihood. Source: O'Hagan (1979) for heavy tails and conflict.
     """
-    at = np.concatenate([[0.0], np.maximum.accumulate(np.clip(quantiles, 0.0, 1.0)), [1.0]])
-    at += 1e-9 * np.arange(len(at))  # quantiles that coincide are a step, which interpolation does not like
-    mass = np.diff(np.interp(np.linspace(0.0, 1.0, _CELLS + 1), at, [0.0, *levels, 1.0]))
     change = np.arange(-_CELLS, _CELLS + 1) / _CELLS
     unseen = 1 / (1 + np.square(change / np.where(change < 0, FALL, RISE)))
-    below, inside, above = np.convolve(mass, unseen).reshape(3, _CELLS)
+    below, inside, above = np.convolve(np.diff(cdf), unseen).reshape(3, _CELLS)
     total = np.concatenate([[0.0], np.cumsum(below[::-1] + inside + above[::-1])])
     out: Array = total / total[-1]
     return out
@@ -311,15 +322,6 @@ def believed_below(prior: Array, hits: float, labels: float, accuracy: float, ro
     return float(np.interp(accuracy, edges, total))
 
 
-def below_with_labels(prior: Array, sampled: SampledRows, score: Array, accuracy: float) -> float:
-    """How likely the accuracy lies below this one, given few labels; rows passed over count as predicted."""
-    if len(sampled.gaps):
-        inside = len(score) - len(sampled.gaps)
-        accuracy = (accuracy * len(score) - float(score[sampled.gaps].sum())) / inside
-    hits, labels, rows = likelihood_labels(sampled, score)
-    return believed_below(prior, hits, labels, accuracy, rows)
-
-
 def _posterior(prior: Array, hits: float, labels: float, rows: int | None) -> tuple[Array, Array]:
     """Edges of cells of accuracy, and the posterior's distribution function there, both of shape (cell + 1,)."""
     from scipy.special import gammaln, xlog1py, xlogy
@@ -341,11 +343,3 @@ def _posterior(prior: Array, hits: float, labels: float, rows: int | None) -> tu
     mass = np.diff(np.interp(edges, np.linspace(0.0, 1.0, len(prior)), prior))
     weight = mass * np.exp(logs - logs.max())
     return edges, np.concatenate([[0.0], np.cumsum(weight)]) / weight.sum()
-
-
-def believe(prior: Array, sampled: SampledRows, score: Array, level: float, assumes: str) -> Believed:
-    """The believed interval of an audit, and what its labels are worth; rows passed over may hold any truth."""
-    hits, labels, rows = likelihood_labels(sampled, score)
-    value, lower, upper = sampled.of_all(score, believed_interval(prior, hits, labels, level, rows))
-    worth = effective_labels(value, upper - lower, level, len(score))
-    return Believed(Interval(value, lower, upper, level, "empirical"), assumes, worth)

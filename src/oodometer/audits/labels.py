@@ -13,6 +13,7 @@ import numpy as np
 from ..arrays import Array, present
 from ..errors import InputError
 from ..inference.betting import SampledRows
+from ..predictions import Predictions
 from ..results import percent
 from ..store import Source, as_source
 from .joining import check_length, matched_labels
@@ -22,10 +23,11 @@ _LEAST = 5.0  # labelled rows of a class to expect; rarer ones are taken togethe
 _LEAST_LABELS = 10
 
 
-def unlike(confidence: Array, predicted: Array, labels: Array | None = None) -> str | None:
+def unlike(confidence: Array, predicted: Array, labels: Array | None = None, seen: Array | None = None) -> str | None:
     """Why the labelled rows can hardly be a random sample, or None. Counts of labelled rows and of others by confidence
     (2, cell; a rank test) and by predicted class (2, class; chi-squared), labels (class,); each test has a third of
-    `LEVEL`.
+    `LEVEL`. Where no others are left, labels of one class are held against ``seen``, the reference's rows by class and
+    those of them that were predicted so (2, class): for what nobody reported yet, a default may stand in every row.
     """
     reasons = []
     (n, m), total = confidence.sum(axis=1).astype(float), confidence.sum(axis=0).astype(float)
@@ -36,7 +38,7 @@ def unlike(confidence: Array, predicted: Array, labels: Array | None = None) -> 
         z = (float(confidence[0] @ rank) - n * (rows + 1) / 2) / math.sqrt(spread) if spread > 0 else 0.0
         than = "higher" if z > 0 else "lower"
         p = math.erfc(abs(z) / math.sqrt(2))
-        reasons.append((p, f"their confidence is {than} than that of the other rows (rank test, p = {_shown(p)})"))
+        reasons.append((p, f"their confidence is {than} than that of the other rows (rank test, {_SHOWN})"))
     n, m = predicted.sum(axis=1).astype(float)
     expected = predicted.sum(axis=0) * n / max(n + m, 1)
     rare = expected < _LEAST
@@ -48,23 +50,75 @@ def unlike(confidence: Array, predicted: Array, labels: Array | None = None) -> 
         wanted = np.outer([n, m], cells.sum(axis=0)) / (n + m)
         if wanted.min() >= 1:
             p = float(chdtrc(cells.shape[1] - 1, float(((cells - wanted) ** 2 / wanted).sum())))
-            why = f"other classes are predicted for them than for the other rows (chi-squared test, p = {_shown(p)})"
+            why = f"other classes are predicted for them than for the other rows (chi-squared test, {_SHOWN})"
             reasons.append((p, why))
-    if labels is not None and m and labels.sum() >= _LEAST_LABELS and np.count_nonzero(labels) == 1:
-        share = (float(predicted[:, int(np.argmax(labels))].sum()) + 1) / (float(predicted.sum()) + 2)
-        p = share ** float(labels.sum())
-        reasons.append((p, f"all of them are of one class, as is predicted for {100 * share:.0f} % of all rows"))
+    if labels is not None and labels.sum() >= _LEAST_LABELS and np.count_nonzero(labels) == 1:
+        only, all_rows = int(np.argmax(labels)), float(predicted.sum())
+        so = float(predicted[:, only].sum())
+        said = f"all of them are of one class, as is predicted for {100 * so / max(all_rows, 1):.0f} % of all rows"
+        if m:
+            share = (so + 1) / (all_rows + 2)
+            reasons.append((share ** float(labels.sum()), said))
+        elif seen is not None and labels.sum() == n and only < seen.shape[1] and 0 < seen[0, only] < seen[0].sum():
+            from scipy.special import bdtrc
+
+            wrong = (seen[0, only] - seen[1, only] + 1) / (seen[0, only] + 2)
+            p = float(bdtrc(int(all_rows - so) - 1, int(all_rows), wrong)) if so < all_rows else 1.0
+            usual = f"and for {100 * (1 - wrong):.0f} % of such reference rows: others may not be known yet"
+            reasons.append((p, f"{said}, {usual} (binomial test, {_SHOWN})"))
     p, why = min(reasons, default=(1.0, ""))
     return why if p < LEVEL / 3 else None
 
 
-def _shown(p: float) -> str:
-    return f"{p:.1e}" if p >= 1e-99 else "0"
+_SHOWN = "p < 0.001"
 
 
-def of_state(state: Any) -> str | None:
-    """The same of the counts of a pass; None where there are none."""
-    return None if state is None else unlike(state["confidence"], state["said"], state["labels"])
+def uneven(parts: Sequence[tuple[int, int]]) -> str | None:
+    """Why labels can hardly be a random sample of a target in parts, from (labelled rows, rows) of each; or None."""
+    known, rows = np.array(parts, dtype=np.float64).reshape(-1, 2).T
+    n, m = known.sum(), (rows - known).sum()
+    if len(parts) < 2 or n < _LEAST_LABELS or not m:
+        return None
+    from scipy.special import chdtrc
+
+    share = n / (n + m)
+    few = rows * min(share, 1 - share) < _LEAST
+    known, rows = (np.append(some[~few], some[few].sum()) for some in (known, rows))
+    known, rows = known[rows > 0], rows[rows > 0]
+    if len(rows) < 2:
+        return None
+    p = float(chdtrc(len(rows) - 1, float((np.square(known - rows * share) / (rows * share * (1 - share))).sum())))
+    return f"some parts have more of them than others (chi-squared test, {_SHOWN})" if p < LEVEL else None
+
+
+def by_confidence(source: Source) -> str | None:
+    """Why labels that a suggestion drew are no random sample, where some rows were more likely to be drawn; or None."""
+    if not source.holds("share"):
+        return None
+    cells = source.read(["label", "correct"]).columns["share"].tolist()
+    share = np.array([float(str(cell).replace(",", ".")) for cell in cells if cell not in (None, "")])
+    text = "they were drawn by confidence, more where the model is unsure: `oodometer audit` weighs them"
+    return text if (share < 1).any() else None
+
+
+def said_of_labels(reference: Predictions) -> Array | None:
+    """Reference rows by true class, and those of them that were predicted so, (2, class); None without classes."""
+    if reference.label is None or not reference.num_classes or not (reference.has_prediction and reference.has_classes):
+        return None
+    label = reference.label[reference.label >= 0]
+    right = reference.label[(reference.label >= 0) & (reference.predicted == reference.label)]
+    return np.stack([np.bincount(some, minlength=reference.num_classes) for some in (label, right)])
+
+
+def of_state(state: Any, seen: Array | None = None) -> str | None:
+    """`unlike` of the counts of a pass; None where there are none."""
+    return None if state is None else unlike(state["confidence"], state["said"], state["labels"], seen)
+
+
+def no_random_sample(why: str) -> str:
+    """The warning about such labels."""
+    text = f"the labelled rows are no random sample (tests at the level 0.1 %): {why}"
+    return f"{text}; so they tell of themselves alone, no interval is exact, and nothing is refuted"
 
 
 _EXTRA = ("row", "draw", "probability", "share")

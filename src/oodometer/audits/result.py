@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..results import Estimate, percent, plain
-from ..results.alarms import Fall
+from ..results import Estimate, Interval, percent, plain
+from ..results.alarms import Alarms, Fall
 from ..results.estimation import Headline
 from ..results.values import Record, counted
 from ..results.view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, interval_of, shows, with_ends
@@ -112,6 +112,9 @@ class Audit(Shown):
     are missing, "confidence" or the judges' "votes". noticeable : accuracies at which the test would speak (even draws
     only). strata : tenths of the target by the proxy. expected_widths : the width to expect of more labels, where asked
     for. suggest_by : how rows were suggested. not_random : why labelled rows can hardly be a random sample, or None.
+    fell, alarms : whether the accuracy fell, and what the rules say, as `estimate` has it with these labels.
+    decisions : for each rule, else for the margin, whether the labels decide it; `needed_labels` : about how many are
+    missing.
     A page: `oodometer.write_report(audit, path)`.
     """
 
@@ -141,6 +144,14 @@ class Audit(Shown):
     believed: Believed | None = None
     suggest_by: str = "random"
     not_random: str | None = None
+    fell: Fall | None = None
+    alarms: Alarms | None = None
+    decisions: tuple[Any, ...] = ()
+
+    @property
+    def needed_labels(self) -> int | None:
+        """About how many more random labels decide every question; None where all are decided."""
+        return max((one.needed for one in self.decisions if one.needed is not None), default=None)
 
     def frames(self) -> dict[str, Maker]:
         """Intervals, each with what it is (audited, believed, label-free, another), strata, and rows to label with
@@ -172,7 +183,8 @@ class Audit(Shown):
         out |= {"estimate": None if chosen is None else chosen.interval.to_dict()}
         out |= {name: getattr(chosen, name, None) for name in ("method", "assumes")}
         out |= {"label_only": None if alone is None else alone.interval.to_dict()}
-        out |= named("effective_labels believed headline refuted p_value noticeable")
+        out |= named("effective_labels believed headline fell alarms needed_labels decisions")
+        out |= named("refuted p_value noticeable")
         out |= {"intervals": [{**e.to_dict(), "effective_labels": plain(self.worth(e))} for e in self.intervals]}
         out |= {"confidence": named("slope explained"), **named("proxy strata"), "outlook": plain(self.expected_widths)}
         out |= {**named("suggest_by not_random"), "suggested": None if more is None else plain(more.row)}
@@ -193,25 +205,21 @@ def audit_view(result: Mapping[str, Any]) -> View:
     head, chosen = result.get("headline") or {}, interval_of(result.get("estimate"))
     free, rows, drawn = interval_of(head), (result.get("target") or {}).get("rows") or 0, result.get("suggested") or ()
     about: dict[str, Any] = {"warnings": tuple(result.get("warnings") or ()), "seed": result.get("seed")}
+    about["alarms"] = tuple(Alarms.from_dict(result["alarms"]).lines()) if result.get("alarms") else ()
     about["notes"] = (f"{counted(len(drawn), 'row')} to label next, drawn from {rows:,}",) if drawn else ()
     claim = "" if free is None else f"Label-free estimate: {with_ends(free)}"
     method = (f"Label-free estimate by {head['method']}",) if head.get("method") else ()
     if chosen is None or not result.get("labels"):
         text = f"None of these {rows:,} rows has a label yet: nothing here is more than a guess. Label the rows that "
-        says = (f"{text}were drawn, and run the audit again.",)
+        says = (f"{text}were drawn, and run the audit again.", *_decisions(result))
         title = "Estimated accuracy, not audited: no labels"
         number = "not audited" if free is None else percent(free.value)
         return View(title, number, free, sentences=says, details=method, trust=head.get("trust"), **about)
-    verdict = ""
-    if result.get("p_value") is not None:
-        words = "REFUTED: the labels" if result.get("refuted") else "Not refuted: the labels do not"
-        verdict = f"{words} contradict the label-free interval (p = {result['p_value']:.2g})"
-    if free is not None and free.lower <= 0 and free.upper >= 1:
-        verdict = "Nothing to refute: without labels every accuracy was possible"
-    elif free is not None and not result.get("refuted") and (chosen.upper < free.lower or chosen.lower > free.upper):
-        verdict += ", though the interval from labels, which uses more than this test, lies wholly outside it"
+    random = not result.get("not_random")
     assumed = f"Assumes: {result['assumes']}" if result.get("assumes") and result["labels"] < rows else ""
-    sentences = [*_labels(result, rows), verdict, claim, *_believed(result)[result["labels"] == rows :], assumed]
+    guess = _believed(result)[result["labels"] == rows and random :]
+    verdict = _verdict(result, free, chosen)
+    sentences = [*_labels(result, rows), verdict, claim, *guess, *_decisions(result), assumed]
     cells = [[e["method"], *cells_of(e), e["kind"], f"{e.get('effective_labels') or 0:.0f}", e["assumes"]]
              for e in result.get("intervals") or ()]  # fmt: skip
     believed = result.get("believed") or {}
@@ -222,12 +230,47 @@ def audit_view(result: Mapping[str, Any]) -> View:
     uses += [f"Public shifts: {believed['assumes']}"] if believed.get("assumes") else []
     grids = (Grid("intervals", columns, cells, noun="interval", detail=True),)
     about |= {"sentences": tuple(filter(None, sentences)), "grids": grids, "details": (*method, *uses)}
-    return View("Audited accuracy", percent(chosen.value), chosen, str(result.get("method") or ""), **about)
+    title = "Audited accuracy" if random else "Accuracy of the labelled rows, which are no random sample"
+    return View(title, percent(chosen.value), chosen, str(result.get("method") or ""), **about)
+
+
+def _verdict(result: Mapping[str, Any], free: Interval | None, chosen: Interval) -> str:
+    """Whether the labels contradict the label-free interval."""
+    if result.get("not_random"):
+        return "Neither refuted nor confirmed: the labelled rows say nothing of the others"
+    if free is not None and free.lower <= 0 and free.upper >= 1:
+        return "Nothing to refute: without labels every accuracy was possible"
+    if result.get("p_value") is None:
+        return ""
+    words = "REFUTED: the labels" if result.get("refuted") else "Not refuted: the labels do not"
+    verdict = f"{words} contradict the label-free interval (p = {result['p_value']:.2g})"
+    if free is not None and not result.get("refuted") and (chosen.upper < free.lower or chosen.lower > free.upper):
+        verdict += ", though the interval from labels, which uses more than this test, lies wholly outside it"
+    return verdict
+
+
+def _decisions(result: Mapping[str, Any]) -> list[str]:
+    """For each bound whether one may stop labelling, or about how many more labels it takes."""
+    lines = []
+    for one in result.get("decisions") or ():
+        bound, many = percent(one["bound"]), one.get("needed_labels")
+        if one.get("says"):
+            said = "below" if one["says"] == "below" else "not below"
+            look = "wrong in 5 % at most, however often you look"
+            lines.append(f"Stop: decided, the accuracy is {said} {bound} ({look})")
+        elif many is not None:
+            random = " drawn at random" if result.get("not_random") or not result.get("labels") else ""
+            more = f"{counted(many, 'more label' if result.get('labels') else 'label')}{random}"
+            lines.append(f"About {more} decide{'s' if many == 1 else ''} whether the accuracy is below {bound}")
+    return lines
 
 
 def _labels(result: Mapping[str, Any], rows: int) -> list[str]:
     """How many labels there are, how many are right, and as how many random ones they count."""
     labels, correct, as_many = result["labels"], result.get("correct"), result.get("effective_labels")
+    if result.get("not_random"):
+        right = "" if correct is None else f" the model got {correct:,} right"
+        return [f"Of {counted(labels, 'labelled row')} of {rows:,}{right}"]
     if labels == rows:
         return [f"All {rows:,} rows have labels: that is certain"]
     if result.get("weighted") or correct is None:

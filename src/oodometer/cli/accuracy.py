@@ -14,6 +14,7 @@ from ..errors import UsageError
 from ..options import argument, option
 from ..outputs import terminal
 from ..results import percent
+from ..results.alarms import Alarms
 from ..results.values import counted
 from ..verbs import options
 from . import output
@@ -31,6 +32,14 @@ def _deliver(result: Any, to: Written, details: Sequence[str] = ()) -> bool:
     return free
 
 
+def _heard(alarms: Alarms | None, to: Written) -> bool:
+    """Whether an alarm is raised; whoever is woken by one reads why, also where the answer is not shown."""
+    raised = alarms is not None and alarms.raised
+    if alarms is not None and raised and (to.json == "-" or output.quiet()):
+        output.say(*alarms.lines(), error=True)
+    return raised
+
+
 @command(options.EstimateOptions, written=("json", "report", "out"))
 def estimate(given: dict[str, Any], to: Written) -> None:
     """Estimate a model's accuracy on data without labels."""
@@ -45,9 +54,7 @@ def estimate(given: dict[str, Any], to: Written) -> None:
         with output.progress_bar("estimate", lines=True) as progress:
             result = run(**given, store=opened, progress=progress)
         _deliver(result, to, ("Threshold", "Do not rely on this threshold") if "target_accuracies" in given else ())
-        raised = result.alarms is not None and result.alarms.raised
-        if result.alarms is not None and raised and (to.json == "-" or output.quiet()):
-            output.say(*result.alarms.lines(), error=True)  # whoever is woken by an alarm reads why
+        raised = _heard(result.alarms, to)
     if raised:
         raise typer.Exit(ALARM)
 
@@ -145,6 +152,8 @@ def audit(given: dict[str, Any], to: Written) -> None:
             output.tell(f"Wrote {len(result.suggestion.row)} rows to label to {out}")
             if str(out).lower().endswith(".html"):
                 output.tell("Open it in a browser, label, save the CSV there, and give that with --labels")
+    if _heard(result.alarms, to):
+        raise typer.Exit(ALARM)
 
 
 class _Evaluate(options.EvaluateOptions):

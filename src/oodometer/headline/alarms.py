@@ -63,9 +63,14 @@ def decide(
     chance: float | None = None,
     changed: float | None = None,
     when: FailWhen = "value",
+    proof: float | None = None,
 ) -> Verdict:
-    """Whether a rule fails: where the reference keeps to the bound, only a change can break it (else "by chance")."""
+    """Whether a rule fails: where the reference keeps to the bound, only a change can break it (else "by chance").
+    ``proof``: p-value, after correction, of "the number keeps to the bound" by labels alone; what they prove fails.
+    """
     bound = rule.bound(reference)
+    if proof is not None and proof <= CHANGED:
+        return "fails"
     if when == "value":
         below = interval.value < bound
     elif when == "upper":
@@ -79,7 +84,9 @@ def decide(
 
 @dataclass(frozen=True)
 class Watched:
-    """The target or a part of it, as alarms see it: metric -> headline, chance below a bound, truth."""
+    """The target or a part of it, as alarms see it: metric -> headline, chance below a bound, truth, and p-value of
+    "it keeps to the bound" by labels alone.
+    """
 
     place: Mapping[str, Any]
     rows: int
@@ -87,6 +94,7 @@ class Watched:
     chances: Mapping[str, Callable[[float], float | None]]
     changed: float | None = None
     truths: Mapping[str, Interval] = field(default_factory=dict)
+    proofs: Mapping[str, Callable[[float], float | None]] = field(default_factory=dict)
 
 
 def judge_alarms(
@@ -108,8 +116,11 @@ def judge_alarms(
         bound, truth = rule.bound(reference), part.truths.get(rule.metric)
         likely = part.chances[rule.metric](bound) if rule.metric in part.chances else None
         chance = chance_below(interval, bound) if likely is None else likely
-        verdict = decide(rule, interval, reference, chance=chance, changed=part.changed, when=when)
+        proof = part.proofs[rule.metric](bound) if rule.metric in part.proofs else None
+        proof = None if proof is None else proof * len(watched)
+        verdict = decide(rule, interval, reference, chance=chance, changed=part.changed, when=when, proof=proof)
         about = (rule, bound, reference, part.place, part.rows, interval, chance, part.changed, truth)
-        failing[verdict].append(Failing(*about))
+        by_labels = rule.metric in part.proofs or truth == interval
+        failing[verdict].append(Failing(*about, by_labels=by_labels))
     fails, by_chance, missing = tuple(failing["fails"]), tuple(failing["by chance"]), tuple(dict.fromkeys(unjudged))
     return Alarms(tuple(rules), when, len(watched), kind, fails, by_chance, missing)

@@ -16,9 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..arrays import Array
-from ..audits.judge import Believed, believe, below_with_labels, prior_cdf
 from ..errors import InputError, UsageError
-from ..inference.betting import SampledRows
 from ..intervals import clopper_pearson, holm, normal_quantile
 from ..registry import classes_of, known
 from ..results import Estimate, Interval, percent
@@ -264,15 +262,6 @@ def chance_of_fall(
     return None if signs is None else prior.share_below(signs, signs.source - margin)
 
 
-def chance_by_labels(correct: float, rows: float, bound: float, reference: tuple[float, float] | None = None) -> float:
-    """How likely the accuracy (or its difference to a ``reference``) lies below a bound, by Jeffreys' posterior."""
-    mean = variance = 0.0
-    for sign, hits, n in ((1, correct, rows), *([] if reference is None else [(-1, *reference)])):
-        share = (hits + 0.5) / (n + 1)
-        mean, variance = mean + sign * share, variance + share * (1 - share) / (n + 2)
-    return NormalDist(mean, variance**0.5).cdf(bound)
-
-
 def verdict_of(chance: float | None) -> FallVerdict:
     """The verdict at a chance of a fall."""
     if chance is None:
@@ -281,12 +270,7 @@ def verdict_of(chance: float | None) -> FallVerdict:
 
 
 def judged(
-    prior: NaturalShifts,
-    margin: float,
-    chances: Sequence[float | None],
-    changes: Sequence[float | None],
-    assume: str,
-    labelled: Sequence[int | None] | None = None,
+    prior: NaturalShifts, margin: float, chances: Sequence[float | None], changes: Sequence[float | None], assume: str
 ) -> list[Fall]:
     """Falls of parts looked at together: an alarm asks for "fell" and a change beyond chance by Holm's correction."""
     tested = holm([p for p in changes if p is not None])
@@ -294,16 +278,13 @@ def judged(
     out = []
     for i, chance in enumerate(chances):
         verdict, changed, why = verdict_of(chance), adjusted.get(i), ""
-        rows = None if labelled is None else labelled[i]
         # public cases that were called so at the nearest margin that was tried, and how often that was right
         tried = [row for row in prior.verdicts if row[1] == verdict]
         measured = min(tried, key=lambda row: abs(row[0] - margin))[2:] if tried else None
-        if rows is None and assume == "natural" and measured is not None and measured[1] < LEAST_RIGHT:
+        if assume == "natural" and measured is not None and measured[1] < LEAST_RIGHT:
             verdict = "cannot say"
         alarm = verdict == "fell" and changed is not None and changed <= CHANGED
-        if rows is not None:
-            why = f"by {counted(rows, 'labelled row')}"
-        elif chance is None:
+        if chance is None:
             why = "the accuracy of the reference, or what the outputs say, is not known"
         elif assume == "judges":
             why = "by the judges' error rates on the reference"
@@ -658,9 +639,6 @@ def metric_signs(value: float, evidence: MetricEvidence) -> ShiftSigns | None:
     return replace(here, estimate=value, source=source, moved=moved, models=False, still=None, error=error)
 
 
-_NAMED = 6  # sources that a sentence names
-
-
 def signs_of_result(found: Estimation) -> ShiftSigns | None:
     """What the prior asks for, from a result of `estimate`; None where the accuracy of the reference is not known."""
     still = found.headline.bands.get("unchanged")
@@ -675,37 +653,3 @@ def signs_of_result(found: Estimation) -> ShiftSigns | None:
         return None
     moved, rest = (None if x is None or not math.isfinite(x) else x for x in (signs.moved, signs.unexplained))
     return replace(signs, moved=moved, unexplained=rest)
-
-
-def with_labels(
-    found: Estimation,
-    sampled: SampledRows | None,
-    score: Array,
-    prior: NaturalShifts | None = None,
-    margin: float = 0.01,
-) -> Believed:
-    """The believed interval: the prior given what was seen without labels, times the labels; score is f, (sample,)."""
-    prior = packaged_prior() if prior is None else prior
-    if sampled is None:
-        return Believed(None, why="there is no label yet: use the label-free estimate")
-    if judges_alone(found.headline):
-        why = "of the target only judges' votes are known, and there are no public shifts of such votes"
-        return Believed(None, why=f"{why}: go by the audited accuracy")
-    signs = signs_of_result(found)
-    if signs is None:
-        return Believed(None, why="comparable public cases are chosen by the reference accuracy, which is not known")
-    quantiles = prior.quantile(signs, prior.levels)
-    if not np.isfinite(quantiles).all():
-        return Believed(None, why="the size of the shift is not a number")
-    drawn = "with the chances that --suggest wrote down" if sampled.weighted else "at random"
-    about = prior.about or {}
-    sources = [str(name) for name in about.get("sources", ())]
-    named = ", ".join(sources[:_NAMED]) + (", ..." if len(sources) > _NAMED else "")
-    public = f"those of {about.get('cases', 'some')} public cases of {len(sources)} sources ({named})"
-    assumes = f"the shift is like {public}, and the labelled rows were drawn {drawn}"
-    cdf = prior_cdf(prior.levels, quantiles)
-    chance = below_with_labels(cdf, sampled, score, signs.source - margin)
-    verdict = verdict_of(chance)
-    why = "label more rows to decide it" if verdict == "cannot say" else "by public shifts and your labels together"
-    fell = Fall(margin, chance, verdict, None, verdict == "fell", why)
-    return replace(believe(cdf, sampled, score, found.level, assumes), fell=fell)

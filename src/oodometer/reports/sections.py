@@ -71,7 +71,9 @@ def again(result: Result, record: type[Options], name: str, *more: str) -> str:
             line.append(word)
         elif word not in BARE:
             value = [] if "=" in word else [next(rest, "")]
-            line += [word, *value] if word.partition("=")[0] in both else []
+            of_metric = word.startswith("--fail-") and "=" in "".join(value)  # an audit knows the accuracy alone
+            taken = word.partition("=")[0] in both and not (name == "audit" and of_metric)
+            line += [word, *value] if taken else []
     return shlex.join([words[0], *name.split(), *line, *more]) if words else ""
 
 
@@ -105,6 +107,11 @@ def after_audit(result: Result) -> Step:
         width, text = curves.expected(result, labels + drawn), NEXT["drawn"].format(rows=rows_text(drawn))
         return {"text": text + (f" With all the interval would be about {points(width)} wide." if width else "")}
     rows = finite((result.get("target") or {}).get("rows")) or MORE
+    if result.get("alarms") and result.get("decisions"):  # a rule was asked for
+        needed = finite(result.get("needed_labels"))
+        if needed is None:
+            return {"text": NEXT["settled"]}
+        return label_rows(result, "asked", int(needed), more=number(int(needed)))
     more = half - labels if half is not None else min(max(labels, MORE), int(rows) - labels)
     if more <= 0:
         return {"text": NEXT["all"]}
@@ -218,6 +225,7 @@ def audit(result: Result) -> tuple[Drawn, dict[str, Any]]:
         "audited": best(result.get("estimate")),
         "claim": best(result.get("headline")),
         "power": power(result),
+        "when": WHEN.get(str((result.get("alarms") or {}).get("when"))),
         "estimates": estimates,
         "steps": curves.width_steps(result),
     }

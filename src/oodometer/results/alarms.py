@@ -98,6 +98,7 @@ class Failing:
     or the truth where labels decide. chance : how likely it lies below the bound. changed : p-value of the test that
     the outputs are distributed as on the reference (Holm); None without such a test. truth : the accuracy where labels
     are known. known_since : when an earlier run of the job raised it first, in ISO form; None for a new one.
+    by_labels : whether labels take part in ``interval``; where every row has one it is the truth.
     """
 
     rule: AlarmRule
@@ -110,11 +111,7 @@ class Failing:
     changed: float | None
     truth: Interval | None = None
     known_since: str | None = None
-
-    @property
-    def by_labels(self) -> bool:
-        """Whether ``interval`` is the truth by labels and no estimate."""
-        return self.truth == self.interval
+    by_labels: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
@@ -136,7 +133,7 @@ class Failing:
             against = f"{100 * gap:.1f} points" if metric == "accuracy" else f"{gap:.3f}"
             against += " below the reference"
         sure = "the whole interval" if i.upper < self.bound else f"{percent(self.chance, 0)} likely"
-        by = " by labels" if self.by_labels else ""
+        by = "" if not self.by_labels else " by labels" if self.truth == i else " with labels"
         return f"{self.place['name']}: {metric} {value} [{lower}, {upper}]{by}, {against} ({sure})"
 
 
@@ -200,7 +197,8 @@ class Alarms:
             )
             assert interval is not None
             about = (rules[item["metric"], item["rule"]], item["bound"], item["reference"], place, item["rows"])
-            return Failing(*about, interval, item["p"], item["changed"], truth, item.get("known_since"))
+            more = (item.get("known_since"), bool(item.get("by_labels")))
+            return Failing(*about, interval, item["p"], item["changed"], truth, *more)
 
         where, by_chance = (tuple(map(failing, result.get(name) or ())) for name in ("where", "by_chance"))
         about = (tuple(rules.values()), result["when"], result["judged"], result["of"])

@@ -73,8 +73,9 @@ class Part(Record):
     ``truth`` is the accuracy where rows are labelled;
     ``fell`` says whether it lies below that of the reference, corrected for the number of parts; ``signs`` how far the
     outputs moved, and how much of it other class shares leave unexplained (`ShiftStatistics`); ``metrics`` what was
-    asked for besides the accuracy. Where labels decide, ``fell`` is by them, and ``fell_without_labels`` as it would be
-    without any (else None).
+    asked for besides the accuracy. Where labels take part, ``headline`` and ``fell`` are with them, and
+    ``headline_without_labels`` and ``fell_without_labels`` as they would be without any (else None). Where every row
+    has a label, ``truth`` and ``fell`` are certain, and ``headline`` is the estimate without them.
     """
 
     place: Mapping[str, Any]
@@ -86,13 +87,20 @@ class Part(Record):
     signs: Mapping[str, float] = field(default_factory=dict)
     metrics: Mapping[str, MetricEstimation] = field(default_factory=dict)
     fell_without_labels: Fall | None = None
+    headline_without_labels: Headline | None = None
     _first = "place rows headline estimates truth fell fell_without_labels"
-    _spread, _spare = frozenset({"place"}), frozenset({"fell_without_labels", "metrics"})
+    _spread = frozenset({"place"})
+    _spare = frozenset({"fell_without_labels", "headline_without_labels", "metrics"})
 
     @property
     def by_labels(self) -> bool:
-        """Whether labels decide in the place of the estimate."""
+        """Whether labels take part in what is said: in the headline, or as the truth of every row."""
         return self.fell_without_labels is not None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether every row has a label, so that ``truth`` stands in the place of the estimate."""
+        return self.by_labels and self.headline_without_labels is None
 
     @property
     def name(self) -> str:
@@ -131,21 +139,31 @@ class Estimation(Shown, Record, Named[Estimate]):
     metrics: Mapping[str, MetricEstimation] = field(default_factory=dict)
     alarms: Alarms | None = None
     fell_without_labels: Fall | None = None
+    headline_without_labels: Headline | None = None
+    not_random: str | None = None
     _command = "estimate"
-    _first = "argv level seed reference target headline truth fell fell_without_labels alarms assume assumptions "
+    _first = "argv level seed reference target headline headline_without_labels truth fell fell_without_labels "
+    _first += "not_random alarms assume assumptions "
     _first += "metrics estimates skipped warnings calibration diagnosis backtest risk_coverage"
-    _spare = frozenset(("fell_without_labels", "diagnosis", "backtest", "risk_coverage", "reliability", "confidence"))
+    _spare = frozenset(("headline_without_labels", "fell_without_labels", "not_random"))
+    _spare |= frozenset(("diagnosis", "backtest", "risk_coverage", "reliability", "confidence"))
     _spare |= frozenset(("slices", "chunks"))
     _entries, _noun, _kind = ("estimates", "method"), "estimate by", "estimator"
 
     @property
     def by_labels(self) -> bool:
-        """Whether the labels of the target decide in the place of the estimate: `truth`, ``fell`` and ``alarms``.
+        """Whether labels of the target take part in ``fell``, ``alarms`` and the number.
 
-        So they do where all rows are labelled, and where the interval of the labelled ones is narrower than the
-        estimate's and nothing shows that they are no random sample.
+        Some labels correct the headline, and ``headline_without_labels`` is the one before; where all rows have one
+        (`is_known`), `truth` stands in its place. Labels that can hardly be a random sample (``not_random``: why) do
+        neither.
         """
         return self.fell_without_labels is not None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether every row has a label, so that `truth` stands in the place of the estimate."""
+        return self.by_labels and self.headline_without_labels is None
 
     @property
     def truth(self) -> Interval | None:
@@ -164,7 +182,7 @@ class Estimation(Shown, Record, Named[Estimate]):
         """Return a plain mapping, ready for JSON."""
         out = super().to_dict()
         if out["truth"]:
-            out["truth"] |= {"labelled": self.target.get("labelled"), "decides": self.by_labels}
+            out["truth"] |= {"labelled": self.target.get("labelled"), "decides": self.is_known}
         return out
 
 
@@ -192,7 +210,8 @@ def estimation_view(result: Mapping[str, Any]) -> View:
     parts = [(title, result.get(f"{title}s") or []) for title in ("slice", "chunk")]
     assumes = str(head.get("assumes") or "")
     more = f". It assumes in full: {assumes}" if " (" in assumes else ""
-    details = [_bands(head), f"Method: {head['method']}{more}" if head.get("method") else ""]
+    bands = "" if result.get("headline_without_labels") else _bands(head)
+    details = [bands, f"Method: {head['method']}{more}" if head.get("method") else ""]
     chunks = [(part, interval_of(part.get("headline"))) for part in result.get("chunks") or ()]
     made = [Point(_name(part), at.value, at.lower, at.upper, (part.get("truth") or {}).get("value"), _is_alarm(part))
             for part, at in chunks if at is not None]  # fmt: skip
@@ -222,8 +241,12 @@ def _sentences(result: Mapping[str, Any], item: Interval | None, estimate: Inter
     nothing = head.get("trust") == "none" and item is estimate and item.lower <= 0 and item.upper >= 1
     lines = ["Without labels the accuracy cannot be known: any value is possible"] if nothing else []
     text = f"On {counted(target['rows'], 'row')} without labels" if target.get("rows") and not truth else ""
+    labelled = truth.get("labelled") or target.get("labelled") or 0
+    before = interval_of(result.get("headline_without_labels"))
     if truth.get("decides"):
-        text = f"Measured on {counted(truth.get('labelled') or 0, 'labelled row')}"
+        text = f"Measured on {counted(labelled, 'labelled row')}"
+    elif before is not None:
+        text = f"On {counted(target.get('rows') or 0, 'row')}, {labelled:,} of them labelled"
     if reference.get("accuracy") is not None:
         rows = f" on {counted(reference['rows'], 'row')}" if reference.get("rows") else ""
         gap = round(item.value, 3) - round(reference["accuracy"], 3)
@@ -233,10 +256,12 @@ def _sentences(result: Mapping[str, Any], item: Interval | None, estimate: Inter
     lines += [text[:1].upper() + text[1:], Fall(**fell).sentence() if fell else ""]
     lines += _inputs_alone(result)
     if truth.get("decides") and estimate is not None:
-        lines.append(f"Estimated without labels: {with_ends(estimate)}")
+        held = "; it held the truth" if estimate.lower <= item.value <= estimate.upper else ""
+        lines.append(f"Estimated without labels: {with_ends(estimate)}{held}")
     elif truth and interval_of(truth) is not None:
-        rows = counted(truth.get("labelled") or target.get("labelled") or 0, "labelled target row")
-        lines.append(f"True accuracy: {with_ends(truth)} on {rows}")
+        rows = counted(labelled, "labelled target row")
+        lines += [f"Estimated without labels: {with_ends(before)}"] if before is not None else []
+        lines.append(f"{'Labels alone' if before is not None else 'Labelled rows'}: {with_ends(truth)} on {rows}")
     if head.get("trust"):  # the diagnosis has a line of its own and is not said twice
         why, twice = head.get("why") or "", diagnosis.get("why") or ""
         for part in (f": {twice}", f"; {twice}", f"{twice}; ", twice) if twice else ():

@@ -11,19 +11,22 @@ import numpy as np
 
 from ..arrays import Array
 from ..audits.joining import KEY, target_key
-from ..audits.judge import Believed, Judgement, judge, refutes
-from ..audits.labels import LabelledRows, collect, open_labels, read_labels, unlike
+from ..audits.judge import Judgement, judge, refutes
+from ..audits.labels import LabelledRows, collect, no_random_sample, open_labels, read_labels, said_of_labels, unlike
 from ..audits.proxy import Proxy, choose_proxy
 from ..audits.result import Audit, noticeable, strata
 from ..audits.suggestion import COUNTS, expected_widths, suggest
 from ..audits.worksheet import Worksheet, check_worksheet, write_worksheet
 from ..errors import NotApplicable, UsageError
-from ..headline.natural_shifts import check_margin, with_labels
+from ..headline.alarms import alarm_rules
+from ..headline.label_posterior import LabelEvidence, audited, decide_by_labels, posterior_of_result
+from ..headline.natural_shifts import check_margin, packaged_prior
 from ..inference.betting import SampledRows
 from ..options import verb
 from ..passes.folding import Execution
 from ..passes.reference import label_warnings, read_reference
 from ..predictions import Predictions
+from ..results.alarms import AlarmRule
 from ..store import refuse_clashes
 from ..store.where import parse_where
 from .clusters import clustered_labels
@@ -42,6 +45,9 @@ class AuditJob(AuditOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_margin(self.margin)
+        _ = self.alarm_rules
+        if self.alarm_rules and self.judge:
+            raise UsageError("--fail-below and --fail-drop are about an estimate; beside --judge there is none")
         parse_where(self.where)  # refused before the work
         if self.by is not None and not self.judge:
             raise UsageError("--by gives rates of groups beside --judge; slices of an estimate are those of `estimate`")
@@ -53,6 +59,11 @@ class AuditJob(AuditOptions):
             raise UsageError("an output file is for suggested rows: say how many with --suggest")
         if self.out is not None:
             check_worksheet(self.out, self.key)
+
+    @property
+    def alarm_rules(self) -> tuple[AlarmRule, ...]:
+        """What must not be undercut: the accuracy alone is audited."""
+        return alarm_rules(self.fail_below, self.fail_drop)
 
 
 @dataclass(frozen=True)
@@ -88,11 +99,11 @@ def audit(options: AuditJob) -> Audit:
     Angelopoulos, Duchi and Zrnic (2023).
 
     >>> p = [[0.6 + i / 300, 0.4 - i / 300] for i in range(100)]
-    >>> few = {"row": list(range(0, 100, 10)), "label": [1] * 10}
+    >>> few = {"row": list(range(0, 100, 5)), "label": [1] * 18 + [0] * 2}
     >>> reference = {"probabilities": p, "label": [0, 1, 0, 0] * 25}
     >>> found = audit(reference, {"probabilities": p}, labels=few, methods=["ac"])
     >>> found.labels, found.refuted, found.estimate.upper < 0.4
-    (10, True, True)
+    (20, True, True)
     """
     given = [options.reference, options.target]
     refuse_clashes({"out": options.out}, flat((*given, options.labels)))
@@ -141,37 +152,44 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
     sampled = collect(parts, score, seed) if parts else None
     # faults of the labels have been told by now, before the work that takes long
     homes, away = with_features(sources, target, options.features, [options.key])
-    how = {name: getattr(options, name) for name in ("methods", "level", "cluster", "seed")}
-    estimation = estimated(EstimateJob(homes, away, **how), execution)
-    headline = estimation.headline
+    how: dict[str, Any] = {name: getattr(options, name) for name in ("methods", "level", "cluster", "seed", "margin")}
+    how |= {"fail_below": options.fail_below, "fail_drop": options.fail_drop}
+    counted, clustered, biased, evidence = sampled, None, None, LabelEvidence(0.0, 0.0, 0, len(score))
+    if sampled is not None:
+        biased = _biased(sampled, parts, score, predicted, read)
+        fitted = getattr(sources[0], "fitted", None)
+        cluster = options.cluster or (None if fitted is None else fitted.options.get("cluster"))
+        clustered = clustered_labels(sampled, target, cluster, level)
+        counted = sampled if clustered is None else clustered[0]
+        evidence = LabelEvidence.of_sample(counted, score, len(sampled), biased)
+    estimation = estimated(EstimateJob(homes, away, **how), execution, evidence)
+    headline = estimation.headline_without_labels or estimation.headline
     answered = ("the target holds labels", "do not decide", *(("label some target rows",) if parts else ()))
     warnings = [w for w in estimation.warnings if not any(words in w for words in answered)]
     warnings += [*opener.notes, *(line for part in parts for line in part.said)]
     about: dict[str, Any] = {"labels": 0, "intervals": ()}
     about |= dict.fromkeys(("estimate", "label_only", "effective_labels", "p_value"))
-    believed = with_labels(estimation, None, score, margin=options.margin)
-    today, biased = headline.interval, None
-    if sampled is not None:
-        biased = _biased(sampled, parts, score, predicted)
-        fitted = getattr(sources[0], "fitted", None)
-        cluster = options.cluster or (None if fitted is None else fitted.options.get("cluster"))
-        clustered = clustered_labels(sampled, target, cluster, level)
-        counted = sampled if clustered is None else clustered[0]
+    posterior = posterior_of_result(estimation, evidence, packaged_prior())
+    bets = None if sampled is None else (sampled, score, slope)
+    reference = float(estimation.reference["accuracy"])
+    bounds = [rule.bound(reference) for rule in options.alarm_rules] or [reference - options.margin]
+    decisions = tuple(decide_by_labels(posterior, bound, bets) for bound in bounds)
+    about |= {"alarms": estimation.alarms, "fell": estimation.fell, "decisions": decisions}
+    today = headline.interval
+    if sampled is not None and counted is not None:
         claim = (headline.interval.lower, headline.interval.upper)
-        power = None if counted.weighted else noticeable(len(counted), len(score), *claim, level)
         judgement = judge(counted, score, slope, level, seed)
-        about |= {"p_value": refutes(counted, score, slope, *claim, level), "noticeable": power}
+        if biased is None:
+            power = None if counted.weighted else noticeable(len(counted), len(score), *claim, level)
+            about |= {"p_value": refutes(counted, score, slope, *claim, level), "noticeable": power}
         about |= {"labels": len(sampled), "correct": int(sampled.correct.sum()), "weighted": sampled.weighted}
         if clustered is not None:
-            worth, audited, line = clustered
+            worth, own, line = clustered
             warnings.append(line)
-            judgement = Judgement(audited, audited, (audited,), float(len(worth)), judgement.warnings)
-        believed = with_labels(estimation, counted, score, margin=options.margin)
+            judgement = Judgement(own, own, (own,), float(len(worth)), judgement.warnings)
         if biased is not None:
-            why = "the labelled rows are no random sample (tests at the level 0.1 %), so no interval is exact"
-            warnings.append(f"{why}: {biased}")
+            warnings.append(no_random_sample(biased))
             judgement = judgement.conditional("the labelled rows stand for all rows, which a test contradicts")
-            believed = Believed(None, why="the labelled rows are no random sample of the target")
         about |= {name: value for name, value in vars(judgement).items() if name != "warnings"}
         today = judgement.estimate.interval
         warnings += judgement.warnings
@@ -208,6 +226,7 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
     explained = 1 - (second - (mean * (1 - slope)) ** 2) / whole if whole > 0 else 0.0
     about |= {"rows": len(score), "headline": headline, "level": level, "seed": seed, "warnings": tuple(warnings)}
     about |= {"suggestion": suggestion, "suggest_by": options.suggest_by, "expected_widths": expected}
+    believed = audited(estimation, posterior)
     about |= {"target": {"name": target.name}, "believed": believed, "not_random": biased}
     about |= {"slope": slope, "proxy": proxy.name, "explained": explained}
     about["reference"] = {k: estimation.reference[k] for k in _REFERENCE if k in estimation.reference}
@@ -215,13 +234,13 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
     return Audit(**about)
 
 
-def _biased(sampled: SampledRows, parts: Sequence[LabelledRows], score: Array, predicted: Array | None) -> str | None:
-    """Why the labelled rows can hardly be a random sample; None where nothing says so, or all rows are labelled."""
+def _biased(
+    sampled: SampledRows, parts: Sequence[LabelledRows], score: Array, predicted: Array | None, reference: Predictions
+) -> str | None:
+    """Why the labelled rows can hardly be a random sample; None where nothing says so."""
     drawn, others = np.zeros(len(score), dtype=bool), np.ones(len(score), dtype=bool)
     even = sampled.row[sampled.share >= 1]
     drawn[even], others[even], others[sampled.row] = True, False, False
-    if not others.any():
-        return None
     cell = np.unique(score, return_inverse=True)[1]
     labels = [part.label[np.isin(part.row, even)] for part in parts if part.label is not None]
     label = np.concatenate(labels) if labels and predicted is not None else np.zeros(0, dtype=np.int64)
@@ -232,7 +251,8 @@ def _biased(sampled: SampledRows, parts: Sequence[LabelledRows], score: Array, p
         return np.stack([np.bincount(codes[rows], minlength=least) for rows in (drawn, others)])
 
     by_cell, by_class = counts(cell, int(cell.max()) + 1), counts(codes, classes)
-    return unlike(by_cell, by_class, np.bincount(label[label >= 0], minlength=classes))
+    seen = None if predicted is None else said_of_labels(reference)
+    return unlike(by_cell, by_class, np.bincount(label[label >= 0], minlength=classes), seen)
 
 
 def flat(given: Any) -> list[Any]:

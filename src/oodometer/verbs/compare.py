@@ -941,7 +941,7 @@ def _label_free(
     out |= {"trust": head.trust, "why": head.why, "assumes": head.assumes}
     out["shift"] = None if estimation.diagnosis is None else estimation.diagnosis.kind
     out |= {"truth": estimation.target.get("accuracy"), "by_labels": None}
-    if estimation.by_labels:
+    if estimation.is_known:
         out["by_labels"] = estimation.truth
     if curve is not None:
         # the mean over coverages, between the means of the band's ends (wider than a band of the mean)

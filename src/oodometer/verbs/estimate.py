@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from ..arrays import Array
 from ..audits.joining import KEY, joined_truth, mostly_new, target_key
-from ..audits.labels import of_state, open_labels
+from ..audits.labels import by_confidence, no_random_sample, of_state, open_labels, said_of_labels, uneven
 from ..backtests.trials import LEAST_REFERENCE, BacktestOptions, run_backtest
 from ..calibrators.binned_map import count_verdicts
 from ..classes import ClassNames, said_of_classes
@@ -25,12 +26,12 @@ from ..estimators import Estimator, SourceAccuracy
 from ..estimators.expected_classes import metric_name, metrics_named
 from ..headline.alarms import Watched, alarm_rules, judge_alarms
 from ..headline.headline import Evidence, TrialWeighting, make_headline
+from ..headline.label_posterior import LabelEvidence, LabelPosterior, cdf_without_labels, falls_by_labels, known_by
 from ..headline.natural_shifts import (
     DOMAINS,
     MetricEvidence,
     NaturalShifts,
     ShiftSigns,
-    chance_by_labels,
     chance_of_fall,
     check_margin,
     doubt_of,
@@ -218,13 +219,17 @@ def estimate(options: EstimateJob) -> Estimation:
     return estimation if recorder is None else recorder.record(estimation, options.reference)
 
 
-def estimated(options: EstimateJob, execution: Execution) -> Estimation:
-    """The estimate, with options that are checked already; of files or opened sources."""
-    run = partial(_estimated, options, execution=execution)
+def estimated(options: EstimateJob, execution: Execution, given: LabelEvidence | None = None) -> Estimation:
+    """The estimate, with options that are checked already; of files or opened sources. ``given``: what labels of the
+    whole target say, where an audit has read them.
+    """
+    run = partial(_estimated, options, execution=execution, given=given)
     return with_classes_of_all(run, [options.reference, options.target], options)
 
 
-def _estimated(options: EstimateJob, classes: Sequence[int | str] | None, execution: Execution) -> Estimation:
+def _estimated(
+    options: EstimateJob, classes: Sequence[int | str] | None, execution: Execution, given: LabelEvidence | None = None
+) -> Estimation:
     enter_phase(execution.progress, "reading")
     opener = opener_for(options)
     sources = opener.references(options.reference, classes)
@@ -272,7 +277,8 @@ def _estimated(options: EstimateJob, classes: Sequence[int | str] | None, execut
     design = None
     if own.count or away.count:
         design = Design(own, away, reference.correct / reference.rows, reference.rows)
-    return _Answers(learnt, options, design, prior).finish(state, figures, target)
+    picked = None if labels is None else by_confidence(labels)
+    return _Answers(learnt, options, design, prior, picked).finish(state, figures, target, given)
 
 
 def _for_target(
@@ -448,7 +454,9 @@ def _estimates(
 
 @dataclass(frozen=True)
 class _Answer:
-    """What is said of the target or a part of it; ``known``: correct, rows and labels that decide in its place."""
+    """What is said of the target or a part of it; ``cdf``: how it is distributed without labels (`cdf_without_labels`),
+    ``posterior``: with them, ``without``: the headline before.
+    """
 
     headline: Headline
     assumptions: Mapping[str, Assumed]
@@ -457,13 +465,25 @@ class _Answer:
     changed: float | None
     chance: Chance
     metrics: Mapping[str, MetricEstimation]
-    known: tuple[float, float, int] | None
+    cdf: Callable[[], Array | None] | None
+    posterior: LabelPosterior | None = None
+    without: Headline | None = None
 
 
 class _Answers:
-    """From estimates and states to what is said, alike for target and parts; ``design``: of clusters."""
+    """From estimates and states to what is said, alike for target and parts; ``design``: of clusters; ``picked``: why
+    labels are no random sample, where their file says so.
+    """
 
-    def __init__(self, fitted: Fitted, options: EstimateJob, design: Design | None, prior: NaturalShifts) -> None:
+    def __init__(
+        self,
+        fitted: Fitted,
+        options: EstimateJob,
+        design: Design | None,
+        prior: NaturalShifts,
+        picked: str | None = None,
+    ) -> None:
+        self.picked = picked
         self.fitted, self.plan, self.options, self.design, self.prior = fitted, fitted.plan, options, design, prior
         self.correct, self.rows = fitted.reference.correct, fitted.reference.rows
         self.accuracy, trials = self.correct / self.rows, fitted.trials
@@ -476,7 +496,13 @@ class _Answers:
             domain=options.domain,
         )  # fmt: skip
 
-    def finish(self, state: State, figures: Callable[[], Mapping[str, Any] | None], target: Source) -> Estimation:
+    def finish(
+        self,
+        state: State,
+        figures: Callable[[], Mapping[str, Any] | None],
+        target: Source,
+        given: LabelEvidence | None = None,
+    ) -> Estimation:
         """The result from the states of the whole target, its slices and its chunks."""
         fitted, plan, options, design, level = self.fitted, self.plan, self.options, self.design, self.options.level
         whole = state[WHOLE]
@@ -489,24 +515,28 @@ class _Answers:
         if not estimates:
             raise none_applies(skipped, target)
         drawn = figures()
-        answer = self.of(estimates, whole, by_metric, diagnosis)
+        evidence = given or self.labels_of(whole, [part for key, part in state.items() if key[0] in ("by", "every")])
+        answer = self.with_labels(self.of(estimates, whole, by_metric, diagnosis), evidence)
         warnings = [*fitted.warnings, *_metric_warnings(plan, answer.metrics, skipped, options, target.name)]
-        headline, truth = answer.headline, self.truth(whole)
+        headline = answer.headline
+        truth = None if evidence is None or not evidence.labelled else evidence.alone(level)
         parts = self.parts(state) if plan.by is not None or plan.every is not None else []
         ((fell, without),) = self.falls([answer])
         alarms = None
         if options.alarm_rules:
-            own = Part({"value": "target"}, rows, headline, (), truth, fell, {}, answer.metrics, without)
+            about_it: tuple[Any, ...] = (headline, (), truth, fell, {}, answer.metrics, without, answer.without)
+            own = Part({"value": "target"}, rows, *about_it)
             alarms = _alarms((own, answer), parts, options, self.accuracy)
-        if headline.trust == "none" and len(estimates) > 1:
+        known = answer.posterior is not None and answer.without is None
+        if headline.trust == "none" and len(estimates) > 1 and not known:
             warnings.append(headline.why)
         if truth is not None and plan.labels is None:
-            warnings.append("the target holds labels; they were used for the truth only, not for any estimate")
-        selected = None if "labelled" not in whole else of_state(whole["labelled"])
-        if selected is not None and labelled < rows:
-            warnings.append(
-                f"the labelled rows are no random sample (tests at the level 0.1 %), so they do not decide: {selected}"
-            )
+            used = "for the truth only, not for any estimate"
+            used = used if answer.without is None else "as those of a random sample"
+            warnings.append(f"the target holds labels; they were used {used}")
+        not_random = None if evidence is None else evidence.not_random
+        if not_random is not None and given is None:
+            warnings.append(no_random_sample(not_random))
         reference, calibrator, trials = fitted.reference, plan.choice.calibrator, fitted.trials
         low, high = clopper_pearson(reference.correct, reference.rows, level)
         about = {"name": fitted.name, "rows": reference.rows, "accuracy": self.accuracy, "lower": low, "upper": high}
@@ -533,6 +563,7 @@ class _Answers:
         result |= {"calibration": chosen, "confidence": confidence, "diagnosis": diagnosis, "backtest": tried}
         result |= {"assumptions": answer.assumptions, "assume": options.assume, "metrics": answer.metrics}
         result |= {"fell": fell, "fell_without_labels": without, "alarms": alarms}
+        result |= {"headline_without_labels": answer.without, "not_random": not_random}
         result["risk_coverage"] = None if plan.curve is None else plan.curve.finish(whole["risk_coverage"])
         result["reliability"] = None if drawn is None else drawn["reliability"]
         result["slices" if plan.every is None else "chunks"] = cut
@@ -606,16 +637,35 @@ class _Answers:
                 name: a if a.interval is None else replace(a, interval=design.wide(a.interval, rows))
                 for name, a in assumptions.items()
             }
-        # all labelled rows decide, or those that make it narrower where nothing shows that they are no random sample
-        truth, known, below = self.truth(states), None, chance
-        if truth is not None:
-            narrower = truth.upper - truth.lower <= headline.upper - headline.lower
-            correct, labelled = int(states["truth"]["correct"]), int(states["truth"]["known"])
-            if labelled == rows or (narrower and of_state(states.get("labelled")) is None):
-                known = (correct / self.effects[1], labelled / self.effects[1], labelled)
-                below = partial(chance_by_labels, *known[:2])
+        known = options.assume != "natural" or not judges_alone(still)  # how these judges err, nobody knows
+        cdf = partial(cdf_without_labels, prior, signs, assumed, error) if known else None
         fell = chance(self.accuracy - options.margin)
-        return _Answer(headline, assumptions, moves, fell, changed, below, metrics, known)
+        return _Answer(headline, assumptions, moves, fell, changed, chance, metrics, cdf)
+
+    def labels_of(
+        self, states: Mapping[str, Any], parts: Sequence[Mapping[str, Any]] | None = None
+    ) -> LabelEvidence | None:
+        """What the labels of a part of the target say; None without any. ``parts``: those that the whole of it was cut
+        into.
+        """
+        rows, labelled, correct = (int(states["truth"][name]) for name in ("rows", "known", "correct"))
+        if not labelled:
+            return None
+        seen = None if parts is None else said_of_labels(self.fitted.reference.record)
+        spread = [(int(part["truth"]["known"]), int(part["truth"]["rows"])) for part in parts or ()]
+        not_random = self.picked or of_state(states.get("labelled"), seen) or uneven(spread)
+        effect = self.effects[1]
+        return LabelEvidence(correct / effect, labelled / effect, labelled, rows, not_random=not_random)
+
+    def with_labels(self, answer: _Answer, evidence: LabelEvidence | None) -> _Answer:
+        """What is said with labels that can be a random sample, or of every row; else the same as without."""
+        if evidence is None or not evidence.usable:
+            return answer
+        cdf = None if answer.cdf is None else answer.cdf()
+        posterior = LabelPosterior(cdf, evidence, known_by(self.prior, self.options.assume))
+        headline = posterior.headline(answer.headline, self.options.level)
+        without = None if evidence.complete else answer.headline
+        return replace(answer, headline=headline, chance=posterior.below, posterior=posterior, without=without)
 
     def _metrics(
         self, by_metric: _ByMetric, states: Mapping[str, Any], evidence: Evidence, signs: ShiftSigns | None
@@ -651,32 +701,16 @@ class _Answers:
             out[metric.name] = replace(made, truth=truth.get(metric.name))
         return out
 
-    def truth(self, states: Mapping[str, Any]) -> Interval | None:
-        """Accuracy of the labelled rows; of clusters with Clopper and Pearson's ends for as many independent rows."""
-        labelled, correct = int(states["truth"]["known"]), int(states["truth"]["correct"])
-        if not labelled:
-            return None
-        level, effect = self.options.level, self.effects[1]
-        ends = clopper_pearson(correct / effect, labelled / effect, level)
-        return Interval(correct / labelled, *ends, level, "exact" if effect == 1 else "asymptotic")
-
     def falls(self, answers: Sequence[_Answer]) -> list[tuple[Fall, Fall | None]]:
-        """Whether the accuracy fell, of parts looked at together; where labels decide, by them, and without."""
+        """Whether the accuracy fell, of parts looked at together; with labels where these take part, and without."""
         prior, margin, assume = self.prior, self.options.margin, self.options.assume
         chances, changes = [a.fell for a in answers], [a.changed for a in answers]
-        if assume == "natural" and any(judges_alone(a.headline) for a in answers):
+        if assume == "natural" and any(judges_alone(a.without or a.headline) for a in answers):
             assume = "judges"
         without = judged(prior, margin, chances, changes, assume)
-        if not any(a.known for a in answers):
-            return [(fall, None) for fall in without]
         reference = (self.correct / self.effects[0], self.rows / self.effects[0])
-        for i, a in enumerate(answers):
-            if a.known is not None:
-                below = chance_by_labels(*a.known[:2], 0.0, reference)
-                chances[i], changes[i] = chance_by_labels(*a.known[:2], -margin, reference), 2 * min(below, 1 - below)
-        rows = [None if a.known is None else a.known[2] for a in answers]
-        fell = judged(prior, margin, chances, changes, assume, rows)
-        return [(own, None if a.known is None else other) for own, other, a in zip(fell, without, answers, strict=True)]
+        fell = falls_by_labels([a.posterior for a in answers], changes, margin, reference, assume)
+        return [(before, None) if own is None else (own, before) for own, before in zip(fell, without, strict=True)]
 
     def parts(self, state: State) -> list[tuple[Part, _Answer]]:
         """Slices in their natural order, or chunks in order of time or rows; whether they fell is judged of all."""
@@ -701,12 +735,17 @@ class _Answers:
             wheres.append(where)
             by_part.append(estimates)
             answers.append(self.of(estimates, states, {} if metrics is None else metrics.estimates(states)[0]))
+        labels = [self.labels_of(state[key]) for key in keys]
+        answers = [self.with_labels(answer, own) for answer, own in zip(answers, labels, strict=True)]
         out = []
         for i, (answer, (fell, without)) in enumerate(zip(answers, self.falls(answers), strict=True)):
             signs = {name: sign for name, sign in answer.signs.items() if name in ("moved", "unexplained")}
             wide = tuple(by_part[i] if design is None else (design.wide(e, rows[i]) for e in by_part[i]))
-            truth = self.truth(state[keys[i]])
-            part = Part(wheres[i], rows[i], answer.headline, wide, truth, fell, signs, answer.metrics, without)
+            own = labels[i]
+            truth = None if own is None else own.alone(self.options.level)
+            part = Part(
+                wheres[i], rows[i], answer.headline, wide, truth, fell, signs, answer.metrics, without, answer.without
+            )
             out.append((part, answer))
         return out
 
@@ -753,9 +792,11 @@ def _alarms(
         numbers = {"accuracy": part.headline.interval} | {n: m.headline.interval for n, m in part.metrics.items()}
         truths = {"accuracy": part.truth} | {name: m.truth for name, m in part.metrics.items()}
         labelled = {name: truth for name, truth in truths.items() if truth is not None}
-        if part.by_labels:
-            numbers |= labelled
+        posterior = answer.posterior
+        if posterior is not None and posterior.evidence.complete:
+            numbers |= {"accuracy": posterior.interval(options.level)} | labelled
         changed = None if part.fell is None else part.fell.changed
-        watched.append(Watched(where, part.rows, numbers, {"accuracy": answer.chance}, changed, labelled))
+        proofs = {} if posterior is None else {"accuracy": posterior.evidence.proof}
+        watched.append(Watched(where, part.rows, numbers, {"accuracy": answer.chance}, changed, labelled, proofs))
     when = cast("FailWhen", options.fail_when)
     return judge_alarms(options.alarm_rules, watched, references, kind=kind, when=when)

@@ -205,6 +205,8 @@ class Opener:
         """
         known = (str(data) if isinstance(data, (str, PathLike)) else id(data)), labels
         mapping = {**self.mapping, **self._guesses.get(known, {})}
+        if labels:  # a column that is called as the one of probabilities is the truth there
+            mapping = {theirs: ours for theirs, ours in mapping.items() if not ours.startswith("prob_")}
         lone = _named_class(self._positive) or self._lone_class
         data = given_target(data, classes if axes is None else axes.classes, lone)
         derived: str | None = None

@@ -98,7 +98,7 @@ class Target(Options):
     """What is asked about."""
 
     target: Any = argument(kw_only=False, path="read", help="Predictions of the same model on the data in question.",
-        doc="Predictions of the same model on the data in question; labels in it are not used for any estimate.")
+        doc="Predictions of the same model on the data in question; labels in it feed no method.")
 
 
 class LabelsAndP(Reference):
@@ -329,9 +329,10 @@ class TargetOptions(Target, Where, Key, Learnt, Running):
     labels: Any = option(default=None, group=_ROWS, path="read", metavar="FILE",
         help="Truth of target rows, joined by id, or one row each.",
         doc="Truth of target rows (a file, a frame, a dict with `label` or `correct`, an array, a list, a Series; null "
-        "where unknown). They feed no estimate; where they decide (`Estimation.by_labels`), falls and alarms are of "
-        "the truth. Joined by `id` or the index of pandas where both have one, by a column `row` (target rows counted "
-        "from 0), else one for each target row; refused where a column of both says that these are other rows.")
+        "where unknown). Those of some rows at random correct the headline, falls and alarms "
+        "(`Estimation.by_labels`); those of every row are the truth, beside which the estimate stands. Joined by `id` "
+        "or the index of pandas where both have one, by a column `row` (target rows counted from 0), else "
+        "one for each target row; refused where a column of both says that these are other rows.")
     assume: str = option(default="natural", group=_WHAT, rare=True, noted=True,
         help="What to assume of the shift: natural (like those of public data), none, label (P(x | y) unchanged) "
         "or covariate (P(y | x) unchanged).",
@@ -442,8 +443,18 @@ class AuditOptions(Judged, Pair, Where, Clock, Key, Cluster, Scale, Level, Readi
         ".parquet or .jsonl file, or to this .html page, on which they are labelled in a browser.")
     question: str | None = option(default=None, group=_WHAT, rare=True,
         help='What that page asks, "Was it repaid?"; by default it is made of the label column and the classes.')
-    margin: float = option(default=0.01, flag="",
+    margin: float = option(default=0.01, group=_WHAT, rare=True,
         help="Say how likely it is that the accuracy fell by at least this much.")
+    fail_below: float | Mapping[str, float] | None = option(
+        default=None, group=_WHAT, metavar="BOUND", many=True, parse=partial(parse_bounds, option="--fail-below"),
+        help="Alarm (exit code 3) below 0.93.",
+        doc="Raise an alarm (`Audit.alarms`) where the accuracy lies below this number, by labels and public shifts "
+        "together, as `estimate` does with labels; `Audit.decisions` says whether the labels decide it.")
+    fail_drop: float | Mapping[str, float] | None = option(
+        default=None, group=_WHAT, metavar="DROP", many=True, rare=True,
+        parse=partial(parse_bounds, option="--fail-drop"),
+        help="Alarm (exit code 3) more than this below the reference's accuracy, such as 0.02.",
+        doc="Raise an alarm where the accuracy lies more than this below the reference's; otherwise as ``fail_below``.")
     methods: Sequence[str] | None = option(
         default=None, group=_WHAT, flag="--method", rare=True, help="Label-free methods to hear; may be repeated.")
     seed: int = option(default=0, flag="", help="Seed of the suggestion and of the order of bets.")
