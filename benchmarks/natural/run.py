@@ -40,7 +40,9 @@ def work_folder() -> Path:
 
 def unpack(folder: Path) -> Path:
     """All beds as folders of cases; those that are there already are left as they are."""
-    packed = sorted(path for name in ("natural", "natural4") for path in (data_folder() / name).glob("*.tar.xz"))
+    packed = sorted(
+        path for name in ("natural", "natural4", "natural5") for path in (data_folder() / name).glob("*.tar.xz")
+    )
     if not packed:
         raise SystemExit("the natural shifts are missing: set OODOMETER_DATA to the folder that holds natural/")
     beds = folder / "beds"
