@@ -27,7 +27,7 @@ START = ("cbpe", "pape", "importance", "gde-difference", "source", "label-shift"
 _ALONE = ("source", "label-shift")  # which do not ask that P(y | x) stood still
 _LEAST_ERROR = 0.002  # no metric is known better
 _ENOUGH_POWER = 0.5
-_FITS, _LEAST_RATIO, _ENOUGH_ROWS = 0.05, 0.2, 500
+_FITS, _LEAST_RATIO, _ENOUGH_ROWS, _MANY_CLASSES = 0.05, 0.2, 500, 4
 MOST_NATS = 10.0  # of a log loss, beyond which no public shift says anything
 
 
@@ -72,8 +72,8 @@ def strong_for_label_shift(label: Estimate | None, evidence: Evidence, rows: int
     """Whether class shares explain what is seen, and it is not merely that nothing refutes them.
 
     One share must explain the move of all bins of the score, with so many rows on both sides that a misfit would have
-    been seen, and leave no class with less than a fifth of its share: a class that all but vanishes is what a change of
-    the inputs looks like, too.
+    been seen, and of two or three classes leave none with less than a fifth of its share: a class that all but vanishes
+    is what a change of the inputs looks like, too, where so few cells are to be explained.
     """
     diagnosis = evidence.diagnosis
     if label is None or label.details.get("refuted") or (diagnosis and diagnosis.kind in ("none", "support")):
@@ -83,7 +83,7 @@ def strong_for_label_shift(label: Estimate | None, evidence: Evidence, rows: int
     if not there.any() or prior.shape != before.shape or min(rows, evidence.reference_rows) < _ENOUGH_ROWS:
         return False
     fits = float(label.details["fit"]["p_value"]) >= _FITS
-    return fits and float((prior[there] / before[there]).min()) >= _LEAST_RATIO
+    return fits and (len(prior) >= _MANY_CLASSES or float((prior[there] / before[there]).min()) >= _LEAST_RATIO)
 
 
 @dataclass(frozen=True)
