@@ -270,7 +270,7 @@ def test_a_forged_file_runs_nothing_and_fails_in_one_way(place: int, flip: int) 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
-    [(b'"format": 4', b'"format": 5', "format 5"), (b'"oodometer": "0.', b'"oodometer": "9.', "one of oodometer 9.")],
+    [(b'"format": 5', b'"format": 6', "format 6"), (b'"oodometer": "0.', b'"oodometer": "9.', "one of oodometer 9.")],
 )
 def test_a_file_of_another_version_is_refused(old: bytes, new: bytes, said: str) -> None:
     with pytest.raises(InputError, match=said):
