@@ -31,8 +31,10 @@ SHIFTS: dict[str, tuple[tuple[float, float] | float, tuple[str, ...]]] = {
     "covariate, down": ((-1.6, 1.6), ("covariate",)), "covariate, up": ((0.2, 2.4), ("covariate",)),
     "label, down": (0.2, ("label",)), "label, up": (0.65, ("label",))}  # fmt: skip
 METRICS = ("f1", "precision", "recall", "specificity", "roc_auc", "average_precision", "balanced_accuracy", "mcc",
-           "cohen_kappa", "macro_precision", "macro_recall", "macro_f1", "expected_value")  # fmt: skip
+           "cohen_kappa", "macro_precision", "macro_recall", "macro_f1", "brier", "nll", "ece",
+           "expected_value")  # fmt: skip
 PAYOFF = {"0": {"0": 1, "1": -2}, "1": {"0": -5, "1": 3}}
+ERRORS = ("error of the default", "of `--assume covariate`")
 METHODS = ("source", "cbpe", "pape", "importance", "label-shift")
 
 
@@ -121,12 +123,13 @@ def page(plain: dict[str, Any]) -> str:
                 best = min(able, key=lambda f: f["width"], default=None)
                 cells = [by[shift, rows, metric, one] for one in (*holds, "natural")]
                 least = ["", ""] if best is None else [best["answer"], f"{100 * best['width']:.1f}"]
-                table.append([metric, *(x for c in cells for x in _cells(c, best)), *least])
+                errors = [f"{100 * by[shift, rows, metric, one]['error']:.1f}" for one in ("natural", "covariate")]
+                table.append([metric, *(x for c in cells for x in _cells(c, best)), *least, *errors])
             header = ["metric"]
             for one in (*holds, "natural"):
                 header += [f"`--assume {one}`" if one != "natural" else "default", "width", "of the best"]
             lines += [f"## {shift}, {rows:,} rows on either side (diagnosis: {kinds})", "",
-                      *kit.table([*header, "best method", "width"], table)]  # fmt: skip
+                      *kit.table([*header, "best method", "width", *ERRORS], table)]  # fmt: skip
     return kit.joined(lines)
 
 

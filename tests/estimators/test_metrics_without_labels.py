@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,15 @@ from oodometer.estimators.expected_classes import (
     metrics_named,
     values_of,
 )
-from oodometer.headline.natural_shifts import NaturalShifts, packaged_prior
+from oodometer.estimators.expected_scores import SCORES, ScoreCells, expected_ece, sum_scores
+from oodometer.headline.headline import Evidence
+from oodometer.headline.metric_headline import Scale, strong_for_label_shift
+from oodometer.headline.metric_shifts import PUBLIC, MetricShifts, MetricSigns, packaged_metrics
+from oodometer.headline.natural_shifts import packaged_prior
 from oodometer.passes.metrics import COUNTS, MetricPlan, MetricsAsked, measured_metrics, metric_methods
 from oodometer.passes.plan import choose, fit_plan
 
-NAMES = [name for name in CLASS_METRICS if name != "expected_value"]
+NAMES = [name for name in CLASS_METRICS if name not in ("expected_value", *SCORES)]
 
 
 def binary(rows, seed, moved=0.0, share=None, sharp=2.0):
@@ -224,29 +229,61 @@ OUTSIDE = ["f1", "precision", "recall", "specificity", "mcc", "macro_precision",
 def fallen():
     """Five draws of covariate shift that a change of the class shares explains as well."""
     asked = {"metrics": OUTSIDE, "methods": FEW, "level": 0.9, "backtest": None, "payoff": PAYOFF}
-    return [estimate(outside_draw(s, 3000), outside_draw(50 + s, 3000, -1.6, 1.6), **asked) for s in range(5)]
+    return [estimate(outside_draw(s, 5000), outside_draw(50 + s, 5000, -1.6, 1.6), **asked) for s in range(5)]
 
 
-def test_where_label_and_covariate_shift_fit_neither_is_taken(fallen):
-    """Precision 0.08 [0, 0.22] was said for 0.67, in all draws alike."""
+def test_label_shift_that_merely_fits_has_no_voice(fallen):
+    """Class shares fit all five draws, and nothing speaks against unchanged P(y | x): the middle was 27 points off."""
     assert {one.diagnosis.kind for one in fallen} == {"label"}
     for name in fallen[0].metrics:
         inside = sum(m.lower <= m.truth.value <= m.upper for m in (one.metrics[name] for one in fallen))
         assert inside >= (4 if name == "expected_value" else 5), name
     for one in fallen:
         made = one.metrics["precision"]
-        assert made["label-shift"].value < made.value < made["cbpe"].value
-        assert made.lower <= made["label-shift"].value
-        assert made["cbpe"].value <= made.upper
-        assert "other class shares" in made.headline.why
+        assert made["label-shift"].value < 0.2 < made.lower
+        assert made.value == made["cbpe"].value == made.headline.bands["unchanged"].value
+        assert abs(made.value - made.truth.value) < 0.05
         assert made.headline.trust != "high"
         assert set(made.assumptions) == {"natural", "none", "label", "covariate"}
         assert "predictions and confidence" in made.assumptions["none"].refuted
+    for name in ("precision", "f1"):
+        assert np.mean([one.metrics[name].interval.width for one in fallen]) < 0.3
+
+
+def test_class_shares_that_explain_every_bin_are_believed():
+    """Both sides are large, no class vanishes, and label shift is what was drawn: CBPE is off by 19 points."""
+    asked = {"metrics": ["precision", "f1"], "methods": FEW, "level": 0.9, "backtest": None}
+    reference, target = outside_draw(0, 5000), outside_draw(50, 100_000)
+    kept = np.concatenate([np.flatnonzero(target.label == 1)[:1000], np.flatnonzero(target.label == 0)[:4000]])
+    made = estimate(reference, target.take(kept), **asked).metrics["precision"]
+    assert made.method == "label-shift"
+    assert made.value == made["label-shift"].value
+    assert abs(made.value - made.truth.value) < 0.05 < abs(made["cbpe"].value - made.truth.value)
+    assert made.lower <= made.truth.value <= made.upper
+    assert made.headline.bands["unchanged"].value == made["cbpe"].value
+    assert "one change of the class shares explains all" in made.headline.why
+
+
+@pytest.mark.parametrize(
+    ("change", "rows", "strong"),
+    [
+        ({}, 800, True),
+        ({}, 300, False),
+        ({"fit": {"p_value": 0.02}}, 800, False),
+        ({"refuted": True}, 800, False),
+        ({"prior": [0.97, 0.03]}, 800, False),  # a class that all but vanishes
+    ],
+)
+def test_what_is_strong_evidence_for_label_shift(fallen, change, rows, strong):
+    details = {"prior": [0.8, 0.2], "reference_prior": [0.6, 0.4], "fit": {"p_value": 0.4}, "refuted": False} | change
+    label = replace(fallen[0].metrics["precision"]["label-shift"], details=details)
+    assert strong_for_label_shift(label, Evidence(reference_rows=2000), rows) is strong
+    assert not strong_for_label_shift(label, Evidence(reference_rows=200), rows)
 
 
 @pytest.mark.parametrize(("assume", "method"), [("covariate", "cbpe"), ("label", "label-shift"), ("none", "source")])
 def test_an_assumption_has_its_own_estimator(fallen, assume, method):
-    reference, target = outside_draw(0, 3000), outside_draw(50, 3000, -1.6, 1.6)
+    reference, target = outside_draw(0, 5000), outside_draw(50, 5000, -1.6, 1.6)
     asked = {"metrics": ["f1", "precision"], "methods": FEW, "level": 0.9, "backtest": None, "assume": assume}
     made = estimate(reference, target, **asked)
     for name, one in made.metrics.items():
@@ -375,12 +412,12 @@ def test_a_metric_reads_the_confusion_it_is_given():
 
 
 def test_every_metric_has_a_prior_of_natural_shifts_but_the_pay_off(found):
-    prior = packaged_prior()
-    assert set(prior.metrics) == set(NAMES)
-    again = NaturalShifts.from_dict(prior.to_dict(), "again")
-    assert again.to_dict() == prior.to_dict()
+    priors = packaged_metrics()
+    assert set(priors.priors) == set(priors.alone) == {*NAMES, *SCORES}
+    again = MetricShifts.from_dict(json.loads(json.dumps(priors.to_dict())), "again")
+    assert again.to_dict() == priors.to_dict()
     assert found.metrics["f1"].headline.kind == "empirical"
-    assert set(found.metrics["f1"].headline.bands) == {"unchanged", "half", "nine_in_ten"}
+    assert set(found.metrics["f1"].headline.bands) == {"unchanged", "half", "nine_in_ten", "public"}
     assert found.metrics["expected_value"].headline.kind != "exact"
     for one in found.metrics.values():
         bands = one.headline.bands
@@ -388,14 +425,47 @@ def test_every_metric_has_a_prior_of_natural_shifts_but_the_pay_off(found):
             assert bands["half"].width <= bands["nine_in_ten"].width <= 1.2 * one.headline.interval.width + 1e-9
 
 
-def test_a_prior_without_metrics_leaves_the_span_of_the_answers(tmp_path):
-    plain = packaged_prior().to_dict()
-    plain.pop("metrics")
-    (tmp_path / "prior.json").write_text(json.dumps(plain))
+def test_a_prior_file_may_hold_priors_of_metrics(tmp_path):
+    """Without them those of the package count."""
     asked = {"metrics": ["f1"], "backtest": None, "methods": ["cbpe", "source", "doc"]}
-    made = estimate(binary(600, 12), binary(600, 13), prior=tmp_path / "prior.json", **asked)
-    assert not made.metrics["f1"].headline.bands
-    assert made.metrics["f1"].interval.width == pytest.approx(made.metrics["f1"]["cbpe"].interval.width)
+    plain = packaged_prior().to_dict()
+    made = []
+    for metrics in ({}, {"metrics": packaged_metrics().to_dict() | {"priors": {}}}):
+        (tmp_path / "prior.json").write_text(json.dumps(plain | metrics))
+        made.append(estimate(binary(600, 12), binary(600, 13), prior=tmp_path / "prior.json", **asked).metrics["f1"])
+    assert made[0] == estimate(binary(600, 12), binary(600, 13), **asked).metrics["f1"]
+    assert not made[1].headline.bands
+    assert made[1].interval == made[1]["cbpe"].interval
+
+
+def test_priors_of_metrics_in_the_form_of_before_are_refused_with_a_remedy(tmp_path):
+    (tmp_path / "prior.json").write_text(json.dumps(packaged_prior().to_dict() | {"metrics": {"f1": {"format": 4}}}))
+    with pytest.raises(InputError, match="take `metrics` out of the file") as caught:
+        estimate(binary(200, 12), binary(200, 13), prior=tmp_path / "prior.json", backtest=None)
+    assert "priors of metrics of format 1, got format none" in str(caught.value)
+
+
+def test_both_hypotheses_are_heard_in_their_shares():
+    prior = packaged_metrics().priors["f1"]
+    signs = MetricSigns(0.8, 0.01, 0.01, 0.8, 0.01, moved=0.5)
+    p = np.array([0.01, 0.05, 0.5, 0.95, 0.99])
+    public, still = prior.public(signs, p), prior.heard(signs, p, share=0.0)
+    np.testing.assert_allclose(still, 0.8 + 0.01 * np.array([-2.326, -1.645, 0, 1.645, 2.326]), atol=2e-3)
+    np.testing.assert_allclose(prior.heard(signs, p, share=1.0)[1:-1], public[1:-1], atol=5e-3)
+    # as many lie below the lower end as public shifts put there, for the other hypothesis puts none
+    low = float(prior.heard(signs, p)[1])
+    assert public[1] < low < 0.76
+    assert low == pytest.approx(float(prior.public(signs, np.array([0.05 / PUBLIC]))[0]), abs=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "x"), [((0, 1), 0.3), ((-1, 1), -0.4), ((0, 2), 0.7), ((0, np.inf), 1.3), ((-5, 2), 1.0)]
+)
+def test_a_scale_goes_there_and_back(bounds, x):
+    scale = Scale.of(*bounds)
+    assert 0 <= scale.unit(x) <= 1
+    assert scale.back(scale.unit(x)) == pytest.approx(x)
+    assert (scale.low, scale.high) == (bounds[0], min(bounds[1], 10))
 
 
 def test_tables_and_alarms_know_the_metrics():
@@ -681,3 +751,75 @@ def test_cells_that_the_reference_lacks_are_improbable_and_not_impossible():
     target = {"probabilities": np.tile([0.0, 0.0, 1.0], (50, 1))}
     found = estimate(reference, target, backtest=None)
     assert np.isfinite(found["label-shift"].value)
+
+
+@pytest.mark.parametrize("make", [binary, three_classes])
+def test_scores_of_labelled_rows_are_those_of_evaluate(make):
+    reference, target = make(900, 30), make(700, 31, moved=0.7)
+    found = estimate(reference, target, metrics=list(SCORES), methods=FEW, backtest=None).metrics
+    for side, record in (("truth", target), ("reference", reference)):
+        measured = evaluate(record, metrics=list(SCORES)).metrics
+        for name in SCORES:
+            one = getattr(found[name], side)
+            assert (one.value, one.lower, one.upper) == (
+                measured[name].value, measured[name].lower, measured[name].upper), name  # fmt: skip
+
+
+@pytest.mark.parametrize("classes", [2, 3, 20])
+def test_expected_scores_are_those_of_every_row_under_the_calibrated_probabilities(classes):
+    """Brier = sum over rows of E_y; the probabilities are right, so the calibrated ones are they themselves."""
+    rng = np.random.default_rng(classes)
+    right = rng.dirichlet(np.full(classes, 0.6), 60_000)
+    said = right**1.5 + 1e-4
+    said /= said.sum(axis=1, keepdims=True)
+    label = (right.cumsum(axis=1) > rng.random((len(right), 1))).argmax(axis=1)
+    half = len(right) // 2
+    reference = Predictions.from_probabilities(said[:half], label=label[:half])
+    p, q = said[half:], right[half:]
+    found = estimate(reference, Predictions.from_probabilities(p), metrics=list(SCORES), methods=["cbpe", "source"],
+                     backtest=None).metrics  # fmt: skip
+    scale = 0.5 if classes == 2 else 1.0
+    brier = scale * float((np.square(p).sum(axis=1) - 2 * (p * q).sum(axis=1) + 1).mean())
+    assert found["brier"]["cbpe"].value == pytest.approx(brier, abs=4e-3)
+    assert found["nll"]["cbpe"].value == pytest.approx(-(q * np.log(p)).sum(axis=1).mean(), rel=0.015)
+    confidence = p.max(axis=1)
+    bins = np.clip(np.ceil(confidence * 15).astype(int) - 1, 0, 14)
+    gap = np.bincount(bins, q[np.arange(half), p.argmax(axis=1)] - confidence, 15)
+    assert found["ece"]["cbpe"].value == pytest.approx(np.abs(gap).sum() / half, abs=6e-3)
+
+
+def test_the_expected_ece_counts_what_chance_does_to_labels():
+    """60 rows of calibrated confidence 0.7: the gap that labels would show is that of a binomial number."""
+    record = Predictions.from_probabilities([[0.3, 0.7]] * 60)
+    cells = ScoreCells.of(sum_scores(record), 960)
+    top = sum_scores(record)["top"]
+    hits = np.random.default_rng(0).binomial(60, 0.7, 100_000)
+    expected = np.abs(hits / 60 - 0.7).mean()
+    assert float(expected_ece(0.7 * top, top, cells)) == pytest.approx(expected, rel=0.03)
+    assert float(expected_ece(0.7 * top, top, cells, drawn=True)) == pytest.approx(0, abs=1e-9)
+
+
+def test_scores_of_a_shifted_target_are_within_their_intervals():
+    held = dict.fromkeys(SCORES, 0)
+    for seed in range(12):
+        asked = {"metrics": list(SCORES), "methods": ["cbpe"], "level": 0.9, "backtest": None}
+        found = estimate(binary(1500, 300 + seed), binary(1500, 400 + seed, moved=0.8), **asked).metrics
+        for name in SCORES:
+            held[name] += found[name]["cbpe"].lower <= found[name].truth.value <= found[name]["cbpe"].upper
+    assert min(held.values()) >= 9, held
+
+
+def test_a_log_loss_that_would_be_infinite_is_left_out_with_the_reason():
+    reference = binary(900, 40)
+    p = np.array(reference.probabilities)
+    p[p[:, 1] > 0.5] = [0.0, 1.0]  # of which some are wrong
+    rounded = Predictions.from_probabilities(p, label=reference.label)
+    found = estimate(rounded, rounded.without_labels(), metrics=["nll", "brier"], methods=["cbpe"], backtest=None)
+    assert list(found.metrics) == ["brier"]
+    assert any("got probability 0" in skip.why and skip.method == "nll" for skip in found.skipped)
+
+
+@pytest.mark.parametrize("how", ["fail_below", "fail_drop"])
+def test_no_alarm_watches_what_is_better_when_it_is_less(how):
+    with pytest.raises(UsageError, match="less brier is better"):
+        estimate(binary(200, 14), binary(200, 15), backtest=None, **{how: {"brier": 0.1}})

@@ -139,10 +139,10 @@ def test_the_packaged_file_says_where_it_comes_from() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[1]", "expected a prior of natural shifts of format 4, got format list"),
-        ('{"format": 7}', "expected a prior of natural shifts of format 4, got format 7"),
-        ('{"format": 1}', "expected a prior of natural shifts of format 4, got format 1"),
-        ('{"format": 4}', "got one without 'value'"),
+        ("[1]", "expected a prior of natural shifts of format 5, got format list"),
+        ('{"format": 7}', "expected a prior of natural shifts of format 5, got format 7"),
+        ('{"format": 1}', "expected a prior of natural shifts of format 5, got format 1"),
+        ('{"format": 5}', "got one without 'value'"),
         ("no json", "expected a prior of natural shifts, a JSON file, got Expecting value"),
         (None, "No such file"),
     ],

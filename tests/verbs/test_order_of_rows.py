@@ -36,7 +36,9 @@ def differences(a: Any, b: Any, where: str = "") -> Iterator[str]:
         yield f"{where}: {a} and {b}"
 
 
-def rows_of(count: int, seed: int, *, labelled: bool, extra: str = "", digits: int = 9, classes: int = 3) -> Predictions:
+def rows_of(
+    count: int, seed: int, *, labelled: bool, extra: str = "", digits: int = 9, classes: int = 3
+) -> Predictions:
     """Answers of a model that is a little too sure; ``extra`` names a field that stands beside them."""
     rng = np.random.default_rng([seed, count])
     logits = rng.normal(0, 2 - 0.4 * seed, (count, classes))

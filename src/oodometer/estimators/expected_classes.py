@@ -22,6 +22,7 @@ from ..kernels import log_odds_bin, off_diagonal_counts, tally
 from ..predictions import Predictions
 from ..registry import canonical
 from ..results import Interval, Kind
+from .expected_scores import SCORES, ScoreCells, expected_brier, expected_ece, expected_log_loss
 
 _VALUES, _LEAST_ROWS = 100_000, 1000  # looked at
 
@@ -335,12 +336,18 @@ _MOST_ROWS, _MOST_VALUES = 20_000, 2_000_000
 
 
 class ExpectedClasses(NamedTuple):
-    """Expected numbers of samples; any leading axes, then (class,), (class, bin) and (true class, predicted class)."""
+    """Expected numbers of samples; any leading axes, then (class,), (class, bin) and (true class, predicted class).
+
+    ``own``: those that are predicted as the class, by the bin of its probability: hits, and all. ``cells``: what the
+    rows of a bin said, where a score is asked for.
+    """
 
     margins: Margins
     positives: Array | None
     negatives: Array | None
     confusion: Array | None = None
+    own: tuple[Array, Array] | None = None
+    cells: ScoreCells | None = None
 
 
 class Expectation(NamedTuple):
@@ -358,8 +365,9 @@ def _expected(counts: ConfusionCounts, found: Array, elsewhere: Array, mass: Arr
     top, off_diagonal = counts.top, counts.off_diagonal
     hits = found.sum(axis=-1)
     margins = Margins(hits, hits + elsewhere.sum(axis=-1), top.sum(axis=-1) + np.zeros_like(hits))
-    positives = negatives = None
+    positives = negatives = own = None
     if top.shape[-1] > 1:
+        own = found, top
         positives = found + elsewhere
         negatives = np.maximum(top + off_diagonal - positives, 0.0)
     confusion = None
@@ -373,7 +381,7 @@ def _expected(counts: ConfusionCounts, found: Array, elsewhere: Array, mass: Arr
         sides = (side.reshape(-1, hits.shape[-1]) for side in (margins.predicted, hits, elsewhere.sum(axis=-1)))
         drawn = [expected_confusion(own, right, mass, missed).T for own, right, missed in zip(*sides, strict=True)]
         confusion = np.stack(drawn).reshape(*hits.shape, hits.shape[-1])
-    return ExpectedClasses(margins, positives, negatives, confusion)
+    return ExpectedClasses(margins, positives, negatives, confusion, own)
 
 
 def expected_by_rates(counts: Sums, rates: ClassRates) -> ExpectedClasses:
@@ -541,11 +549,26 @@ def expected_of_rows(rows: LabelledRows, weights: Array) -> ExpectedClasses:
         if classes == 2:  # the other class has 1 - p, and is whatever the first one is not
             out[:, :, 1] = out[::-1, :, 0, ::-1]
         positives, negatives = out[1], out[0]
-    confusion: Array = pairs
+    confusion, own = pairs, _own_of_rows(rows, many)
     if weights.ndim == 1:
         confusion = pairs[0]
         positives, negatives = (None if side is None else side[0] for side in (positives, negatives))
-    return expected_of_pairs(confusion)._replace(positives=positives, negatives=negatives)
+        own = None if own is None else (own[0][0], own[1][0])
+    return expected_of_pairs(confusion)._replace(positives=positives, negatives=negatives, own=own)
+
+
+def _own_of_rows(rows: LabelledRows, many: Array) -> tuple[Array, Array] | None:
+    """Hits, and all rows, by predicted class and the bin of its probability; (replicate, class, bin)."""
+    if rows.bins is None:
+        return None
+    shape = (len(many), rows.classes, rows.width)
+    code = rows.predicted * rows.width + rows.bins[np.arange(len(rows.label)), rows.predicted]
+    right = rows.predicted == rows.label
+    hits, every = (
+        np.stack([np.bincount(code, w * there, rows.classes * rows.width) for w in many]).reshape(shape)
+        for there in (right, 1.0)
+    )
+    return hits, every
 
 
 def reweighted(
@@ -589,7 +612,11 @@ def _redrawn_table(
     by_label = cells.sum(axis=2)  # (replicate, true class, bin of the second class)
     mirror = by_label[:, ::-1, ::-1]
     positives = np.stack([mirror[:, 1], by_label[:, 1]], axis=1)
-    return made._replace(positives=positives, negatives=np.stack([mirror[:, 0], by_label[:, 0]], axis=1))
+    # where the first class is predicted its own bins are the mirror image of the second one's
+    hits = np.stack([cells[:, 0, 0, ::-1], cells[:, 1, 1]], axis=1)
+    every = np.stack([cells[:, :, 0, ::-1].sum(axis=1), cells[:, :, 1].sum(axis=1)], axis=1)
+    negatives = np.stack([mirror[:, 0], by_label[:, 0]], axis=1)
+    return made._replace(positives=positives, negatives=negatives, own=(hits, every))
 
 
 @dataclass(frozen=True)
@@ -600,10 +627,13 @@ class ClassMetric:
     base: str
     at: int | None = None
     payoff: Array | None = None
+    classes: int = 2
 
     @property
     def bounds(self) -> tuple[float, float]:
         """Lowest and highest possible value."""
+        if self.is_loss:
+            return 0.0, {"brier": 1.0 if self.classes == 2 else 2.0, "nll": np.inf}.get(self.base, 1.0)
         if self.payoff is not None:
             return float(self.payoff.min()), float(self.payoff.max())
         return (-1.0, 1.0) if self.base in ("mcc", "cohen_kappa") else (0.0, 1.0)
@@ -611,7 +641,12 @@ class ClassMetric:
     @property
     def needs_scores(self) -> bool:
         """Whether it asks for the probabilities of the classes."""
-        return self.base in _BY_SCORE
+        return self.base in _BY_SCORE or self.is_loss
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether it is a score of the probabilities themselves, of which less is better."""
+        return self.base in SCORES
 
     @property
     def zero_over_zero(self) -> bool:
@@ -628,6 +663,8 @@ class ClassMetric:
                 raise NotApplicable("`expected_value` needs each pair of classes, which are too many here")
             return of.expected_value(expected.confusion, self.payoff)
         margins = expected.margins
+        if self.is_loss:
+            return self._loss(expected)
         at = self.about(margins.support.shape[-1], positive)
         whole = _OF_ALL.get(self.base if at is not None else f"macro_{self.base}", _OF_ALL.get(self.base))
         if whole is not None:
@@ -644,6 +681,17 @@ class ClassMetric:
         used = np.isfinite(per_class) & (margins.support + margins.predicted >= 0.5)
         return of.ratio(np.where(used, per_class, 0.0).sum(axis=-1), used.sum(axis=-1))
 
+    def _loss(self, expected: ExpectedClasses) -> Array:
+        cells, own, positives, negatives = expected.cells, expected.own, expected.positives, expected.negatives
+        if cells is None or own is None or positives is None or negatives is None:
+            raise NotApplicable(f"`{self.base}` needs `probabilities`")
+        rows = np.asarray(expected.margins.support.sum(axis=-1))
+        if self.base == "ece":
+            return expected_ece(*own, cells, drawn=own[0].ndim > 2)
+        if self.base == "brier":
+            return expected_brier(positives, negatives, rows, cells)
+        return expected_log_loss(positives, rows, cells)
+
     def about(self, classes: int, positive: int) -> int | None:
         """Position of the one class that it is about; None where it is of all of them."""
         return self.at if self.base not in _OF_ONE_CLASS or self.at is not None or classes != 2 else positive
@@ -655,7 +703,7 @@ _BY_CLASS: dict[str, Callable[[Any, float], Array]] = {
     name: getattr(of, f"class_{name}") for name in ("f1", "precision", "recall", "specificity")
 }
 _BY_SCORE: dict[str, Callable[[Any, Any], Array]] = {"roc_auc": of.roc_auc, "average_precision": of.average_precision}
-CLASS_METRICS: tuple[str, ...] = (*_BY_CLASS, *_BY_SCORE, *_OF_ALL, "expected_value")
+CLASS_METRICS: tuple[str, ...] = (*_BY_CLASS, *_BY_SCORE, *_OF_ALL, *SCORES, "expected_value")
 _OF_ONE_CLASS = (*_BY_CLASS, *_BY_SCORE)
 
 
@@ -675,7 +723,7 @@ def class_metric(name: str, classes: ClassNames = (), payoff: Array | None = Non
     if base == "expected_value" and payoff is None:
         raise UsageError("the metric expected_value needs a pay-off matrix: --payoff FILE, rows by true class")
     if not of_class:
-        return ClassMetric(base, base, None, payoff if base == "expected_value" else None)
+        return ClassMetric(base, base, None, payoff if base == "expected_value" else None, max(len(classes), 2))
     if base not in _OF_ONE_CLASS:
         raise UsageError(f"{name!r}: {base} is of all classes together; of one there are {', '.join(_OF_ONE_CLASS)}")
     texts = [str(label) for label in classes]

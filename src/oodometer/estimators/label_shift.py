@@ -289,7 +289,8 @@ class LabelShift(LabelCountEstimator):
         fit = label_shift_test(label_counts, state["counts"], seed=self.seed, draws=draws)
         factors = np.vstack([fit.prior, fit.priors])
         made = reweighted(rows, inverse[rows.label], state["rows"], draws, [self.seed, 0x1AB], factors)
-        details = {"prior": fit.prior, "fit": fit.to_dict(), "refuted": fit.is_misfit and not label_counts.is_thin}
+        details = {"prior": fit.prior, "reference_prior": label_counts.prior, "fit": fit.to_dict()}
+        details["refuted"] = fit.is_misfit and not label_counts.is_thin
         return made._replace(warnings=fit_notes(fit, label_counts), details=details)
 
     def finish(self, state: Sums) -> Estimate:

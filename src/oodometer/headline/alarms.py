@@ -10,6 +10,7 @@ from statistics import NormalDist
 from typing import Any, Literal
 
 from ..errors import UsageError
+from ..estimators.expected_scores import SCORES
 from ..results import Interval
 from ..results.alarms import AlarmRule, Alarms, Failing, FailWhen, RuleKind
 from .natural_shifts import CHANGED
@@ -35,6 +36,9 @@ def alarm_rules(
             if metric not in metrics:
                 names = ", ".join(metrics)
                 raise UsageError(f"--fail-{kind} {metric}={amount:g}: {metric} is not estimated here; known: {names}")
+            if metric in SCORES:
+                remedy = f"less {metric} is better, so no bound below it is an alarm; take `--fail-{kind} {amount:g}`"
+                raise UsageError(f"--fail-{kind} {metric}={amount:g}: {remedy} of the accuracy, or a metric such as f1")
             low, high = _LIMITS.get(metric.partition(":")[0], (0.0, 1.0))  # no value lies below or above
             low, high = (0.0, high - low) if kind == "drop" else (low, high)
             if not low <= amount <= high:

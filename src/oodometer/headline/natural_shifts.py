@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -25,8 +25,9 @@ from ..results.diagnosis import Diagnosis
 from ..results.estimation import ASSUMPTIONS, Assumed, Estimation, Headline
 from ..results.values import counted, points
 from .headline import Evidence, beyond_overlap, confidence_middle
+from .metric_shifts import MetricShifts
 
-FORMAT = 5
+FORMAT = 6
 _QUANTILE, _REACH = ("p", "standard_error", "separation"), ("points", "cases", "inside", "off_by_3")
 _VERDICT = ("margin", "said", "cases", "right")
 _LEAST_RATE, _MOST_RATE = 0.02, 0.98  # where the standard error is taken: no accuracy is known to be 0 or 1
@@ -89,8 +90,8 @@ class NaturalShifts:
         share whose value was off by more than three points), where nothing spoke against the number, judged with their
         whole domain left out. verdicts : rows of (margin, "fell" or "holds", cases that were called so, share of them
         that was right), judged in the same way.
-    about : provenance: command, date, sources, domains, cases. metrics : name of another metric -> its own prior, of
-        which values below 0 are brought to [0, 1] first.
+    about : provenance: command, date, sources, domains, cases. metrics : priors of other metrics, in the place of the
+        packaged ones.
 
     Source: `benchmarks/natural`; linear quantile regression after Koenker and Bassett (1978).
 
@@ -109,7 +110,7 @@ class NaturalShifts:
     reach: tuple[tuple[float, int, float, float], ...] = ()
     about: Mapping[str, Any] | None = None
     verdicts: tuple[tuple[float, str, int, float], ...] = ()
-    metrics: Mapping[str, NaturalShifts] = field(default_factory=dict)
+    metrics: MetricShifts | None = None
 
     def value(self, signs: ShiftSigns) -> float:
         """The accuracy to expect under a natural shift."""
@@ -164,8 +165,7 @@ class NaturalShifts:
         tables = (("quantiles", _QUANTILE, quantiles), ("reach", _REACH, self.reach))
         for name, columns, lines in (*tables, ("verdicts", _VERDICT, self.verdicts)):
             plain[name] = [dict(zip(columns, line, strict=True)) for line in lines]
-        metrics = {name: metric.to_dict() for name, metric in self.metrics.items()}
-        return plain | ({"metrics": metrics} if metrics else {})
+        return plain if self.metrics is None else plain | {"metrics": self.metrics.to_dict()}
 
     @classmethod
     def from_dict(cls, plain: Any, file: str) -> Self:
@@ -182,7 +182,6 @@ class NaturalShifts:
             reach = tuple(tuple(row[name] for name in _REACH) for row in plain["reach"])
             verdicts = tuple(tuple(row[name] for name in _VERDICT) for row in plain["verdicts"])
             unknown = {name: float(plain["unknown"][name]) for name in ("moved", "separation", "apart")}
-            metrics = {str(name): cls.from_dict(value, file) for name, value in plain.get("metrics", {}).items()}
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise InputError(expected, got=f"one without {error}", remedy=remedy, file=file) from None
         numbers = np.concatenate([levels, chance, size, [cost, *unknown.values()]])
@@ -190,6 +189,7 @@ class NaturalShifts:
             raise InputError(expected, got="numbers that are missing or out of order", remedy=remedy, file=file)
         names = ("made_by", "date", "cases", "sources", "domains", "unseen_falls")
         about = {name: plain[name] for name in names if name in plain}
+        metrics = MetricShifts.from_dict(plain["metrics"], file) if "metrics" in plain else None
         return cls(cost, levels, chance, size, unknown, reach, about, verdicts, metrics)
 
     @classmethod
@@ -309,7 +309,7 @@ def under_assumptions(
         "label": (under_label_shift(estimates), "no method of label shift could answer"),
         "covariate": (under_covariate_shift(estimates) or still, ""),
     }
-    made = _assumed(natural, answers, refuted_assumptions(diagnosis))
+    made = assumed_answers(natural, answers, refuted_assumptions(diagnosis))
     return made | {"covariate": replace(made["covariate"], evidence=agreement_of(estimates))}
 
 
@@ -325,7 +325,7 @@ def agreement_of(estimates: Iterable[Estimate]) -> str | None:
     return f"{names} agree within {points(apart)}: nothing contradicts it"
 
 
-def _assumed(
+def assumed_answers(
     natural: Headline, answers: Mapping[str, tuple[Estimate | Headline | None, str]], refuted: Mapping[str, str]
 ) -> dict[str, Assumed]:
     """Assumption -> its answer, or why there is none, and the finding that speaks against it."""
@@ -477,11 +477,24 @@ def trust_of(
     error: float = 0.0,
 ) -> tuple[str, str]:
     """Trust and its reason: what was measured of public shifts like this one, and what speaks against the number."""
-    value, low, high = band or (prior.value(signs), *prior.interval(signs, 0.9))
+    found = band or (prior.value(signs), *prior.interval(signs, 0.9))
+    return trust_in(prior.reach, (prior.about or {}).get("unseen_falls", (0, 0)), doubt, found, scale, error)
+
+
+def trust_in(
+    reach: Sequence[tuple[float, int, float, float]],
+    unseen_falls: Sequence[int],
+    doubt: str,
+    band: tuple[float, float, float],
+    scale: float = 1.0,
+    error: float = 0.0,
+) -> tuple[str, str]:
+    """Trust in a value and its band of 90 %, and why: ``reach`` says how often such bands held."""
+    value, low, high = band
     wider = normal_quantile(0.9) * error if error else 0.0
     below, above = math.hypot(value - low, wider), math.hypot(high - value, wider)
     low, high, points = value - below, value + above, max(below, above)
-    measured = next((row for row in prior.reach if points <= row[0]), None)
+    measured = next((row for row in reach if points <= row[0]), None)
     within = counted(round(100 * scale * points), "point")
     promise = f"in 9 of 10 comparable public cases the truth is expected within {within}"
     if measured is not None and not doubt:
@@ -492,7 +505,7 @@ def trust_of(
     if doubt:
         return "low", f"{promise}; {doubt}"
     if measured is not None and measured[1] >= LEAST_CASES and measured[3] <= MOST_OFF:
-        missed, fell = (prior.about or {}).get("unseen_falls", (0, 0))
+        missed, fell = unseen_falls
         seen = "`high` means that outputs show nothing against it"
         if fell:
             seen += f": of {fell} such public cases that fell by 3 points or more, the estimate was off by more than "
@@ -521,122 +534,6 @@ def assumed_of(prior: NaturalShifts) -> str:
     """What a headline by the prior assumes, and what the prior was made from."""
     about = prior.about or {}
     return f"{ASSUMPTIONS['natural']} ({about.get('cases', 'some')} cases of {len(about.get('sources', ()))} sources)"
-
-
-_LEAST_ERROR = 0.002  # no metric is known better
-_ENOUGH_POWER = 0.5
-START = ("cbpe", "pape", "importance", "gde-difference", "label-shift", "source")  # from which the prior starts
-
-
-@dataclass(frozen=True)
-class MetricEvidence:
-    """What the headline of a metric rests on: signs of the accuracy's, and its own value and error there."""
-
-    evidence: Evidence
-    accuracy: ShiftSigns | None
-    reference: Interval | None
-    bounds: tuple[float, float] = (0.0, 1.0)
-    error: float | None = None
-
-
-def metric_answers(
-    base: str, estimates: Sequence[Estimate], evidence: MetricEvidence, prior: NaturalShifts, assume: str = "natural"
-) -> tuple[Headline, dict[str, Assumed]] | None:
-    """The headline of a metric under the chosen assumption, and the answers under all; None where none answers."""
-    by_name = {e.method: e for e in estimates}
-    start = next((by_name[name] for name in START if name in by_name), None)
-    if start is None:
-        return None
-    refuted = refuted_assumptions(evidence.evidence.diagnosis)
-    label = by_name.get("label-shift")
-    if label is not None:
-        # the whole target may be no label shift where a part of it is: each has its own test
-        refuted.pop("label", None)
-        if label.details.get("refuted"):
-            refuted["label"] = label.warnings[0]
-    named = {"none": by_name.get("source"), "label": label, "covariate": under_covariate_shift(estimates)}
-    also = label if label is not None and label is not start and "label" not in refuted else None
-    natural, why = _natural(base, start, also, evidence, prior), f"no method that asks for it tells {base}"
-    answers = _assumed(natural, {name: (answer, why) for name, answer in named.items()}, refuted)
-    if assume != "natural" and answers[assume].interval is None:
-        return None
-    return headline_under(assume, natural, answers), answers
-
-
-def _natural(
-    base: str, start: Estimate, also: Estimate | None, evidence: MetricEvidence, prior: NaturalShifts
-) -> Headline:
-    level, (low, high) = evidence.evidence.level, evidence.bounds
-    scale = high - low
-    diagnosis = evidence.evidence.diagnosis
-    apart = also is not None and diagnosis is not None and diagnosis.kind == "label"
-    answers = [start] if also is None else [start, also]
-    ends = [((e.value - low) / scale, (e.lower - low) / scale, (e.upper - low) / scale) for e in answers]
-    still = min(end[1] for end in ends), max(end[2] for end in ends)
-    signs = metric_signs(ends[0][0], evidence)
-    own = prior.metrics.get(base)
-
-    def interval(three: tuple[float, float, float], nominal: float) -> Interval:
-        value, lower, upper = (low + scale * x for x in three)
-        return Interval(value, lower, upper, nominal, "empirical")
-
-    method = start.method
-    doubt = ""
-    if also is not None:
-        method = f"middle of {start.method}, {also.method}" if apart else f"{start.method}, spanning {also.method}"
-        doubt = "other class shares explain what is seen as well as other inputs do, so the interval spans both answers"
-    value = (ends[0][0] + ends[-1][0]) / 2 if apart else ends[0][0]
-    span = interval((value, *still), level)
-    if own is None or signs is None:
-        why = doubt or "it comes from one method, and nothing here checks what that method assumes"
-        assumes = "P(y | x) or P(x | y) is unchanged" if also is not None else start.assumes
-        return Headline(span, method, assumes, "low", why)
-    half, nine, whole = (spanned(own, signs, ends, nominal, level, middle=apart) for nominal in (0.5, 0.9, level))
-    bands = {"unchanged": span, "half": interval(half, 0.5), "nine_in_ten": interval(nine, 0.9)}
-    # whether the reference holds no error is a matter of the accuracy
-    against = doubt_of(evidence.accuracy or signs, evidence.evidence)
-    error = evidence.evidence.error_of_clusters(value, evidence.accuracy.rows) if evidence.accuracy else 0.0
-    trust, why = trust_of(own, signs, against or (doubt if apart else ""), nine, scale, error)
-    if nine[2] - nine[1] > WIDEST and apart:
-        why += f"; {doubt}"
-    return Headline(interval(whole, level), method, assumed_of(own), trust, why, bands)
-
-
-def spanned(
-    prior: NaturalShifts,
-    signs: ShiftSigns,
-    answers: Sequence[tuple[float, float, float]],
-    asked: float,
-    level: float,
-    *,
-    middle: bool = False,
-) -> tuple[float, float, float]:
-    """Value and ends of level ``asked``: those of natural shifts, as far as the ends of ``answers``."""
-    value, (lower, upper) = prior.value(signs), prior.interval(signs, asked)
-    part = normal_quantile(asked) / normal_quantile(level)
-    for centre, low, high in answers if middle or asked > 0.5 else ():
-        lower, upper = min(lower, centre - part * (centre - low)), max(upper, centre + part * (high - centre))
-    if middle:
-        value = (value + answers[-1][0]) / 2
-    return value, max(min(lower, value), 0.0), min(max(upper, value), 1.0)
-
-
-def metric_signs(value: float, evidence: MetricEvidence) -> ShiftSigns | None:
-    """What the prior of a metric asks for, in [0, 1]; None where the reference's value is not known."""
-    here, reference = evidence.accuracy, evidence.reference
-    if here is None or reference is None:
-        return None
-    low, high = evidence.bounds
-    own = reference.width / (2 * normal_quantile(reference.level)) if evidence.error is None else evidence.error
-    error = max(own / (high - low), _LEAST_ERROR) * math.sqrt(1 + here.reference_rows / max(here.rows, 1))
-    source = (reference.value - low) / (high - low)
-    # where no test sees a shift, and that of the outputs would have seen most that matter, what moved is chance, which
-    # `error` knows
-    seen = evidence.evidence.diagnosis
-    powers = [] if seen is None else [f.power or 0.0 for f in seen.findings if f.name == "label shift"]
-    none = seen is not None and seen.kind == "none" and max(powers, default=0.0) >= _ENOUGH_POWER
-    moved = 0.0 if none else here.moved
-    return replace(here, estimate=value, source=source, moved=moved, models=False, still=None, error=error)
 
 
 def signs_of_result(found: Estimation) -> ShiftSigns | None:

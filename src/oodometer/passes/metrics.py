@@ -23,15 +23,18 @@ from ..estimators.expected_classes import (
     metric_name,
     values_of,
 )
+from ..estimators.expected_scores import ScoreCells, impossible_rows, sum_scores
 from ..inference.decision_metrics import Margins
 from ..intervals import clopper_pearson, from_spread, normal_quantile
 from ..predictions import Predictions
 from ..registry import FAILURES, Failed, create, guarded, those, unless_failed, why_failed
 from ..results import Estimate, Interval, Skipped
+from ..results.values import counted
 
-COUNTS = "class counts"
+COUNTS, CELLS = "class counts", "score cells"
 _DRAWS = 60  # enough for a spread
 _LEVEL_OF_ERRORS = 0.95
+_HALF_A_ROW = 0.5
 _CAREFUL = 1.05  # without it 8 of 196 cells of benchmarks/metric_coverage.py held in less than 86 % at 90 %
 
 
@@ -123,6 +126,10 @@ class MetricPlan:
     def summarize(self, own: Predictions, calibrated: Predictions, others: Mapping[str, Any]) -> dict[str, Any]:
         """States of a batch: the class counts, and those of methods that ``others`` do not hold anyway."""
         out: dict[str, Any] = {COUNTS: guarded(COUNTS, self, partial(count_classes, own), Sums)}
+        losses = [metric.name for metric in self.metrics if metric.is_loss]
+        if losses and own.has("probabilities"):
+            out[CELLS] = guarded(CELLS, self, partial(sum_scores, own), Sums)
+            out |= known_losses(losses, own)
         for name, method in self.methods.items():
             if name not in others:
                 out[f"metrics:{name}"] = guarded(name, method, partial(method.summarize, calibrated), Sums)
@@ -132,6 +139,7 @@ class MetricPlan:
         """Metric -> estimates of the methods that can tell it, and why some say nothing."""
         expected: dict[str, Expectation] = {}  # by method
         skipped: list[Skipped] = []
+        said = None if CELLS not in states else unless_failed(states[CELLS])
         counts, predicted = unless_failed(states[COUNTS]), predicted_of(states)
 
         def as_predicted(expected: ExpectedClasses) -> ExpectedClasses:
@@ -142,6 +150,8 @@ class MetricPlan:
                 hits, guessed = np.where(predicted > 0, support, 0.0), np.where(predicted > 0, total, 0.0)
             elif not predicted.all():
                 hits, guessed = np.where(predicted > 0, hits, 0.0), np.where(predicted > 0, guessed, 0.0)
+            if said is not None and expected.own is not None:
+                expected = expected._replace(cells=ScoreCells.of(said, expected.own[0].shape[-1]))
             return expected._replace(margins=Margins(hits, support, guessed))
 
         for name, method in self.methods.items():
@@ -156,6 +166,8 @@ class MetricPlan:
         out: dict[str, list[Estimate]] = {metric.name: [] for metric in self.metrics}
         for metric in self.metrics:
             why = self.why_not(metric, predicted)
+            if why is None and metric.base == "nll":
+                why = impossible([made.expected for made in expected.values()])
             if why is not None:
                 skipped.append(Skipped(metric.name, why))
                 continue
@@ -204,7 +216,8 @@ class MetricPlan:
 
     def truth(self, states: Mapping[str, Any]) -> dict[str, Interval]:
         """Metric -> what the labelled rows of a target say of it; empty without any."""
-        return measured_metrics(self.metrics, states[COUNTS], self.positive, self.level, self.seed)
+        losses = {metric.name: states[_LOSS + metric.name] for metric in self.metrics if _LOSS + metric.name in states}
+        return measured_metrics(self.metrics, states[COUNTS], self.positive, self.level, self.seed, losses)
 
 
 def predicted_of(states: Mapping[str, Any]) -> Array:
@@ -213,15 +226,53 @@ def predicted_of(states: Mapping[str, Any]) -> Array:
     return rows
 
 
+_LOSS = "loss:"
+
+
+def known_losses(names: Sequence[str], own: Predictions) -> dict[str, Any]:
+    """States of Brier, log loss and ECE of the labelled rows of a batch, as `evaluate` has them."""
+    if own.label is None:
+        return {}
+    known = own.known()
+    made = ((name, create("metric", name)) for name in names)
+    return {_LOSS + name: guarded(name, metric, partial(metric.summarize, known)) for name, metric in made}
+
+
+def impossible(expected: Sequence[ExpectedClasses]) -> str | None:
+    """Why the log loss is infinite: rows of a class that got probability 0; None where less than half a row is."""
+    sides = [(one.positives, one.cells) for one in expected]
+    rows = [impossible_rows(positives, cells) for positives, cells in sides if positives is not None and cells]
+    if not rows or rows[0] < _HALF_A_ROW:
+        return None
+    many = counted(max(round(rows[0]), 1), "target row")
+    why = f"about {many} of a class that got probability 0 are expected, so log loss is infinite"
+    return f"{why}; give probabilities that are not rounded to 0, or ask for brier"
+
+
 def measured_metrics(
-    metrics: Sequence[ClassMetric], counts: Any, positive: int, level: float, seed: int
+    metrics: Sequence[ClassMetric],
+    counts: Any,
+    positive: int,
+    level: float,
+    seed: int,
+    losses: Mapping[str, Any] | None = None,
 ) -> dict[str, Interval]:
-    """Metric -> its value on labelled rows that were counted; areas and pay-offs with the spread of redrawn rows."""
+    """Metric -> its value on labelled rows that were counted; areas and pay-offs with the spread of redrawn rows.
+
+    losses : states of Brier, log loss and ECE by name (`known_losses`).
+    """
     if isinstance(counts, Failed) or not counts.get("known", 0):
         return {}
     drawn, expected = drawn_truth(counts, _DRAWS, np.random.default_rng([seed, 0x707])), known_classes(counts)
     out = {}
     for metric in metrics:
+        if metric.is_loss:
+            try:
+                seen = create("metric", metric.base).finish(unless_failed((losses or {})[metric.name]), level, seed)
+            except (KeyError, *FAILURES):
+                continue
+            out[metric.name] = Interval(seen.value, seen.lower, seen.upper, level, seen.kind)
+            continue
         if metric.zero_over_zero:
             from ..metrics.confusion import Confusion
 
@@ -266,9 +317,11 @@ def fit_metrics(
             except FAILURES as error:
                 skipped.append(Skipped(name, f"{why_failed(name, method, error)} (metrics)"))
     counts = guarded(COUNTS, None, partial(count_classes, own), Sums)
-    reference = measured_metrics(asked.metrics, counts, asked.positive, level, seed)
+    losses = known_losses([metric.name for metric in asked.metrics if metric.is_loss], own)
+    losses = {name.removeprefix(_LOSS): state for name, state in losses.items()}
+    reference = measured_metrics(asked.metrics, counts, asked.positive, level, seed, losses)
     support = () if isinstance(counts, Failed) or "pairs" not in counts else counts["pairs"].sum(axis=1).tolist()
-    same = measured_metrics(asked.metrics, counts, asked.positive, _LEVEL_OF_ERRORS, seed)
+    same = measured_metrics(asked.metrics, counts, asked.positive, _LEVEL_OF_ERRORS, seed, losses)
     errors = {name: value.width / 2 / normal_quantile(_LEVEL_OF_ERRORS) for name, value in same.items()}
     about = (asked.metrics, asked.positive, methods, reference, level, seed, tuple(skipped))
     return MetricPlan(*about, errors, own.classes or (), tuple(support))

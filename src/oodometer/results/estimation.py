@@ -32,7 +32,8 @@ class Headline(WithInterval, Record):
 
     ``trust`` is "high", "low" or "none". The number and its ends are there as in an `Estimate`, too. ``bands`` stand
     beside each other: "unchanged" (if P(y | x) stood still), "half" and "nine_in_ten" (where so many of the public
-    natural shifts that looked like this one ended).
+    natural shifts that looked like this one ended); of a metric besides the accuracy "public", too: the whole interval
+    if the shift resembles public ones, where "half" and "nine_in_ten" hear both.
 
     >>> found = Headline(Interval(0.8, 0.7, 0.9, 0.95, "backtest"), "doc", "nothing changed", "low", "a guess")
     >>> found.value, found.lower, found.upper
@@ -310,17 +311,26 @@ def _is_alarm(part: Mapping[str, Any]) -> bool:
     return bool((part.get("fell") or {}).get("alarm"))
 
 
+_STILL = "if only the inputs changed"
+
+
 def _metrics_grids(result: Mapping[str, Any]) -> list[Grid]:
     """What was asked for besides the accuracy; what each method says of it waits."""
     metrics = result.get("metrics") or {}
     rows, methods = [], []
     for name, metric in metrics.items():
         own = [number((metric.get(side) or {}).get("value")) for side in ("reference", "truth")]
-        rows.append([name, *(number(metric[end]) for end in _ENDS), metric["trust"], *own])
+        bands = metric.get("bands") or {}
+        still = interval_of(bands.get("unchanged"))
+        inputs = "" if still is None else f"{number(still.value)} [{number(still.lower)}, {number(still.upper)}]"
+        rows.append([name, *(number(metric[end]) for end in _ENDS), inputs, metric["trust"], *own])
         for e in metric.get("estimates") or ():
             methods.append([name, e["method"], *(number(e[end]) for end in _ENDS), e["assumes"]])
+        if (public := interval_of(bands.get("public"))) is not None:
+            ends = (number(end) for end in (public.value, public.lower, public.upper))
+            methods.append([name, "public shifts", *ends, ASSUMPTIONS["natural"]])
     grids = [
-        Grid.used("metrics", ["metric", *_ENDS, "trust", "reference", "truth"], rows, {6}),
+        Grid.used("metrics", ["metric", *_ENDS, _STILL, "trust", "reference", "truth"], rows, {4, 7}),
         Grid("metrics by each method", ["metric", "method", *_ENDS, "assumes"], methods, noun="", detail=True),
     ]
     return grids if metrics else []

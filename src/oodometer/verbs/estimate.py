@@ -27,9 +27,10 @@ from ..estimators.expected_classes import metric_name, metrics_named
 from ..headline.alarms import Watched, alarm_rules, judge_alarms
 from ..headline.headline import Evidence, TrialWeighting, make_headline
 from ..headline.label_posterior import LabelEvidence, LabelPosterior, cdf_without_labels, falls_by_labels, known_by
+from ..headline.metric_headline import MetricEvidence, Scale, metric_answers
+from ..headline.metric_shifts import packaged_metrics
 from ..headline.natural_shifts import (
     DOMAINS,
-    MetricEvidence,
     NaturalShifts,
     ShiftSigns,
     chance_of_fall,
@@ -38,7 +39,6 @@ from ..headline.natural_shifts import (
     headline_under,
     judged,
     judges_alone,
-    metric_answers,
     natural_headline,
     packaged_prior,
     signs_of,
@@ -691,8 +691,10 @@ class _Answers:
                 if len(plan.support) == 2 and metric.at not in (None, plan.positive):
                     # of two classes, the recall of one is the specificity of the other
                     base = {"recall": "specificity", "specificity": "recall"}.get(base, base)
-                rests = MetricEvidence(evidence, signs, reference, metric.bounds, plan.errors.get(metric.name))
-                answers = metric_answers(base, estimates, rests, self.prior, self.options.assume)
+                scale = Scale.of(*metric.bounds)
+                rests = MetricEvidence(evidence, signs, reference, scale, plan.errors.get(metric.name))
+                priors = self.prior.metrics or packaged_metrics()
+                answers = metric_answers(base, estimates, rests, priors, self.options.assume)
                 if answers is None:
                     continue
                 made = MetricEstimation(answers[0], estimates, reference, assumptions=answers[1])

@@ -314,8 +314,9 @@ class Learnt(Methods, Level, Reading, Clock, Features, Cluster, Payoff, Interval
         default=(), group=_WHAT, place="fit", check=_metric_names, flag="--metric", noted=True,
         metavar="NAME", help="Estimate this, too: f1, roc_auc, recall:CLASS, ...",
         doc="What to estimate besides the accuracy: f1, precision, recall, specificity, roc_auc, average_precision, "
-        'balanced_accuracy, mcc, cohen_kappa, macro_f1 ..., or ``"recall:CLASS"``. Of two classes they are those of '
-        "the positive one (that of ``positive``, else the second by name), of more their mean over classes.")
+        'balanced_accuracy, mcc, cohen_kappa, macro_f1, brier, nll, ece ..., or ``"recall:CLASS"``. Of two classes '
+        "f1 and the like are those of the positive one (that of ``positive``, else the second by name), of more their "
+        "mean over classes.")
 
 
 class TargetOptions(Target, Where, Key, Learnt, Running):
