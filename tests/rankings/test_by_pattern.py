@@ -311,7 +311,7 @@ def test_where_labels_speak_against_agreement_they_win() -> None:
 
 
 def test_a_chance_without_a_reference_is_no_larger_than_what_came_true_of_such() -> None:
-    """Of leaders of five models or more of 30 % and more, their sources left out: truer than as it came, not too large."""
+    """Leaders of five models or more and 30 % or more, their sources left out: truer than as it came, not too large."""
     kept = json.loads((Path(__file__).parents[2] / "benchmarks" / "results" / "rank_suites.json").read_text())
     of = kept["calibration"]["made and published"]
     for end in (", no reference", ", no reference, thirty labels", ", no reference, a hundred labels"):
@@ -330,9 +330,9 @@ def test_a_chance_without_a_reference_is_no_larger_than_what_came_true_of_such()
 
 @pytest.mark.parametrize("group", ["made and published", "all made suites", "kind more", "kind nat", "kind published"])
 def test_the_committed_chances_are_true(group: str) -> None:
-    """P(a beats b) within five points in each tenth of all suites, with and without a reference, of ten labels and
-    more, and without a label no more than five too high; in a group of suites as far as these can tell. P(best) within five points below 40 %; above, few suites are
-    behind a tenth, and it is too high without a reference."""
+    """P(a beats b) at most five points too high in each tenth of all suites and eight too low, with a reference and
+    without, of ten labels and more; without a label at most five too high. In a group of suites as far as these can
+    tell. P(best) alike below 40 %; above, few suites are behind a tenth, and leaders have a test of their own."""
     kept = json.loads((Path(__file__).parents[2] / "benchmarks" / "results" / "rank_suites.json").read_text())
     for what, tenths in kept["calibration"][group].items():
         for tenth in tenths:
@@ -341,6 +341,6 @@ def test_the_committed_chances_are_true(group: str) -> None:
                 continue
             gap, error = abs(tenth["said"] - tenth["true"]), 0 if group == "made and published" else tenth["error"]
             if "pair" in what or (tenth["from"] < 0.35 and group != "kind published"):
-                assert gap < 5 + 2 * error, (what, tenth)
-            elif group == "made and published":
+                assert gap < (5 if tenth["said"] > tenth["true"] else 8) + 2 * error, (what, tenth)
+            elif "no reference" not in what and group == "made and published":
                 assert gap < (10 if tenth["from"] < 0.85 else 20), (what, tenth)

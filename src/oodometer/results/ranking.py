@@ -255,9 +255,9 @@ def ranking_view(result: Mapping[str, Any]) -> View:
     cells = []
     for row in rows:
         numbers = row.get("evidence") or {}
-        right = [f"{numbers.get('right', '')} of {labelled - chosen}", *cells_of(numbers.get("accuracy"))]
+        of_labels = [f"{numbers.get('right', '')} of {labelled - chosen}", *cells_of(numbers.get("accuracy"))]
         more = [with_ends(numbers["recalibrated"], digits=0)] if pooled else []
-        cells.append([row["model"], percent(row["p_best"] or 0, 0), *(right if labelled else []), *more])
+        cells.append([row["model"], percent(row["p_best"] or 0, 0), *(of_labels if labelled else []), *more])
     pairs = []
     for pair in result.get("pairs") or ():
         only = [f"{pair['only_a']} to {pair['only_b']}"] if labelled else []
@@ -278,8 +278,8 @@ def ranking_view(result: Mapping[str, Any]) -> View:
     for entry in result.get("skipped") or ():
         reasons.setdefault(entry["why"], []).append(entry["method"])
     unused = [[", ".join(some), why] for why, some in reasons.items()]
-    of_labels = ["right", "accuracy", "lower", "upper"] if labelled else []
-    ranked = ["model", "P(best)", *of_labels, *["accuracy with the pool"] * pooled]
+    by_labels = ["right", "accuracy", "lower", "upper"] if labelled else []
+    ranked = ["model", "P(best)", *by_labels, *["accuracy with the pool"] * pooled]
     two = ["better", "than", "P", "rows they differ on", *["right alone"] * bool(labelled)]
     heads = ["evidence", "of", "its order", "agrees on pairs", *names]
     # what counting right answers says, and what the labelled rows must be for the probabilities to hold
