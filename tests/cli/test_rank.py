@@ -289,6 +289,7 @@ def damaged() -> None:
     predictions("b.jsonl", 9)
     predictions("none.jsonl", 9)
     predictions("none2.jsonl", 4)
+    Path("emptied.csv").write_text("id,label\n1,\n2,\n")
     predictions("short.jsonl", 9, order=range(50))
     predictions("double.jsonl", 9, order=[*range(60), 3])
     predictions("other.jsonl", 9, classes=("x", "y"))
@@ -337,7 +338,7 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     "map of live models": ((*TWO, *EXAMPLES, "--map", "a=b"), "--input"),
     "two references": ((*TWO, *EXAMPLES, "--reference", "a.jsonl", "--reference", "b.jsonl"), "one reference"),
     "mixed": ((STRONG, "a.jsonl"), "in one form"),
-    "files without labels": (("none.jsonl", "none2.jsonl"), "no row has a label"),
+    "examples without labels": (("none.jsonl", "none2.jsonl", "--examples", "emptied.csv"), "leave --examples out"),
     "files of other ids": (("a.jsonl", "short.jsonl"), "10 of its ids are absent, such as '50'"),
     "a file without ids": (("a.jsonl", "unnamed.jsonl"), "never by position"),
     "a file with double ids": (("a.jsonl", "double.jsonl"), "ask all models about the same rows, each as often"),

@@ -434,3 +434,103 @@ def test_with_very_many_classes_accuracy_is_of_the_labels_alone() -> None:
     found = oodometer.rank({"a": said, "b": {**said, "prediction": names[-41:-1]}}, classes=names)
     assert "with the pool" not in shown(found)
     assert any(one.method == "recalibrated" and "2,000 classes" in one.why for one in found.skipped)
+
+
+def unlabelled(models: int = 4, rows: int = 400) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
+    """Files without a label, the first model the best, and labelled files of known ground."""
+    rng = np.random.default_rng(3)
+    files, known = {}, []
+    truth, there = rng.integers(0, 3, rows), rng.integers(0, 3, 300)
+    for k in range(models):
+        right, before = rng.random(rows) < 0.9 - 0.12 * k, rng.random(300) < 0.95 - 0.1 * k
+        said = np.where(right, truth, (truth + rng.integers(1, 3, rows)) % 3)
+        files[f"m{k}"] = {"id": np.arange(rows), "prediction": said}
+        known.append({"prediction": np.where(before, there, (there + 1) % 3), "label": there})
+    return files, known
+
+
+@pytest.mark.parametrize("referenced", [False, True])
+def test_without_a_label_agreement_and_the_reference_answer(referenced: bool) -> None:
+    files, known = unlabelled()
+    found = oodometer.rank(files, reference=known if referenced else None, classes=[0, 1, 2], suggest=5)
+    assert found.models[0] == "m0"
+    assert found.models[-1] == "m3"
+    plain = found.to_dict()
+    assert plain["labels"] == 0
+    assert [row["evidence"].get("accuracy") for row in plain["ranking"]] == [None] * 4
+    assert found.pairs[0].p_a_better > 0.5
+    assert sum(row.p_best for row in found.ranking) == pytest.approx(1)
+    said = shown(found)
+    assert "no label was seen" in said
+    assert ("agreement and the reference" in said) == referenced
+    key = "reference" if referenced else "no reference"
+    kept = json.loads((Path(oodometer.__file__).parent / "rankings" / "came_true.json").read_text())
+    right = kept["orders"][key]["three or four"]
+    assert plain["public"]["pairs_right"] == right
+    assert f"put {right:.0%} of the pairs right".replace("%", " %") in said
+    assert ("recalibrated" in {one.name for one in found.evidence}) == referenced
+    assert len(found.suggested) == 5
+    assert "ten suggested rows gained" in said
+    assert found.stop["safe"] is False
+    assert not any("labelled row" in one for one in found.warnings)
+    assert "right alone" not in said
+
+
+def test_two_models_without_a_label_or_a_reference_stay_open() -> None:
+    files, known = unlabelled(2)
+    found = oodometer.rank(files)
+    assert found.open
+    assert found.pairs[0].p_a_better == 0.5
+    assert "open (from 400 rows without labels; no label was seen) Two models without a label agree" in shown(found)
+    told = oodometer.rank(files, reference=known)
+    assert not told.open
+    assert told.models == ("m0", "m1")
+
+
+def test_live_models_are_ranked_by_a_pool_alone() -> None:
+    models = {"a": Words(0.9, 1), "b": Words(0.85, 2), "c": Words(0.5, 3)}
+    pool = {key: values for key, values in texts(200).items() if key != "label"}
+    found = oodometer.rank(models, unlabelled=pool)
+    assert (found.labelled, found.pool) == (0, 200)
+    assert found.models[-1] == "c"
+    again = oodometer.rank(models, unlabelled=texts(200), reference=texts(100, 200))
+    assert (again.labelled, again.models[-1]) == (0, "c")
+    with pytest.raises(UsageError, match="give one of them"):
+        oodometer.rank(models)
+    with pytest.raises(UsageError, match="attributions are of labelled texts"):
+        oodometer.rank(models, unlabelled=pool, attribution="lime")
+    with pytest.raises(InputError, match="no row has a label; fill in a few, or leave examples out"):
+        oodometer.rank(unlabelled()[0], examples={"id": [0, 1], "label": [None, None]})
+
+
+def test_what_labels_say_against_agreement_is_told() -> None:
+    """Four models share their mistakes; the odd one is right where they are wrong, and the labels show it."""
+    truth = np.zeros(300, dtype=int)
+    rng = np.random.default_rng(0)
+    common = rng.random(300) < 0.4
+    files = {f"m{k}": {"id": np.arange(300), "prediction": (common ^ (rng.random(300) < 0.03)).astype(int)}
+             for k in range(4)}  # fmt: skip
+    files["odd"] = {"id": np.arange(300), "prediction": (rng.random(300) < 0.1).astype(int)}
+    assert oodometer.rank(files, classes=[0, 1]).models[-1] == "odd"
+    found = oodometer.rank(files, examples={"id": np.arange(40), "label": truth[:40]}, classes=[0, 1])
+    assert found.models[0] == "odd"
+    assert found.labels_against_agreement
+    assert "The labels speak against agreement" in shown(found)
+
+
+def test_a_sure_leader_is_said_as_such_came_true_in_every_format() -> None:
+    rng = np.random.default_rng(5)
+    truth = rng.integers(0, 4, 600)
+    share = [0.97, 0.86, 0.85, 0.84, 0.6, 0.55]
+    files = {f"m{k}": {"id": np.arange(600), "prediction": np.where(rng.random(600) < one, truth, (truth + 1) % 4)}
+             for k, one in enumerate(share)}  # fmt: skip
+    found = oodometer.rank(files, examples={"id": np.arange(10), "label": truth[:10]}, classes=[0, 1, 2, 3])
+    assert found.p_best_as_it_came is not None
+    assert found.p_best_as_it_came > found.likeliest.p_best
+    assert found.likeliest.p_best <= 0.55
+    plain = found.to_dict()
+    assert max(row["p_best"] for row in plain["ranking"]) == found.likeliest.p_best
+    percent = f"{found.likeliest.p_best * 100:.0f} % sure"
+    assert percent in shown(found)
+    assert f"{found.likeliest.p_best * 100:.0f} %" in " ".join(best_chances(plain).title.split())
+    assert max(found.to_frame("models")["p_best"]) == found.likeliest.p_best

@@ -47,7 +47,7 @@ class _Rank(RankOptions):
 
 @command(_Rank, written=("json", "report", "save"))
 def rank(given: dict[str, Any], to: Written) -> None:
-    """Rank models by a few labels: which one, and how sure."""
+    """Rank models by a few labels, or none: which one, and how sure."""
     from ..verbs.rank import check_out, write_suggested
     from ..verbs.rank import rank as run
 

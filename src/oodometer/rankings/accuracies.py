@@ -52,6 +52,8 @@ def model_accuracies(
     [0.95, 0.68]
     """
     level = check_level(level)
+    if not np.size(labels):
+        raise InputError("labelled rows", got="none", remedy="label a few rows drawn at random; ten already help")
     return intervals_of(*class_posterior(probabilities, labels, rows, reference=reference), level)
 
 
@@ -82,15 +84,15 @@ def class_posterior(
     x) over all rows, plus w times (its right answers less those that p expects): w = t^2 / (t^2 + v/n), t = 0.03, v the
     variance of a label, n labels: a tenth of the difference at 25, four fifths at 1,000. The b_k are small (0.5) or,
     once in five, large (2): the labels say which. The covariance is what s, d_m and b_k leave open; the variance of
-    each model alone, (1 - w) 0.04^2 and that of the rows, is how far it may be from what p says.
+    each model alone, (1 - w) 0.04^2 and that of the rows, is how far it may be from what p says. Without a label p is
+    what the reference says, or the models themselves.
 
     probabilities : Shape (model, row, class), or predicted classes, integers of shape (model, row).
     labels : True classes of the labelled rows, positions, shape (labelled row,).
     rows : Positions of the labelled rows among all, a random sample of them, same shape.
     reference : The same of rows of known ground: probabilities or classes of the same models, and a label a row.
 
-    Raises `UsageError` for shapes and positions that do not fit, `InputError` without a label and for probabilities
-    that are no numbers.
+    Raises `UsageError` for shapes and positions that do not fit, `InputError` for probabilities that are no numbers.
     Source: ours. Semi-supervised evaluation of several models by a mixture of densities, Shanmugam et al. (2025), has
     the aim; `benchmarks.mixture` measures it beside this one.
     """
@@ -99,14 +101,12 @@ def class_posterior(
     if truth.ndim != 1 or truth.shape != rows.shape or given.ndim not in (2, 3):
         shapes = f"{given.shape}, {truth.shape} and {rows.shape}"
         raise UsageError(f"expected answers of shape (model, row, ...) and a label a labelled row, got {shapes}")
-    if not len(truth):
-        raise InputError("labelled rows", got="none", remedy="label a few rows drawn at random; ten already help")
     known, answers = (None, truth) if reference is None else (np.asarray(reference[0]), np.asarray(reference[1]))
     coded = [truth, answers, *(array for array in (given, known) if array is not None and array.ndim == 2)]
-    classes = given.shape[2] if given.ndim == 3 else max(2, *(int(codes.max()) + 1 for codes in coded))
+    classes = given.shape[2] if given.ndim == 3 else max(2, *(int(codes.max(initial=0)) + 1 for codes in coded))
     bounds = ("classes", np.concatenate([truth, answers]), classes), ("rows", rows, given.shape[1])
     for what, positions, most in bounds:
-        if positions.min() < 0 or positions.max() >= most:
+        if len(positions) and (positions.min() < 0 or positions.max() >= most):
             raise UsageError(f"expected positions among {most} {what}, got {positions.min()} to {positions.max()}")
     if known is not None and (known.ndim != given.ndim or known.shape != (len(given), len(answers), *given.shape[2:])):
         raise UsageError(f"expected a reference of the same models and classes, a label a row, got shape {known.shape}")
@@ -128,14 +128,16 @@ def class_posterior(
         theta, covariance, loss = _fit(base[:few], logs[:few], truth, prior)
         # what the labels say for this prior, by Laplace's approximation
         chances.append(np.log(chance) - loss + np.linalg.slogdet(covariance)[1] / 2 - np.log(prior).sum())
-        expected, slope, _ = _means(base[:few], logs[:few], theta, predicted[:, :few])
         value, gradient, square = _means(base, logs, theta, predicted)
-        right = (predicted[:, :few] == truth).mean(axis=1)
-        share = _OWN**2 / (_OWN**2 + np.maximum(expected * (1 - expected), 0.02) / few)
-        moved = gradient - share[:, None] * slope
+        share, moved, away = np.zeros(models), gradient, np.zeros(models)
+        if few:
+            expected, slope, _ = _means(base[:few], logs[:few], theta, predicted[:, :few])
+            right = (predicted[:, :few] == truth).mean(axis=1)
+            share = _OWN**2 / (_OWN**2 + np.maximum(expected * (1 - expected), 0.02) / few)
+            moved, away = gradient - share[:, None] * slope, right - expected
         covariances.append(moved @ covariance @ moved.T)
         variances.append(_OWN_INTERVAL**2 * (1 - share) + (square - value**2) / len(base))
-        centers.append(value + share * (right - expected))
+        centers.append(value + share * away)
     chance = _softmax(np.array([chances]))[0]
     mean = chance @ centers
     away = centers - mean

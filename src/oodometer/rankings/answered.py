@@ -32,7 +32,7 @@ class Answered:
     known ground, one a model. id_column : None where rows have no ids; numbered : these are whole numbers. chosen :
     which labelled rows were chosen, not drawn at random, bool, shape (labelled row,), None for none: they may decide
     between models, and no accuracy is computed from them. clusters : keys of the labelled rows that depend on each
-    other, uint64, shape (labelled row,), None for none, by the ``cluster_column``.
+    other, uint64, shape (labelled row,), None where no rows do, by the ``cluster_column``.
     """
 
     names: tuple[str, ...]
@@ -92,21 +92,23 @@ class Answered:
         return np.asarray(self.predicted[:, : self.labelled] == self.labels)
 
     def check(self) -> None:
-        """Raise `InputError` for a suite that cannot be ranked: fewer than two classes, no labelled row."""
+        """Raise `InputError` for a suite that cannot be ranked: fewer than two classes, no row at all."""
         if len(self.classes) < 2:
             got, remedy = f"{len(self.classes)} ({shown(self.classes)})", "name all classes with --classes a,b"
             raise InputError("models of at least two classes", got=got, remedy=remedy, file=self.sources[0])
-        if not self.labelled:
-            remedy = "name the column of the truth with --label, or label a few rows; ten already help"
-            raise InputError("labelled rows", got=f"none among {len(self.ids):,}", remedy=remedy, file=self.sources[0])
+        if not self.ids:
+            remedy = "check what wrote it"
+            raise InputError("at least one row", got="none", remedy=remedy, file=self.sources[0])
 
 
 def clusters_of(cells: Sequence[Any], named: bool) -> Array | None:
-    """Keys of the clusters of labelled rows; of ids, which nobody asked for, None where none repeats.
+    """Keys of the clusters of rows; of ids, which nobody asked for, None where none repeats.
 
     >>> clusters_of(["a_epoch_1", "b_epoch_1"], False), len(set(clusters_of(["a_epoch_1", "a_epoch_2"], False)))
     (None, 1)
     """
+    if not len(cells):
+        return np.zeros(0, dtype=np.uint64) if named else None
     keys = cluster_keys(list(cells))
     return keys if named or len(np.unique(keys)) < len(keys) else None
 

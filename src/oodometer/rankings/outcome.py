@@ -22,8 +22,9 @@ from ..results.values import counted
 from ..version import __version__
 from .accuracies import ASSUMES, MOST_CLASSES, class_posterior, intervals_of
 from .answered import CHOSEN, Answered, shown
+from .came_true import as_came_true, group_of, packaged
 from .explaining import Explained
-from .pool import pool_evidence
+from .pool import AGAINST, labels_on_agreement, pool_evidence
 from .posterior import Posterior, labels_to_settle, posterior, posterior_by_pattern, rows_to_label, safe_to_stop
 
 _AGREEMENT = {
@@ -33,7 +34,23 @@ _AGREEMENT = {
 _ORDERED_CLASSES = 100  # up to which the class posterior is a witness of the order: it takes seconds of a thousand
 
 
-def beliefs_of(
+Witnesses = list[tuple[Array, Array, Array]]
+"""What `class_posterior` says without and with a reference, of many classes one of them."""
+
+
+def beliefs_of(answers: Array, truth: Array, **given: Any) -> tuple[Posterior, Witnesses, str]:
+    """The posterior of an order, with P(best) as it came true on public suites; the witnesses, or why there are none.
+
+    Parameters as `evidence_of` has them; every verb, format and page takes its probabilities from here.
+    """
+    result, witnesses, why = evidence_of(answers, truth, **given)
+    if not len(result.by_labels):  # labels alone
+        return result, witnesses, why
+    referenced = given.get("reference") is not None
+    return as_came_true(result, packaged(), referenced=referenced), witnesses, why
+
+
+def evidence_of(
     answers: Array,
     truth: Array,
     *,
@@ -42,8 +59,11 @@ def beliefs_of(
     known: tuple[Array, Array] | None = None,
     reference: Sequence[float] | None = None,
     **how: Any,
-) -> tuple[Posterior, list[tuple[Array, Array, Array]], str]:
-    """The posterior of an order; `class_posterior` without and with a reference (of many classes one), or why not.
+) -> tuple[Posterior, Witnesses, str]:
+    """The posterior of an order as labels, pool and reference have it; the witnesses, or why there are none.
+
+    Without a label or known ground nothing tells how far a model's probabilities may be trusted: its classes alone are
+    read then.
 
     answers : Probabilities, shape (model, row, class), or predicted classes, (model, row), the labelled rows first.
     truth, chosen, clusters : Of the labelled rows. known : Answers on known ground of the same form, and their labels.
@@ -56,21 +76,26 @@ def beliefs_of(
     if all_rows == few and chosen is None:
         return plain, [], ""
     random = np.arange(few) if chosen is None else np.flatnonzero(~chosen)
-    classes = answers.shape[2] if answers.ndim == 3 else int(max(predicted.max(), truth.max())) + 1
-    witnesses, why = list[tuple[Array, Array, Array]](), ""
-    if not len(random) or all_rows == few:
+    classes = answers.shape[2] if answers.ndim == 3 else int(max(predicted.max(), truth.max(initial=0))) + 1
+    witnesses, why = Witnesses(), ""
+    if (few and not len(random)) or all_rows == few:
         pass
-    elif clusters is not None:
+    elif clusters is not None and few:
         why = "rows depend on each other, and it takes each label for one of its own"
     elif classes > MOST_CLASSES:
         why = f"more than {MOST_CLASSES:,} classes"
     else:
-        given = answers[:, np.concatenate([random, np.arange(few, all_rows)])], truth[random], np.arange(len(random))
-        wanted = [None, known] if known is not None and classes <= _ORDERED_CLASSES else [known]
-        witnesses = [class_posterior(*given, reference=ground) for ground in wanted]
-    read = [witness[:2] for witness in witnesses if classes <= _ORDERED_CLASSES]
+        at = np.concatenate([random, np.arange(few, all_rows)])
+        given, alone = ((read[:, at], truth[random], np.arange(len(random))) for read in (answers, predicted))
+        if known is None or classes <= _ORDERED_CLASSES:
+            witnesses.append(class_posterior(*(given if few else alone)))
+        if known is not None:
+            witnesses.append(class_posterior(*given, reference=known))
+    ordered = [witness[:2] for witness in witnesses if classes <= _ORDERED_CLASSES]
+    if not few and reference is None and len(np.unique(predicted, axis=0)) < 3:
+        return plain, [], "two models without a label: each agrees with the other as often"
     result = posterior_by_pattern(
-        plain, *rows, reference=reference, classes=read, chosen=chosen, seed=int(how.get("seed", 0))
+        plain, *rows, reference=reference, classes=ordered, chosen=chosen, seed=int(how.get("seed", 0))
     )
     return result, witnesses, why
 
@@ -94,7 +119,8 @@ def gather(
         numbers = [exact[name].value for name in suite.names]
         add("accuracy", "labels", about, numbers, intervals=exact, citation="clopper1934")
     else:
-        skipped.append(Skipped("accuracy, conf, conf-gt", "no labelled row was drawn at random"))
+        why_none = "no labelled row was drawn at random" if suite.labelled else "there is no labelled row"
+        skipped.append(Skipped("accuracy, conf, conf-gt", why_none))
     if p is None:
         skipped.append(Skipped("conf, conf-gt", "a model gives classes alone, without probabilities"))
     if p is not None and len(rows):
@@ -191,6 +217,8 @@ def outcome_of(
     about |= {"reference": reference, "level": options.level, "seed": options.seed}
     beliefs, witnesses, why_not = beliefs_of(answers, suite.labels, **about)
     beliefs = replace(beliefs, models=suite.names)
+    if not suite.labelled and known is None:
+        witnesses, why_not = [], why_not or "needs a labelled row, or rows of known ground that all models answered"
     with_pool = intervals_of(*witnesses[-1], options.level) if witnesses else why_not
     evidence, skipped = gather(suite, explained, with_pool, options)
     skipped += [Skipped("attributions", why)] if why else []
@@ -220,6 +248,7 @@ def outcome_of(
         rest = suite.predicted[:, first:]
         suggested = (rows_to_label(rest, beliefs.p_best, options.suggest, seed=options.seed) + first).tolist()
     right = suite.correct[:, suite.random].sum(axis=1)
+    on_agreement = labels_on_agreement(-apart.mean(axis=1), suite.correct[:, suite.random]) if suite.pool else None
     accuracy = accuracies(suite, options.level)
     bare = 0 if explained is None else explained.method["without_words"]
     chances = [(index, float(beliefs.p_best[at]), int(right[at])) for index, at in enumerate(order, 1)]
@@ -244,6 +273,10 @@ def outcome_of(
         level=options.level,
         seed=options.seed,
         data=data,
+        labels_on_agreement=on_agreement,
+        labels_against_agreement=on_agreement is not None and on_agreement < AGAINST,
+        p_best_as_it_came=beliefs.as_said,
+        public=_public(suite, beliefs, bool(suggested)),
         suggested=tuple((suite.ids[at], suite.inputs[at] if suite.inputs else None) for at in suggested),
         examples=() if explained is None else explained.examples(suite),
         attribution=None if explained is None else explained.method,
@@ -254,12 +287,27 @@ def outcome_of(
     )
 
 
+def _public(suite: Answered, result: Posterior, suggested: bool) -> dict[str, Any]:
+    """What came true on public suites of orders without a label, and of rows that were suggested."""
+    kept, out = packaged(), dict[str, Any]()
+    out["suites"], out["sources"] = kept.about["suites"], kept.about["sources"]
+    if not suite.labelled:
+        models = len(np.unique((result.disagreement == 0).argmax(axis=1)))
+        right = kept.orders["reference" if suite.references else "no reference"].get(group_of(models))
+        out |= {"models": group_of(models), "pairs_right": right}
+        out["pairs_right_counting_ten"] = kept.orders["counting ten labels"][group_of(models)]
+    if suggested:
+        mean, lower, upper = kept.orders["suggested less random"]
+        out["suggested"] = {"suites": kept.orders["suggested suites"], "regret": mean, "lower": lower, "upper": upper}
+    return out
+
+
 def _warnings(suite: Answered, result: Posterior) -> tuple[str, ...]:
     out = []
-    if suite.labelled < _FEW:
+    if 0 < suite.labelled < _FEW:
         text = f"{counted(suite.labelled, 'labelled row')} {'says' if suite.labelled == 1 else 'say'} next to nothing"
         out.append(f"{text}; label ten or more, drawn at random")
-    if suite.clusters is not None:
+    if suite.clusters is not None and suite.labelled:
         named = suite.cluster_column != (suite.id_column or "id")
         sums = Clusters.of(suite.clusters, np.zeros(suite.labelled))
         out.append(f"{clusters_said(sums, suite.cluster_column, named)}; probabilities, too")

@@ -66,6 +66,27 @@ def agreement_values(predicted: Any) -> tuple[Array, Array]:
     return plurality, (votes - 1) / (len(classes) - 1)
 
 
+def labels_on_agreement(agreement: Any, right: Any) -> float | None:
+    """How far labels speak for the order of agreement, as a z: below 0 they speak against it; None where nothing tells.
+
+    A label says s = sum_m (a_m - mean a) [m is right], a_m the agreement of model m with the others; z is the sum of s
+    over labels, divided by the root of the sum of their squares.
+
+    agreement : Of each model, shape (model,). right : Whether a model is right on a random labelled row, (model, row).
+
+    >>> labels_on_agreement([0.9, 0.8, 0.5], [[0, 0, 1, 0], [1, 0, 0, 1], [1, 1, 1, 0]]) < 0
+    True
+    """
+    own, hit = np.asarray(agreement, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    says = (own - own.mean()) @ hit
+    size = float(np.sqrt(np.square(says).sum()))
+    return float(says.sum()) / size if len(own) > 2 and size > 1e-12 else None
+
+
+AGAINST = -1.28
+"""The z of `labels_on_agreement` below which labels speak against agreement; chance alone is there once in ten."""
+
+
 def pool_evidence(
     pools: Mapping[str, Predictions],
     references: Mapping[str, Predictions] | None = None,

@@ -58,6 +58,8 @@ class Posterior:
     classes : how many classes occur, predicted or true.
     worth : of a label in independent ones, the mean over pairs; 1 without clusters.
     draws : accuracies on all rows up to what is common to all models, drawn from the posterior, shape (draw, model).
+    by_labels : P(best) that labels alone give, shape (model,), where other evidence counts too; else empty.
+    as_said : P(best) of the leader before it was held against what came true; None where that changed nothing.
     """
 
     models: tuple[str, ...]
@@ -73,6 +75,8 @@ class Posterior:
     classes: int
     worth: float = 1.0
     draws: Array = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
+    by_labels: Array = field(default_factory=lambda: np.zeros(0), repr=False)
+    as_said: float | None = None
 
     @property
     def leaders(self) -> tuple[int, int]:
@@ -354,9 +358,10 @@ def safe_to_stop(wins: Any, first: int, level: float = 0.95) -> tuple[bool, floa
 def rows_to_label(pool: Any, p_best: Any, count: int, *, seed: int = 0) -> Array:
     """Positions of the pool's rows whose labels tell most about which model is best, at most ``count``, best first.
 
-    Value of a row: sum over pairs of P(best)_a P(best)_b [a and b predict another class there]; rows of equal value in
-    random order, rows without value left out. Labels of such rows decide between models and say nothing about their
-    accuracy, as they are not drawn at random.
+    The contenders are the models of at least half the largest P(best), and two in any case. Rows on which they do not
+    all predict the same class come first, at random among themselves: each way in which contenders part comes as often
+    as in the pool. Then rows on which others with a chance part; all other rows are left out. Labels of such rows
+    decide between models and say nothing about their accuracy, as they are not drawn at random.
 
     pool : Positions of predicted classes, shape (model, row).
     p_best : Of each model, as `Posterior` has it.
@@ -375,13 +380,16 @@ def rows_to_label(pool: Any, p_best: Any, count: int, *, seed: int = 0) -> Array
         raise UsageError("expected P(best) of each model, finite numbers of shape (model,)")
     seed = check_seed(seed)
     classes = checked_classes(pool, "predictions on the pool", len(weight))
-    value = np.zeros(classes.shape[1])
-    for a in range(len(classes)):
-        for b in range(a):
-            value += weight[a] * weight[b] * (classes[a] != classes[b])
+    least = min(_CONTENDS * weight.max(), np.sort(weight)[-2])
+    value = np.zeros(classes.shape[1], dtype=np.int64)
+    for who in (weight >= least) & (weight > 0), weight > 0:
+        value += (classes[who] != classes[who][:1]).any(axis=0)
     chance = np.random.default_rng([seed, 0x1AB]).random(len(value))
-    order = np.lexsort((chance, -np.round(value, 12)))
+    order = np.lexsort((chance, -value))
     return np.asarray(order[value[order] > 0][:count])
+
+
+_CONTENDS = 0.5  # of the largest P(best), from which on a model is a contender
 
 
 def _bounds(mine: float, other: float, level: float) -> Array:
@@ -464,8 +472,9 @@ def posterior_by_pattern(
     models, rows on which one stands against two are worth most and are chosen first; there the one is wrong more often
     than where it differs from one alone, and counting their labels as those of random rows turns orders round.
 
-    Without a label ``plain`` is returned as it is, and of two models without ``classes``: they differ in one pattern
-    alone, in which all their disagreements are alike (and the rule above is too bold there).
+    Without a label the same holds, with regimes as likely as they are beforehand. Of two models without
+    ``classes`` ``plain`` is returned where there is a label or no reference: they differ in one pattern alone, in which
+    all their disagreements are alike (and the rule above is too bold there).
 
     What is assumed: rows were drawn at random, or chosen by which models agree on them and at random among rows that
     are alike in this; and the prior above. Measured on public and made suites (benchmarks/results/rank_suites.md).
@@ -504,7 +513,8 @@ def posterior_by_pattern(
     same = plain.disagreement == 0
     first = same.argmax(axis=1)  # models that never differ are one, whose share they divide
     alone = np.unique(first)
-    if len(alone) < 2 + (not classes) or not given.any():
+    prior_alone = not classes and (given.any() or reference is None)
+    if len(alone) < 2 + prior_alone:
         return plain
     predicted, true = everything[alone], known_truth[given]
     models, rows = predicted.shape
@@ -556,7 +566,8 @@ def posterior_by_pattern(
             says, covariance = classes[min(index, len(classes) - 1)]
             both = variance + axes.T @ covariance[np.ix_(alone, alone)] @ axes + _OWN**2 * np.eye(len(size))
             away = axes.T @ says[alone] - mean
-            fit -= away @ np.linalg.solve(both, away) + np.linalg.slogdet(both)[1]
+            if len(true):  # without a label nothing weighs the regimes
+                fit -= away @ np.linalg.solve(both, away) + np.linalg.slogdet(both)[1]
             mean = mean + variance @ np.linalg.solve(both, away)
             variance = variance - variance @ np.linalg.solve(both, variance)
         weight.append(math.log(chance * (open_ if slope[1] < 0.2 else 1)) + fit / 2)
@@ -582,4 +593,11 @@ def posterior_by_pattern(
     p_best = (times / times.sum())[position] / same.sum(axis=1)
     expected = (weights @ np.array(means))[position]
     order = tuple(sorted(range(len(of_models)), key=lambda i: (-expected[i].round(12), -p_best[i], i)))
-    return replace(plain, order=order, p_best=p_best, p_better=p_better, draws=np.concatenate(wide)[:, position])
+    return replace(
+        plain,
+        order=order,
+        p_best=p_best,
+        p_better=p_better,
+        draws=np.concatenate(wide)[:, position],
+        by_labels=plain.p_best,
+    )

@@ -1,4 +1,4 @@
-"""Ranking: several models, a few labels and perhaps a pool: which model, how sure, by which evidence, what to label."""
+"""Ranking: several models, a pool and few labels or none: which model, how sure, by which evidence, what to label."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from .view import INTERVAL, Grid, Maker, Shown, Table, View, cell, cells_of, end
 FACTORS_MAY_MISLEAD = "a factor can order models the wrong way round: across architectures the paper's factors are "
 FACTORS_MAY_MISLEAD += "right on nearly all or nearly none of the draws (Singhal et al. 2022, Table 4); read them as a "
 FACTORS_MAY_MISLEAD += "hint at why, not as a vote"
-TOO_SURE = "Without a reference a P(best) above 50 % is too high: on public suites fewer than half of these came true"
+LABELS_AGAINST = "The labels speak against agreement: models that agree more with the others are right less often on "
+LABELS_AGAINST += "them; what the labels say outweighs it"
 NOT_RANDOM = "the suggested rows were chosen because the leading models disagree on them: labels of these may decide "
 NOT_RANDOM += "between the models, but they are no random sample, and no accuracy may be computed from them"
 
@@ -170,6 +171,10 @@ class FewShotRanking(Shown, Record):
     attribution: Mapping[str, Any] | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
     chosen: int = 0
+    labels_on_agreement: float | None = None
+    labels_against_agreement: bool = False
+    p_best_as_it_came: float | None = None
+    public: Mapping[str, Any] = field(default_factory=dict)
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -205,7 +210,7 @@ class FewShotRanking(Shown, Record):
 
     @property
     def open(self) -> bool:
-        """Whether the labels speak for none: the likeliest is as likely worse as better than each other one."""
+        """Whether nothing speaks for any: the likeliest is as likely worse as better than each other one."""
         first = self.likeliest.model
         return all(abs(pair.p_a_better - 0.5) < _EVEN for pair in self.pairs if first in (pair.a, pair.b))
 
@@ -229,7 +234,7 @@ class FewShotRanking(Shown, Record):
                 values[match.name] = plain(match.intervals.get(item.model) or match.values.get(item.model))
             row = {"model": item.model, "p_best": plain(item.p_best), "rank": item.rank, "source": item.source}
             rows.append({**row, "truncated": item.truncated, "evidence": values})
-        out = super().to_dict() | {"likeliest": self.likeliest.model, "open": self.open}
+        out = super().to_dict() | {"labels": self.labelled, "likeliest": self.likeliest.model, "open": self.open}
         out |= {"open_among": list(self.open_among), "by_right": plain(self.by_right), "ranking": rows}
         out |= {"evidence": [item.to_dict(self.models) for item in self.evidence]}
         out |= {"suggested": [{"id": name, "text": plain(text)} for name, text in self.suggested]}
@@ -242,6 +247,7 @@ def ranking_view(result: Mapping[str, Any]) -> View:
     rows, labelled, chosen = result["ranking"], result.get("labelled") or 0, result.get("chosen") or 0
     top, made = max(rows, key=lambda row: row["p_best"] or 0.0), counted(labelled, "labelled row")
     pool = f" and {counted(result['pool'], 'row')} without labels" if result.get("pool") else " alone"
+    unlabelled = f"{counted(result.get('pool') or 0, 'row')} without labels; no label was seen"
     first = rows[0]
     evidence, suggested = result.get("evidence") or (), result.get("suggested") or ()
     names = [str(row["model"]) for row in rows]
@@ -249,13 +255,13 @@ def ranking_view(result: Mapping[str, Any]) -> View:
     cells = []
     for row in rows:
         numbers = row.get("evidence") or {}
-        right = f"{numbers.get('right', '')} of {labelled - chosen}"
+        of_labels = [f"{numbers.get('right', '')} of {labelled - chosen}", *cells_of(numbers.get("accuracy"))]
         more = [with_ends(numbers["recalibrated"], digits=0)] if pooled else []
-        cells.append([row["model"], percent(row["p_best"] or 0, 0), right, *cells_of(numbers.get("accuracy")), *more])
+        cells.append([row["model"], percent(row["p_best"] or 0, 0), *(of_labels if labelled else []), *more])
     pairs = []
     for pair in result.get("pairs") or ():
-        alone = f"{pair['only_a']} to {pair['only_b']}"
-        pairs.append([pair["a"], pair["b"], percent(pair["p_a_better"], 0), percent(pair["differ"]), alone])
+        only = [f"{pair['only_a']} to {pair['only_b']}"] if labelled else []
+        pairs.append([pair["a"], pair["b"], percent(pair["p_a_better"], 0), percent(pair["differ"]), *only])
     pieces = []
     for item in evidence:
         share = item["group"] in ("labels", "pool", "estimate", "agreement", "confidence")
@@ -272,8 +278,9 @@ def ranking_view(result: Mapping[str, Any]) -> View:
     for entry in result.get("skipped") or ():
         reasons.setdefault(entry["why"], []).append(entry["method"])
     unused = [[", ".join(some), why] for why, some in reasons.items()]
-    ranked = ["model", "P(best)", "right", "accuracy", "lower", "upper", *["accuracy with the pool"] * pooled]
-    two = ["better", "than", "P", "rows they differ on", "right alone"]
+    by_labels = ["right", "accuracy", "lower", "upper"] if labelled else []
+    ranked = ["model", "P(best)", *by_labels, *["accuracy with the pool"] * pooled]
+    two = ["better", "than", "P", "rows they differ on", *["right alone"] * bool(labelled)]
     heads = ["evidence", "of", "its order", "agrees on pairs", *names]
     # what counting right answers says, and what the labelled rows must be for the probabilities to hold
     counts, random = (result.get("by_right") or [[]])[0], labelled - chosen
@@ -286,25 +293,26 @@ def ranking_view(result: Mapping[str, Any]) -> View:
     sample += " were chosen by disagreement and count for rows like them"
     sample += "" if chosen == labelled else "; the others must be a random sample"
     sample = sample if chosen else "The labelled rows must be a random sample of the data in question"
-    bold = result.get("pool") and top["p_best"] > 0.5 and not (result.get("data") or {}).get("reference")
     factors = [f"Factors: {FACTORS_MAY_MISLEAD}"] if any(item["group"] == "factor" for item in evidence) else []
     return View(
         f"Most likely the best of {counted(len(rows), 'model')}",
         "open" if result.get("open") else str(top["model"]),
-        note=f"{'' if result.get('open') else percent(top['p_best'], 0) + ' sure, '}from {made}{pool}",
+        note=f"{'' if result.get('open') else percent(top['p_best'], 0) + ' sure, '}from "
+        f"{made + pool if labelled else unlabelled}",
         sentences=(
-            f"{made} favour{'s' if labelled == 1 else ''} none of the models over the others"
-            if result.get("open")
-            else "",
-            f"In order, the best first: {', '.join(names)}",
+            _nothing_tells(result) if result.get("open") else "",
+            "" if result.get("open") and not labelled else f"In order, the best first: {', '.join(names)}",
             f"{first['model']} has the highest expected accuracy, and is the best with {percent(first['p_best'], 0)}"
             if first is not top
             else "",
+            "" if labelled else _without_labels(result),
+            _as_came_true(result, str(top["model"]), top["p_best"] or 0.0),
             _picked(result),
             _settled(result.get("settling") or {}),
             alone if counts and random else "",
-            sample,
-            TOO_SURE if bold else "",
+            LABELS_AGAINST if result.get("labels_against_agreement") else "",
+            sample if labelled else "",
+            _suggested(result) if suggested else "",
         ),
         details=tuple(f"Evidence {item['name']}: {item['note']}" for item in evidence if item.get("note")),
         grids=(
@@ -328,6 +336,55 @@ def ranking_view(result: Mapping[str, Any]) -> View:
         warnings=tuple(result.get("warnings") or ()),
         seed=result.get("seed"),
     )
+
+
+def _nothing_tells(result: Mapping[str, Any]) -> str:
+    """Why none of the models is favoured, and what would help without a label."""
+    labelled = result.get("labelled") or 0
+    if labelled:
+        made = counted(labelled, "labelled row")
+        return f"{made} favour{'s' if labelled == 1 else ''} none of the models over the others"
+    return (
+        "Two models without a label agree with each other equally often, and nothing favours one: label a few rows "
+        "drawn at random, or give labelled rows of known ground with --reference"
+        if len(result["ranking"]) == 2
+        else "Nothing favours any of the models: label a few rows drawn at random"
+    )
+
+
+def _without_labels(result: Mapping[str, Any]) -> str:
+    """That no label was seen, on what the order rests, and how often such orders were right."""
+    public, with_one = result.get("public") or {}, bool((result.get("data") or {}).get("reference"))
+    told = "agreement and the reference" if with_one else "agreement"
+    text = f"No label of these rows was seen: the order is empirical and rests on {told}, which models may share "
+    text += "mistakes in"
+    if public.get("pairs_right") is None:
+        return text
+    suites, sources = public["suites"], public["sources"]
+    right, ten = percent(public["pairs_right"], 0), percent(public["pairs_right_counting_ten"], 0)
+    text += f"; such orders of {public['models']} models put {right} of the pairs right on {suites} public suites of "
+    return f"{text}{sources} sources, counting ten labels {ten}"
+
+
+def _as_came_true(result: Mapping[str, Any], likeliest: str, p_best: float) -> str:
+    """What the evidence said of the likeliest model, where fewer of such came true."""
+    said = result.get("p_best_as_it_came")
+    if said is None:
+        return ""
+    text = f"The evidence alone makes {likeliest} the best with {percent(said, 0)}; on public suites about "
+    return f"{text}{percent(p_best, 0)} of such came true, which is what counts here"
+
+
+def _suggested(result: Mapping[str, Any]) -> str:
+    """By how much rows that were suggested were worth more than random ones."""
+    of = (result.get("public") or {}).get("suggested")
+    if not of:
+        return ""
+    text = f"On {of['suites']} public suites ten suggested rows "
+    text += "gained" if of["upper"] < 0 else "gained nothing that is sure over ten random ones:"
+    text += f" {-of['regret']:.2f} points of accuracy of the first model"
+    text += " more than ten random ones" if of["upper"] < 0 else ""
+    return f"{text} ({-of['upper']:.2f} to {-of['lower']:.2f} at 95 %)"
 
 
 def text_of(text: Any) -> str:

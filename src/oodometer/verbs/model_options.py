@@ -291,9 +291,10 @@ class RankOptions(Models, Reading, Cluster, Level, Tasks, Typed):
         "position.")
     examples: Any = option(default=None, path="read", metavar="FILE",
         help="A few labelled rows of the data in question, drawn at random; of predictions files the labels by id, "
-        "by default their own.",
+        "by default their own. Without any label the rows without labels decide alone.",
         doc="A few labelled rows, drawn at random from the data in question; what `predict` takes as data. Rows "
-        "without a label join the pool. For predictions files: ids and labels; by default the files' own labels.")
+        "without a label join the pool. For predictions files: ids and labels; by default the files' own labels. "
+        "Without any label agreement and the reference decide alone.")
     unlabelled: Any = option(default=None, path="read", metavar="FILE",
         help="More rows of the same data, without labels: the pool.",
         doc="The pool, of live models: more rows of the same data; labels in it are not read. Predictions files "

@@ -1,4 +1,4 @@
-"""The verb `rank`: several models, a few labels and perhaps a pool; which model, how sure, what to label next."""
+"""The verb `rank`: several models, a pool and a few labels, or none; which model, how sure, what to label next."""
 
 from __future__ import annotations
 
@@ -62,6 +62,8 @@ class Asked(RankOptions):
         twice = next((name for name, times in Counter(self.factors).items() if times > 1), None)
         if twice is not None:
             raise UsageError(f"the factor {twice} is named twice; name it once")
+        if self.explained and self.examples is None and self.unlabelled is not None:
+            raise UsageError("attributions are of labelled texts, and there are none; give some with --examples FILE")
         for what, given in (
             ("samples are of an attribution", self.samples is not None),
             ("a normalization is of attributions", self.normalize != "none"),
@@ -196,9 +198,12 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
     cells: Sequence[Any] = mine
     if options.cluster not in (None, key):
         cells = np.asarray(records[0].columns[str(options.cluster)]).tolist()
-    if not len(labelled):
-        remedy = "give labels with --examples FILE, by id, or in a column label"
-        raise InputError("labelled rows", got="none: no row has a label", remedy=remedy, file=names[0])
+    clusters = clusters_of([cells[row] for row in labelled.tolist()], options.cluster is not None)
+    if not len(labelled) and clusters_of(cells, options.cluster is not None) is not None:
+        clusters = np.zeros(0, dtype=np.uint64)  # no label depends on another, but rows of the pool do
+    if not len(labelled) and table is not None:
+        file, remedy = table.file or table.name, "fill in a few, or leave --examples out to rank without any label"
+        raise InputError("labelled rows", got="none: no row has a label", remedy=remedy, file=file)
     known_ground = []
     for reference in references:  # its rows need not be matched
         source = opener.open(reference, None, axes=Axes(records[0].classes))
@@ -218,7 +223,7 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
         label_column="label" if table is None else options.columns.label or "label",
         chosen=chosen[labelled] if chosen[labelled].any() else None,
         references=tuple(known_ground),
-        clusters=clusters_of([cells[row] for row in labelled.tolist()], options.cluster is not None),
+        clusters=clusters,
         cluster_column=options.cluster or key,
     )
 
@@ -481,8 +486,9 @@ def ask_models(
         raise UsageError(f"--positive COLUMN is of predictions files; {remedy}")
     if options.mapping:
         raise UsageError("--map renames columns of predictions files; name those of data with --input, --label, --id")
-    if options.examples is None:
-        raise UsageError("live models are ranked by labelled examples: give some, --examples FILE; ten already help")
+    if options.examples is None and options.unlabelled is None:
+        text = "live models are asked about labelled examples, --examples FILE, or rows without labels, --unlabelled"
+        raise UsageError(f"{text} FILE: give one of them; ten labels already help")
     if isinstance(options.reference, (list, tuple)):
         raise UsageError("live models have one reference, which all are asked about; give a single file")
     opened, columns = [open_classifier(model, **options.of_models) for _, model in models], options.columns
@@ -501,7 +507,10 @@ def ask_models(
         for (_, model), out in zip(models, outside, strict=True)
     ):
         raise UsageError("--max-length is of models in the form of Hugging Face, and no model is one; leave it out")
-    given = _read_rows(options.examples, opened, sources, columns, label=True, cluster=options.cluster)
+    bare = options.examples is None
+    of_both = options.unlabelled if bare else options.examples
+    first = replace(columns, label=None) if bare else columns
+    given = _read_rows(of_both, opened, sources, first, label=not bare, cluster=options.cluster)
     row = given.parts[0].take([0])
     of_each = [m.classes or m.ask(Dataset(row.name, row.inputs, modality=row.modality)).classes for m in opened]
     remedy = "only models of the same classes can be ranked; if only the names differ, and the outputs of all stand in "
@@ -519,8 +528,9 @@ def ask_models(
             raise InputError(expected, got=rows.modality, remedy=remedy, file=rows.file)
         return rows
 
-    pool, known_ground = like(options.unlabelled, False), like(options.reference, True)
-    labelled = _labels(given, classes, columns.label)
+    pool = None if bare else like(options.unlabelled, False)
+    known_ground = like(options.reference, True)
+    labelled = {} if bare else _labels(given, classes, columns.label)
     picked = [(given, list(labelled)), (given, [row for row in range(len(given.ids)) if row not in labelled])]
     twice = 0
     if pool is not None:  # its rows that are not among the examples: by id, else by the text itself
@@ -638,12 +648,13 @@ _ASKING, _WHOLE = 100, 1000  # of the progress, where attributions are made
 
 @verb(Asked)
 def rank(options: Asked) -> FewShotRanking:
-    """Rank models by a few labelled rows of the data in question, and a pool of rows without labels.
+    """Rank models by a few labelled rows of the data in question, or none, and a pool of rows without labels.
 
     P(a beats b) and P(best) are those of `oodometer.rankings.posterior_by_pattern`, of two models and without a pool
-    of `posterior`: two models differ in accuracy only where they disagree. The order is by expected accuracy,
-    without a pool by right answers. Raises `InputError` for models or data that cannot be used, `UsageError` for a call
-    that makes no sense.
+    of `posterior`: two models differ in accuracy only where they disagree. P(best) is no larger than what came true of
+    such on public suites (`oodometer.rankings.came_true`). Without a label agreement decides, and the reference where
+    there is one. The order is by expected accuracy, without a pool by right answers. Raises `InputError` for models or
+    data that cannot be used, `UsageError` for a call that makes no sense.
     Source: Singhal et al. (2022) for the task, the baselines and the factors.
 
     >>> import numpy as np

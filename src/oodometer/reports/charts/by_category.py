@@ -378,5 +378,8 @@ def best_chances(result: Result) -> Figure | None:
     plot.draw("bar", rows, {"height": 16, "cornerRadiusEnd": 4}, x="value", y="name", color="color", tooltip="tip")
     plot.draw("text", rows, {"align": "left", "dx": 10, "color": INK}, x=RIGHT, y="name", text="label")
     title = f"{first['short']} is the best with a probability of {percent(first.get('p_best'), 0)}"
-    title = "The labels favour no model" if result.get("open") else title
-    return plot.figure("best-chances", title, caption("best-chances", "read"), height=ROW_HEIGHT * len(rows))
+    labelled = bool(result.get("labelled"))
+    if result.get("open"):
+        title = "The labels favour no model" if labelled else "Nothing favours a model"
+    read = caption("best-chances", "read" if labelled else "unlabelled")
+    return plot.figure("best-chances", title, read, height=ROW_HEIGHT * len(rows))
