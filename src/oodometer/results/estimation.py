@@ -63,6 +63,23 @@ class Assumed(Record):
 
 
 @dataclass(frozen=True)
+class PartReference(Record):
+    """What a part is held against: ``pooled``, the accuracy of the reference's own rows of the part, drawn towards what
+    the estimate says of them where they are few.
+
+    rows, accuracy : of these rows alone (0 and None where the reference has none). share : how much they count in
+    ``pooled``, from 0 to 1; None where it is the reference as a whole. why : what that is, in a sentence.
+    """
+
+    pooled: float
+    rows: int = 0
+    accuracy: float | None = None
+    share: float | None = None
+    why: str = ""
+    _first = "rows accuracy pooled share why"
+
+
+@dataclass(frozen=True)
 class Part(Record):
     """A slice or a chunk of the target with its own headline and estimates.
 
@@ -71,7 +88,7 @@ class Part(Record):
     ``truth`` is the accuracy where rows are labelled;
     ``fell`` says whether it lies below that of the reference, corrected for the number of parts; ``signs`` how far the
     outputs moved, and how much of it other class shares leave unexplained (`ShiftStatistics`); ``metrics`` what was
-    asked for besides the accuracy. Where labels decide, ``fell`` is by them, and ``fell_without_labels`` as it would be
+    asked for besides the accuracy; ``reference`` what it is held against. Where labels decide, ``fell`` is by them, and ``fell_without_labels`` as it would be
     without any (else None).
     """
 
@@ -84,7 +101,8 @@ class Part(Record):
     signs: Mapping[str, float] = field(default_factory=dict)
     metrics: Mapping[str, MetricEstimation] = field(default_factory=dict)
     fell_without_labels: Fall | None = None
-    _first = "place rows headline estimates truth fell fell_without_labels"
+    reference: PartReference | None = None
+    _first = "place rows reference headline estimates truth fell fell_without_labels"
     _spread, _spare = frozenset({"place"}), frozenset({"fell_without_labels", "metrics"})
 
     @property

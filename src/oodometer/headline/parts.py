@@ -1,0 +1,296 @@
+"""Parts of a target: each has its own estimate, and all share one correction, so that together they are the whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+
+import numpy as np
+
+from ..arrays import Array
+from ..intervals import normal_quantile
+from ..results import Estimate, Interval, percent
+from ..results.estimation import Headline
+from ..results.values import counted
+from .natural_shifts import WIDEST
+
+# Fitted by `python -m benchmarks.natural.parts`, which prints them beside what is measured.
+STRENGTH = 200.0  # reference rows of a part at which its own accuracy counts half, beside the estimate of these rows
+SPREAD = 0.03  # standard deviation of what the estimate misses in parts of a reference
+HETEROGENEITY = 0.15  # standard deviation of what a shift does to a part beside the whole, times m / (1 + m)
+TYPICAL = 0.4  # moved of a target whose outputs show nothing of it
+_LEAST = 0.02  # of few reference rows, too
+_STEPS = 60  # halvings of a bracket on the log-odds
+_WIDEST = 60.0  # log-odds that no correction exceeds
+_SHARES = np.linspace(0.0125, 0.9875, 40)  # of the whole's distribution, in the middle of equal parts
+_STANDARD = NormalDist()
+
+
+@dataclass(frozen=True)
+class OwnRows:
+    """The reference's own rows of a part: how many there are, how many are right, and what the estimate says of them."""
+
+    rows: int
+    correct: int
+    estimate: float
+
+
+@dataclass(frozen=True)
+class SeenPart:
+    """What is known of a part: its rows, its calibrated estimate, the standard error of that, which knows the chance in
+    its rows, and its own rows in the reference (None: there are none).
+    """
+
+    rows: int
+    estimate: float
+    error: float
+    own: OwnRows | None = None
+
+
+@dataclass(frozen=True)
+class SeenWhole:
+    """What is said of the whole target.
+
+    value : its headline. interval : its ends at a level. quantile : quantiles of its accuracy, shape of the shares.
+    source, reference_rows : accuracy and rows of the reference. moved : how far its outputs moved, None where that
+    cannot be seen.
+    """
+
+    value: float
+    interval: Callable[[float], tuple[float, float]]
+    quantile: Callable[[Array], Array]
+    source: float
+    reference_rows: int
+    moved: float | None
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Reference rows of no part of the target, together: how many, and what the estimate says of them."""
+
+    rows: int = 0
+    estimate: float = 0.0
+
+
+@dataclass(frozen=True)
+class SharedPart:
+    """A part as the whole has it: ``value``, and the accuracy of the ``reference`` that it is held against.
+
+    shared : where the part would be at 40 equal steps of the whole's distribution, ascending, shape (step,).
+    still : estimate if P(y | x) stood still, with its standard error. deviation : standard deviation of what is the
+        part's own. share : how much its own reference rows count for
+    themselves beside the estimate of them, from 0 to 1; None where the reference has none.
+    """
+
+    value: float
+    reference: float
+    shared: Array
+    deviation: float
+    share: float | None
+    ends: Callable[[float], tuple[float, float]]
+    still: SeenPart
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """The central interval: distances of the shared ends and the part's own, as a root of squares, within [0, 1]."""
+        lower, upper = self.ends(level)
+        own = normal_quantile(level) * self.deviation
+        low = self.value - math.hypot(max(self.value - lower, 0.0), own)
+        high = self.value + math.hypot(max(upper - self.value, 0.0), own)
+        return max(low, 0.0), min(high, 1.0)
+
+    def unchanged(self, level: float) -> Interval:
+        """Its accuracy if nothing changed but chance: that of its own reference rows."""
+        half = normal_quantile(level) * self.still.error
+        low, high = max(self.reference - half, 0.0), min(self.reference + half, 1.0)
+        return Interval(self.reference, low, high, level, "conditional")
+
+    def chance_below(self, accuracy: float, error: float = 0.0) -> float:
+        """How likely the accuracy of the part lies below this one; ``error``: a further standard error."""
+        if not 0 < accuracy < 1:
+            return float(accuracy >= 1)
+        spread = max(math.hypot(self.deviation, error), 1e-9)
+        return sum(_STANDARD.cdf((accuracy - float(at)) / spread) for at in self.shared) / len(self.shared)
+
+
+def corrected(estimates: Array, rows: Array, whole: float, least: float = 1e-4) -> Array:
+    """Estimates (part,) moved by one amount on the log-odds, so that their mean, weighted by rows, is ``whole``.
+
+    Estimates are first brought into [least, 1 - least]: nothing that was estimated is known to be 0 or 1.
+
+    >>> corrected(np.array([0.9, 0.6]), np.array([100, 100]), 0.7).round(3).tolist()
+    [0.871, 0.529]
+    >>> corrected(np.array([0.9, 0.6]), np.array([100, 100]), 0.75).round(3).tolist()
+    [0.9, 0.6]
+    """
+    if not 0 < whole < 1:
+        return np.full(len(estimates), float(whole))
+    weights = rows / rows.sum()
+    inside = np.clip(estimates, least, 1 - least)
+    odds = np.log(inside / (1 - inside))
+    low, high = -_WIDEST, _WIDEST
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        if float(weights @ _accuracy(odds + middle)) < whole:
+            low = middle
+        else:
+            high = middle
+    out: Array = _accuracy(odds + (low + high) / 2)
+    return out
+
+
+def _accuracy(odds: Array) -> Array:
+    return np.asarray(1 / (1 + np.exp(-np.clip(odds, -700, 700))))
+
+
+def pooled(own: OwnRows) -> tuple[float, float]:
+    """The accuracy of a part on the reference, and how much its own rows count: with n rows n / (n + 200).
+
+    The rest is what the calibrated estimate says of these rows, which is the reference as a whole, seen through the
+    confidence that the part has.
+
+    >>> pooled(OwnRows(rows=200, correct=100, estimate=0.75))
+    (0.625, 0.5)
+    """
+    share = own.rows / (own.rows + STRENGTH)
+    return own.estimate + share * (own.correct / own.rows - own.estimate), share
+
+
+def share_correction(
+    whole: SeenWhole, parts: Sequence[SeenPart], *, like_reference: bool = False, rest: Rest | None = None
+) -> list[SharedPart]:
+    """Each part by its own estimate and one correction that all share, with an interval that is measured for parts.
+
+    With a_g the calibrated estimate of part g, as far as the reference has rows of the part moved by what it misses
+    there (`pooled`), and H the headline of the whole, the value is v_g = a_g + c on the log-odds, with the one c for
+    which sum_g rows_g v_g = rows H. What is not known of the correction is what is not known of the whole: at its ends
+    the parts are where c puts them for these. What is the part's own has the variance
+
+        error_g^2 + SPREAD^2 (1 - share_g) + (HETEROGENEITY m / (1 + m))^2,    m = moved,
+
+    the last for shifts that strike parts differently, of which nothing is left where nothing moved. A part is held
+    against its own reference rows, pooled alike; without any, against the reference as a whole, of the composition
+    that the estimate says, or with ``like_reference`` (chunks of time) as it is.
+
+    Source: `benchmarks/natural/parts.py`; shrinkage after Efron and Morris (1975).
+
+    >>> still = SeenWhole(0.8, lambda level: (0.78, 0.82), lambda p: 0.8 + 0.02 * (p - 0.5), 0.8, 2000, 0.0)
+    >>> easy, hard = share_correction(still, [SeenPart(100, 0.95, 0.02), SeenPart(100, 0.65, 0.05)])
+    >>> round(easy.value, 2), round(hard.value, 2), round(easy.reference, 2)
+    (0.95, 0.65, 0.95)
+    """
+    rows = np.array([part.rows for part in parts], dtype=np.float64)
+    least = min(0.5 / (whole.reference_rows + 1), _LEAST)
+    own = [None if part.own is None or not part.own.rows else pooled(part.own) for part in parts]
+    # what the estimate misses in the part's reference rows, it misses in the part
+    missed = [
+        0.0 if one is None or part.own is None else one[0] - part.own.estimate
+        for one, part in zip(own, parts, strict=True)
+    ]
+    estimates = np.clip(np.array([part.estimate for part in parts]) + np.array(missed), 0.0, 1.0)
+
+    def at(accuracy: float) -> Array:
+        return corrected(estimates, rows, min(max(accuracy, 0.0), 1.0), least)
+
+    values = at(whole.value)
+    steps = np.sort(np.stack([at(float(q)) for q in whole.quantile(_SHARES)]), axis=0)
+    ends: dict[float, tuple[Array, Array]] = {}
+
+    def ends_of(level: float) -> tuple[Array, Array]:
+        if level not in ends:
+            low, high = whole.interval(level)
+            ends[level] = at(low), at(high)
+        return ends[level]
+
+    references = _references(whole, parts, own, at(whole.source), like_reference, rest, least)
+    moved = TYPICAL if whole.moved is None else whole.moved
+    shifted = HETEROGENEITY * moved / (1 + moved)
+    out = []
+    for i, (part, one) in enumerate(zip(parts, own, strict=True)):
+        missing = SPREAD * math.sqrt(1 - (0.0 if one is None else one[1]))
+        unchanged = replace(part, estimate=float(estimates[i]), error=math.hypot(part.error, missing))
+        deviation = math.hypot(unchanged.error, shifted)
+
+        def both(level: float, i: int = i) -> tuple[float, float]:
+            low, high = ends_of(level)
+            return float(low[i]), float(high[i])
+
+        share = None if one is None else one[1]
+        out.append(SharedPart(float(values[i]), references[i], steps[:, i], deviation, share, both, unchanged))
+    return out
+
+
+def _references(
+    whole: SeenWhole,
+    parts: Sequence[SeenPart],
+    own: Sequence[tuple[float, float] | None],
+    composed: Array,
+    like_reference: bool,
+    rest: Rest | None,
+    least: float,
+) -> list[float]:
+    """What each part is held against: its own reference rows, so that all of them together are the reference."""
+    if like_reference:
+        return [whole.source] * len(parts)
+    rest = Rest() if rest is None else rest
+    known = [(part.own.rows, one[0]) for part, one in zip(parts, own, strict=True) if part.own and one is not None]
+    several = [*known, *([(rest.rows, rest.estimate)] if rest.rows else [])]
+    made: Iterator[float] = iter(())
+    if several:
+        counts, said = (np.array(column, dtype=np.float64) for column in zip(*several, strict=True))
+        made = iter(corrected(said, counts, whole.source, least).tolist())
+    return [float(composed[i]) if one is None else next(made) for i, one in enumerate(own)]
+
+
+_HIGH = 0.035  # distance of the band of nine in ten up to which a part may have the trust of the whole
+_PREFERRED = ("cbpe", "im", "doc", "ac")  # own estimates of parts, the first that all parts have
+
+
+def own_method(by_part: Sequence[Sequence[Estimate]]) -> str | None:
+    """The method whose estimates parts start from: a calibrated one that asks for P(y | x) alone, else what is there.
+
+    Methods of label shift come last: in parts, which always differ in composition, they see shifts that there are not.
+    """
+    from ..registry import known
+
+    shared = [name for name in (e.method for e in by_part[0]) if all(name in {e.method for e in some} for some in by_part)]
+
+    def place(name: str) -> tuple[int, int]:
+        cls = known("estimator", name.partition(":")[0])
+        if cls is None:
+            return 4, 0
+        traits = cls.traits
+        if name in _PREFERRED:
+            return 0, _PREFERRED.index(name)
+        if name == "source":
+            return 3, 0
+        if traits.stable == "P(x | y)":
+            return 5, traits.order
+        return (1 if traits.stable else 2), traits.order
+
+    return min(shared, key=place, default=None)
+
+
+def part_headline(part: SharedPart, own: Estimate, whole: Headline, level: float, error: float = 0.0) -> Headline:
+    """The headline of a part; trust is that of the whole at most. ``error``: of dependent rows, as trust sees it."""
+    interval = Interval(part.value, *part.interval(level), level, "empirical")
+    still = part.still
+    half = normal_quantile(level) * still.error
+    stood = (max(still.estimate - half, 0.0), min(still.estimate + half, 1.0))
+    nine = part.interval(0.9)
+    bands = {
+        "unchanged": Interval(still.estimate, *stood, level, own.kind),
+        "half": Interval(part.value, *part.interval(0.5), 0.5, "empirical"),
+        "nine_in_ten": Interval(part.value, *nine, 0.9, "empirical"),
+    }
+    wider = normal_quantile(0.9) * error
+    reach = math.hypot(max(part.value - nine[0], nine[1] - part.value), wider)
+    trust = whole.trust if reach <= _HIGH or whole.trust != "high" else "low"
+    why = f"{own.method} of its own rows, {percent(own.value)}, and the correction that all parts share; in 9 of 10 such "
+    why += f"parts of public cases the truth is expected within {counted(round(100 * reach), 'point')}"
+    if nine[1] - nine[0] > WIDEST:
+        trust = "none"
+        why += "; that is more than half of all accuracies: label some target rows (`oodometer audit`)"
+    method = f"{own.method}, with the correction of the whole"
+    return Headline(interval, method, whole.assumes, trust, why, bands)
