@@ -38,9 +38,9 @@ def work_folder() -> Path:
     return kit.bench_dir() / "natural"
 
 
-def unpack(folder: Path) -> Path:
-    """All beds as folders of cases; those that are there already are left as they are."""
-    packed = sorted(path for name in ("natural", "natural4") for path in (data_folder() / name).glob("*.tar.xz"))
+def unpack(folder: Path, names: Sequence[str] = ("natural", "natural4")) -> Path:
+    """All beds of these sets as folders of cases; those that are there already are left as they are."""
+    packed = sorted(path for name in names for path in (data_folder() / name).glob("*.tar.xz"))
     if not packed:
         raise SystemExit("the natural shifts are missing: set OODOMETER_DATA to the folder that holds natural/")
     beds = folder / "beds"

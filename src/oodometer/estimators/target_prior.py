@@ -563,11 +563,7 @@ class ShiftStatistics:
         return {"moved": moved, "unexplained": unexplained, "label_shift": float(prior[0] @ recall_of(label_counts))}
 
     def p_value(
-        self,
-        state: Sums,
-        seed: int = 0,
-        effects: tuple[float, float] = (1.0, 1.0),
-        reference: Sums | None = None,
+        self, state: Sums, seed: int = 0, effects: tuple[float, float] = (1.0, 1.0), reference: Sums | None = None
     ) -> float | None:
         """Of the test that the outputs are distributed as on the reference, fit for many looks; None without cells.
         Cells in which fewer than five target rows are expected are taken together, from the rarest on: with thousands

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import NormalDist
 
 import numpy as np
@@ -14,12 +15,12 @@ from ..intervals import normal_quantile
 from ..results import Estimate, Interval, percent
 from ..results.estimation import Headline
 from ..results.values import counted
-from .natural_shifts import WIDEST
+from .headline import Evidence
+from .natural_shifts import WIDEST, NaturalShifts, ShiftSigns, saturated, spanning
 
 # Fitted by `python -m benchmarks.natural.parts`, which prints them beside what is measured.
-STRENGTH = 200.0  # reference rows of a part at which its own accuracy counts half, beside the estimate of these rows
-SPREAD = 0.03  # standard deviation of what the estimate misses in parts of a reference
-HETEROGENEITY = 0.15  # standard deviation of what a shift does to a part beside the whole, times m / (1 + m)
+STRENGTH = 400.0  # reference rows of a part at which its own accuracy counts half, beside the estimate of these rows
+HETEROGENEITY = 0.1  # standard deviation of what a shift does to a part alone, in units of m / (1 + m), m = moved
 TYPICAL = 0.4  # moved of a target whose outputs show nothing of it
 _LEAST = 0.02  # of few reference rows, too
 _STEPS = 60  # halvings of a bracket on the log-odds
@@ -30,7 +31,7 @@ _STANDARD = NormalDist()
 
 @dataclass(frozen=True)
 class OwnRows:
-    """The reference's own rows of a part: how many there are, how many are right, and what the estimate says of them."""
+    """The reference's own rows of a part: how many, how many of them are right, and what the estimate says of them."""
 
     rows: int
     correct: int
@@ -40,13 +41,15 @@ class OwnRows:
 @dataclass(frozen=True)
 class SeenPart:
     """What is known of a part: its rows, its calibrated estimate, the standard error of that, which knows the chance in
-    its rows, and its own rows in the reference (None: there are none).
+    its rows, its own rows in the reference (None: there are none), and how far its outputs moved from those of what it
+    is held against (None: unseen).
     """
 
     rows: int
     estimate: float
     error: float
     own: OwnRows | None = None
+    moved: float | None = None
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,8 @@ class SeenWhole:
     """What is said of the whole target.
 
     value : its headline. interval : its ends at a level. quantile : quantiles of its accuracy, shape of the shares.
-    source, reference_rows : accuracy and rows of the reference. moved : how far its outputs moved, None where that
-    cannot be seen.
+    source, reference_rows : accuracy and rows of the reference. moved : how far its outputs moved, for parts of which
+        that cannot be seen; None where it cannot either.
     """
 
     value: float
@@ -64,6 +67,17 @@ class SeenWhole:
     source: float
     reference_rows: int
     moved: float | None
+
+
+def seen_whole(value: float, signs: ShiftSigns, evidence: Evidence, prior: NaturalShifts) -> SeenWhole:
+    """What parts share of the headline ``value`` of a whole target, by the prior of natural shifts."""
+
+    def interval(level: float) -> tuple[float, float]:
+        made = spanning(value, prior.interval(signs, level), evidence, level)
+        return made.lower, made.upper
+
+    about = (signs.source, signs.reference_rows, signs.moved)
+    return SeenWhole(value, interval, partial(prior.quantile, signs), *about)
 
 
 @dataclass(frozen=True)
@@ -78,22 +92,22 @@ class Rest:
 class SharedPart:
     """A part as the whole has it: ``value``, and the accuracy of the ``reference`` that it is held against.
 
-    shared : where the part would be at 40 equal steps of the whole's distribution, ascending, shape (step,).
-    still : estimate if P(y | x) stood still, with its standard error. deviation : standard deviation of what is the
-        part's own. share : how much its own reference rows count for
-    themselves beside the estimate of them, from 0 to 1; None where the reference has none.
+    shared : gives where the part would be at 40 equal steps of the whole's distribution, ascending, shape (step,).
+    deviation : standard deviation of what is the part's own. share : how much its own reference rows count for
+        themselves beside the estimate of them, from 0 to 1; None where the reference has none.
+    ends : gives its shared ends at a level. still : its estimate if P(y | x) stood still, with its standard error.
     """
 
     value: float
     reference: float
-    shared: Array
+    shared: Callable[[], Array]
     deviation: float
     share: float | None
     ends: Callable[[float], tuple[float, float]]
     still: SeenPart
 
     def interval(self, level: float) -> tuple[float, float]:
-        """The central interval: distances of the shared ends and the part's own, as a root of squares, within [0, 1]."""
+        """The central interval: the distance of the shared end and the part's own, as a root of squares."""
         lower, upper = self.ends(level)
         own = normal_quantile(level) * self.deviation
         low = self.value - math.hypot(max(self.value - lower, 0.0), own)
@@ -111,54 +125,56 @@ class SharedPart:
         if not 0 < accuracy < 1:
             return float(accuracy >= 1)
         spread = max(math.hypot(self.deviation, error), 1e-9)
-        return sum(_STANDARD.cdf((accuracy - float(at)) / spread) for at in self.shared) / len(self.shared)
+        shared = self.shared()
+        return sum(_STANDARD.cdf((accuracy - at) / spread) for at in shared.tolist()) / len(shared)
 
 
-def corrected(estimates: Array, rows: Array, whole: float, least: float = 1e-4) -> Array:
-    """Estimates (part,) moved by one amount on the log-odds, so that their mean, weighted by rows, is ``whole``.
+def corrected(estimates: Array, rows: Array, wholes: Sequence[float] | Array, least: float = 1e-4) -> Array:
+    """Estimates (part,) moved by one amount on the log-odds, so that their mean, weighted by rows, is the whole; for
+    each of several wholes, shape (whole, part).
 
     Estimates are first brought into [least, 1 - least]: nothing that was estimated is known to be 0 or 1.
 
-    >>> corrected(np.array([0.9, 0.6]), np.array([100, 100]), 0.7).round(3).tolist()
-    [0.871, 0.529]
-    >>> corrected(np.array([0.9, 0.6]), np.array([100, 100]), 0.75).round(3).tolist()
-    [0.9, 0.6]
+    >>> corrected(np.array([0.9, 0.6]), np.array([100, 100]), [0.7, 0.75]).round(3).tolist()
+    [[0.871, 0.529], [0.9, 0.6]]
     """
-    if not 0 < whole < 1:
-        return np.full(len(estimates), float(whole))
+    goals = np.clip(np.asarray(wholes, dtype=np.float64), 0.0, 1.0)
     weights = rows / rows.sum()
     inside = np.clip(estimates, least, 1 - least)
     odds = np.log(inside / (1 - inside))
-    low, high = -_WIDEST, _WIDEST
+    low, high = np.full(len(goals), -_WIDEST), np.full(len(goals), _WIDEST)
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        if float(weights @ _accuracy(odds + middle)) < whole:
-            low = middle
-        else:
-            high = middle
-    out: Array = _accuracy(odds + (low + high) / 2)
-    return out
+        below = _accuracy(odds + middle[:, None]) @ weights < goals
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return _accuracy(odds + ((low + high) / 2)[:, None])
 
 
 def _accuracy(odds: Array) -> Array:
     return np.asarray(1 / (1 + np.exp(-np.clip(odds, -700, 700))))
 
 
-def pooled(own: OwnRows) -> tuple[float, float]:
-    """The accuracy of a part on the reference, and how much its own rows count: with n rows n / (n + 200).
+def pooled(own: OwnRows, strength: float = STRENGTH) -> tuple[float, float]:
+    """The accuracy of a part on the reference, and how much its own rows count: with n rows n / (n + 400).
 
     The rest is what the calibrated estimate says of these rows, which is the reference as a whole, seen through the
     confidence that the part has.
 
-    >>> pooled(OwnRows(rows=200, correct=100, estimate=0.75))
+    >>> pooled(OwnRows(rows=400, correct=200, estimate=0.75))
     (0.625, 0.5)
     """
-    share = own.rows / (own.rows + STRENGTH)
+    share = own.rows / (own.rows + strength)
     return own.estimate + share * (own.correct / own.rows - own.estimate), share
 
 
 def share_correction(
-    whole: SeenWhole, parts: Sequence[SeenPart], *, like_reference: bool = False, rest: Rest | None = None
+    whole: SeenWhole,
+    parts: Sequence[SeenPart],
+    *,
+    like_reference: bool = False,
+    rest: Rest | None = None,
+    strength: float = STRENGTH,
+    heterogeneity: float = HETEROGENEITY,
 ) -> list[SharedPart]:
     """Each part by its own estimate and one correction that all share, with an interval that is measured for parts.
 
@@ -167,10 +183,11 @@ def share_correction(
     which sum_g rows_g v_g = rows H. What is not known of the correction is what is not known of the whole: at its ends
     the parts are where c puts them for these. What is the part's own has the variance
 
-        error_g^2 + SPREAD^2 (1 - share_g) + (HETEROGENEITY m / (1 + m))^2,    m = moved,
+        error_g^2 + (1 - share_g) s (1 - s) / STRENGTH + (HETEROGENEITY m / (1 + m))^2,    m = moved_g,
 
-    the last for shifts that strike parts differently, of which nothing is left where nothing moved. A part is held
-    against its own reference rows, pooled alike; without any, against the reference as a whole, of the composition
+    with s the accuracy of the reference: the second for what the estimate misses in a part, of which its own rows tell
+    some, the last for shifts that strike parts differently, of which nothing is left where nothing moved. A part is
+    held against its own reference rows, pooled alike; without any, against the reference as a whole, of the composition
     that the estimate says, or with ``like_reference`` (chunks of time) as it is.
 
     Source: `benchmarks/natural/parts.py`; shrinkage after Efron and Morris (1975).
@@ -182,7 +199,7 @@ def share_correction(
     """
     rows = np.array([part.rows for part in parts], dtype=np.float64)
     least = min(0.5 / (whole.reference_rows + 1), _LEAST)
-    own = [None if part.own is None or not part.own.rows else pooled(part.own) for part in parts]
+    own = [None if part.own is None or not part.own.rows else pooled(part.own, strength) for part in parts]
     # what the estimate misses in the part's reference rows, it misses in the part
     missed = [
         0.0 if one is None or part.own is None else one[0] - part.own.estimate
@@ -190,26 +207,33 @@ def share_correction(
     ]
     estimates = np.clip(np.array([part.estimate for part in parts]) + np.array(missed), 0.0, 1.0)
 
-    def at(accuracy: float) -> Array:
-        return corrected(estimates, rows, min(max(accuracy, 0.0), 1.0), least)
+    def at(accuracies: Sequence[float] | Array) -> Array:
+        return corrected(estimates, rows, accuracies, least)
 
-    values = at(whole.value)
-    steps = np.sort(np.stack([at(float(q)) for q in whole.quantile(_SHARES)]), axis=0)
-    ends: dict[float, tuple[Array, Array]] = {}
+    values, composed = at([whole.value, whole.source])
+    ends: dict[float, Array] = {}
+    steps: list[Array] = []
 
-    def ends_of(level: float) -> tuple[Array, Array]:
+    def steps_of(place: int) -> Array:
+        if not steps:
+            steps.append(np.sort(at(whole.quantile(_SHARES)), axis=0))
+        return np.asarray(steps[0][:, place])
+
+    def ends_of(level: float) -> Array:
         if level not in ends:
-            low, high = whole.interval(level)
-            ends[level] = at(low), at(high)
+            ends[level] = at(whole.interval(level))
         return ends[level]
 
-    references = _references(whole, parts, own, at(whole.source), like_reference, rest, least)
-    moved = TYPICAL if whole.moved is None else whole.moved
-    shifted = HETEROGENEITY * moved / (1 + moved)
+    references = _references(whole, parts, own, composed, like_reference, rest, least)
+    typical = TYPICAL if whole.moved is None else whole.moved
+    # what shrinks own rows as if ``strength`` rows stood beside them: the spread of what the estimate misses
+    rate = min(max(whole.source, least), 1 - least)
+    missed_in_parts = math.sqrt(rate * (1 - rate) / strength)
     out = []
     for i, (part, one) in enumerate(zip(parts, own, strict=True)):
-        missing = SPREAD * math.sqrt(1 - (0.0 if one is None else one[1]))
+        missing = missed_in_parts * math.sqrt(1 - (0.0 if one is None else one[1]))
         unchanged = replace(part, estimate=float(estimates[i]), error=math.hypot(part.error, missing))
+        shifted = heterogeneity * saturated(typical if part.moved is None else part.moved)
         deviation = math.hypot(unchanged.error, shifted)
 
         def both(level: float, i: int = i) -> tuple[float, float]:
@@ -217,7 +241,7 @@ def share_correction(
             return float(low[i]), float(high[i])
 
         share = None if one is None else one[1]
-        out.append(SharedPart(float(values[i]), references[i], steps[:, i], deviation, share, both, unchanged))
+        out.append(SharedPart(float(values[i]), references[i], partial(steps_of, i), deviation, share, both, unchanged))
     return out
 
 
@@ -239,7 +263,7 @@ def _references(
     made: Iterator[float] = iter(())
     if several:
         counts, said = (np.array(column, dtype=np.float64) for column in zip(*several, strict=True))
-        made = iter(corrected(said, counts, whole.source, least).tolist())
+        made = iter(corrected(said, counts, [whole.source], least)[0].tolist())
     return [float(composed[i]) if one is None else next(made) for i, one in enumerate(own)]
 
 
@@ -254,7 +278,9 @@ def own_method(by_part: Sequence[Sequence[Estimate]]) -> str | None:
     """
     from ..registry import known
 
-    shared = [name for name in (e.method for e in by_part[0]) if all(name in {e.method for e in some} for some in by_part)]
+    shared = [
+        name for name in (e.method for e in by_part[0]) if all(name in {e.method for e in some} for some in by_part)
+    ]
 
     def place(name: str) -> tuple[int, int]:
         cls = known("estimator", name.partition(":")[0])
@@ -287,7 +313,9 @@ def part_headline(part: SharedPart, own: Estimate, whole: Headline, level: float
     wider = normal_quantile(0.9) * error
     reach = math.hypot(max(part.value - nine[0], nine[1] - part.value), wider)
     trust = whole.trust if reach <= _HIGH or whole.trust != "high" else "low"
-    why = f"{own.method} of its own rows, {percent(own.value)}, and the correction that all parts share; in 9 of 10 such "
+    why = (
+        f"{own.method} of its own rows, {percent(own.value)}, and the correction that all parts share; in 9 of 10 such "
+    )
     why += f"parts of public cases the truth is expected within {counted(round(100 * reach), 'point')}"
     if nine[1] - nine[0] > WIDEST:
         trust = "none"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -223,7 +224,7 @@ class Reference:
     unlabelled: int
     sampled: bool
     by: str | None = None
-    verdicts: Mapping[tuple[Any, bool], int] = field(default_factory=Counter)
+    verdicts: Mapping[tuple[Any, bool], int] = dataclasses.field(default_factory=Counter)
 
 
 def most(record: Predictions, rows: int = MOST_ROWS, values: int = MOST_VALUES) -> int:

@@ -88,7 +88,8 @@ class Part(Record):
     ``truth`` is the accuracy where rows are labelled;
     ``fell`` says whether it lies below that of the reference, corrected for the number of parts; ``signs`` how far the
     outputs moved, and how much of it other class shares leave unexplained (`ShiftStatistics`); ``metrics`` what was
-    asked for besides the accuracy; ``reference`` what it is held against. Where labels decide, ``fell`` is by them, and ``fell_without_labels`` as it would be
+    asked for besides the accuracy; ``reference`` what it is held against. Where labels decide, ``fell`` is by them,
+    and ``fell_without_labels`` as it would be
     without any (else None).
     """
 
@@ -309,18 +310,20 @@ def _parts_grids(title: str, parts: Sequence[Mapping[str, Any]]) -> list[Grid]:
     """Slices or chunks, of very many those with an alarm and the worst at first; their metrics beside the truth."""
     rows = []
     for part in parts:
-        cells = [alarm_text(Fall(**part["fell"]) if part.get("fell") else None), cells_of(part.get("truth"))[0]]
+        against = part.get("reference") or {}
+        own = "" if against.get("share") is None else percent(against["pooled"])
+        cells = [own, alarm_text(Fall(**part["fell"]) if part.get("fell") else None), cells_of(part.get("truth"))[0]]
         rows.append([_name(part), f"{part['rows']:,}", *cells_of(part.get("headline")), *cells])
     few = worst_parts(parts, _MOST_PARTS) if len(parts) > _MOST_PARTS else None
     left = 0 if few is None else len(parts) - len(few)
     fell = [part["fell"] for part in parts if part.get("fell")]
     many = f"{sum(map(_is_alarm, parts))} of {len(fell)} {title}{'' if len(fell) == 1 else 's'}"
     zone = next((f" ({part['timezone']})" for part in parts if part.get("timezone")), "")
-    columns = [title + zone, "rows", "accuracy", "lower", "upper", "fell", "truth"]
+    columns = [title + zone, "rows", "accuracy", "lower", "upper", "reference", "fell", "truth"]
     look: dict[str, Any] = {"marked": frozenset(i for i, part in enumerate(parts) if _is_alarm(part))}
     look |= {"notes": (f"{many} fell by {points_or_more(fell[0]['by_at_least'])} (alarm)",) if fell else ()}
     look |= {"rest": f"{left} {title}s without an alarm are left out, none worse than these: -v" if left else ""}
-    grids = [Grid.used(f"{title}s", columns, rows, {5, 6}, noun=title, few=few, **look)]
+    grids = [Grid.used(f"{title}s", columns, rows, {5, 6, 7}, noun=title, few=few, **look)]
     names = list(dict.fromkeys(name for part in parts for name in part.get("metrics") or {}))
     if names:
         metrics = [[(part.get("metrics") or {}).get(name) or {} for name in names] for part in parts]
@@ -432,9 +435,12 @@ class OneMetric(NamedTuple):
 
 
 def metrics_of(item: Estimation | Part) -> dict[str, OneMetric]:
-    """Every metric by its name: accuracy first, then what was asked for; a part has no reference of its own."""
-    accuracy = item.reference.get("accuracy") if isinstance(item, Estimation) else None
-    reference = accuracy["value"] if isinstance(accuracy, Mapping) else accuracy
+    """Every metric by its name: accuracy first, then what was asked for; of a part with what it is held against."""
+    if isinstance(item, Estimation):
+        accuracy = item.reference.get("accuracy")
+        reference = accuracy["value"] if isinstance(accuracy, Mapping) else accuracy
+    else:
+        reference = None if item.reference is None else item.reference.pooled
     made = {"accuracy": OneMetric(item.headline, item.estimates, reference, item.truth)}
     for name, metric in item.metrics.items():
         own = None if metric.reference is None else metric.reference.value
@@ -461,10 +467,11 @@ def _parts_table(result: Estimation) -> Table:
     for title, part in [*(("slice", item) for item in result.slices), *(("chunk", chunk) for chunk in result.chunks)]:
         where = {name: part.place.get(name) for name in ("by", "start", "end")} | {"slice": part.place.get("value")}
         where |= {"part": title, "chunk": None if "value" in part.place else part.name, "rows": part.rows}
-        rows += [{**where, **_metric_cells(part, name, item)} for name, item in metrics_of(part).items()]
+        for name, item in metrics_of(part).items():
+            rows.append({**where, **_metric_cells(part, name, item), "reference": item.reference})
     about = [*(("by", "slice") if result.slices else ()), *(("chunk", "start", "end") if result.chunks else ())]
     main = (*about, "rows", *_several(result), *_ENDS, "fell", "alarm", "truth")
-    return Table(("part", *about, *_PART), rows, tuple(name for name in main if name != "by"))
+    return Table(("part", *about, *_PART, "reference"), rows, tuple(name for name in main if name != "by"))
 
 
 def _headline_table(result: Estimation) -> Table:

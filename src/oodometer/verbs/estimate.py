@@ -42,10 +42,9 @@ from ..headline.natural_shifts import (
     natural_headline,
     packaged_prior,
     signs_of,
-    spanning,
     under_assumptions,
 )
-from ..headline.parts import SeenWhole, part_headline
+from ..headline.parts import SeenWhole, part_headline, seen_whole
 from ..inference.domain_classifier import compared_once
 from ..intervals import clopper_pearson
 from ..kernels import later, one_thread, side_by_side
@@ -73,15 +72,7 @@ from ..registry import FAILURES, broken, find, unless_failed, why_failed
 from ..results import Estimate, Interval, Skipped
 from ..results.alarms import ASKED, WHEN, AlarmRule, Alarms, FailWhen, Fall
 from ..results.backtest import Backtest
-from ..results.estimation import (
-    ASSUMPTIONS,
-    Assumed,
-    Estimation,
-    Headline,
-    MetricEstimation,
-    Part,
-    PartReference,
-)
+from ..results.estimation import ASSUMPTIONS, Assumed, Estimation, Headline, MetricEstimation, Part, PartReference
 from ..store import Part as SourcePart
 from ..store import Source
 from ..store.base import rows_of
@@ -456,10 +447,6 @@ def _estimates(
     return out, skipped
 
 
-def _ends(interval: Interval) -> tuple[float, float]:
-    return interval.lower, interval.upper
-
-
 @dataclass(frozen=True)
 class _Answer:
     """What is said of the target or a part of it; ``known``: correct, rows and labels that decide in its place;
@@ -599,7 +586,9 @@ class _Answers:
         statistics = self.plan.shift_statistics
         outputs = (1.0, 1.0) if design is None else (design.reference.outputs, design.target.outputs)
         beside = None if part is None else part.outputs
-        moves = {} if statistics is None else statistics.finish(states["shift_statistics"], outputs, beside)
+        moves: Mapping[str, float] = {} if part is None else part.moves
+        if part is None and statistics is not None:
+            moves = statistics.finish(states["shift_statistics"], outputs)
         # a chunk's number is of its own rows alone: what came after it, and moved the diagnosis, leaves it as it was
         kind = None if diagnosis is None and self.plan.every is not None else self.evidence.diagnosis
         here = replace(self.evidence, shift_statistics=moves, diagnosis=kind)
@@ -652,14 +641,7 @@ class _Answers:
         fell = chance((self.accuracy if reference is None else reference.pooled) - options.margin)
         shares = None
         if part is None and signs is not None and not natural.method.startswith("votes"):
-            shares = SeenWhole(
-                natural.value,
-                lambda level: _ends(spanning(natural.value, prior.interval(signs, level), here, level)),
-                partial(prior.quantile, signs),
-                self.accuracy,
-                self.rows,
-                signs.moved,
-            )
+            shares = seen_whole(natural.value, signs, here, prior)
         return _Answer(headline, assumptions, moves, fell, changed, below, metrics, known, shares, reference)
 
     def _metrics(
@@ -758,7 +740,9 @@ class _Answers:
             by_part.append(estimates)
         asked = None
         if whole.whole is not None:
-            asked = asked_parts(self.fitted, [value for _, value in keys], by_part, whole.whole)
+            effects = (1.0, 1.0) if design is None else (design.reference.outputs, design.target.outputs)
+            some = [state[key] for key in keys]
+            asked = asked_parts(self.fitted, [value for _, value in keys], by_part, some, whole.whole, effects)
         for i, key in enumerate(keys):
             one = None if asked is None else asked[i]
             of_metrics = {} if metrics is None else metrics.estimates(state[key])[0]

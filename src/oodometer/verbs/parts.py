@@ -61,23 +61,27 @@ def own_sides(fitted: Fitted, by: str, values: Sequence[Any], method: str) -> tu
 
 @dataclass(frozen=True)
 class AskedPart:
-    """A slice or chunk beside the whole: the method that it starts from, what it says, and what it is held against."""
+    """A slice or chunk beside the whole: what it starts from, what is said of it, what it is held against, the state of
+    the outputs there, and how far its own moved from them (`ShiftStatistics.finish`).
+    """
 
     own: Estimate
     seen: SharedPart
     reference: PartReference
     outputs: Sums | None
+    moves: Mapping[str, float]
 
 
 def asked_parts(
     fitted: Fitted,
     values: Sequence[Any],
     by_part: Sequence[Sequence[Estimate]],
+    states: Sequence[Mapping[str, Any]],
     whole: SeenWhole,
+    effects: tuple[float, float] = (1.0, 1.0),
 ) -> list[AskedPart] | None:
-    """Slices by their values, or chunks (of a plan with ``every``), with the correction that they share.
-
-    None where no method answers for all of them.
+    """Slices by their values, or chunks (of a plan with ``every``), with the correction that they share; ``effects``:
+    design effects of the outputs on both sides. None where no method answers for all of them.
     """
     method = own_method(by_part)
     if method is None:
@@ -85,17 +89,22 @@ def asked_parts(
     chosen = [next(e for e in estimates if e.method == method) for estimates in by_part]
     by = fitted.plan.by
     sides, rest = ({}, Rest()) if by is None else own_sides(fitted, by, values, method)
-    seen = []
-    for value, estimate in zip(values, chosen, strict=True):
+    statistics = fitted.plan.shift_statistics
+    seen, moves = [], []
+    for value, estimate, state in zip(values, chosen, states, strict=True):
         error = (estimate.upper - estimate.lower) / (2 * normal_quantile(estimate.level))
         side = sides.get(value)
-        seen.append(SeenPart(estimate.rows, estimate.value, error, None if side is None else side.rows))
+        own, beside = (None, None) if side is None else (side.rows, side.outputs)
+        moves.append({} if statistics is None else statistics.finish(state["shift_statistics"], effects, beside))
+        # where the reference has no rows of a slice, what moved is its composition as well
+        moved = None if by is not None and side is None else moves[-1].get("moved")
+        seen.append(SeenPart(estimate.rows, estimate.value, error, own, moved))
     shared = share_correction(whole, seen, like_reference=by is None, rest=rest)
     out = []
-    for value, estimate, part in zip(values, chosen, shared, strict=True):
+    for value, estimate, part, moved_by in zip(values, chosen, shared, moves, strict=True):
         side = sides.get(value)
         about = _reference(part, None if side is None else side.rows, fitted, by)
-        out.append(AskedPart(estimate, part, about, None if side is None else side.outputs))
+        out.append(AskedPart(estimate, part, about, None if side is None else side.outputs, moved_by))
     return out
 
 
@@ -116,11 +125,9 @@ def said_of_references(fitted: Fitted, parts: Mapping[str, PartReference], by: s
     if not missing:
         return []
     against = "held against the reference as a whole, of the composition that the estimate says"
-    if len(missing) < len(parts):
+    if fitted.reference.verdicts and fitted.reference.by == by:
         names = ", ".join(missing[:_NAMED]) + (f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else "")
-        return [f"{fitted.name} has no rows of {by} {names}: {'it is' if len(missing) == 1 else 'these are'} {against}"]
+        return [f"{fitted.name} has no rows of {by} {names}: {'it is' if len(missing) == 1 else 'they are'} {against}"]
     if fitted.file is not None and fitted.reference.by != by:
         return [f"{fitted.where} was fitted without slices by {by}: they are {against}; fit it with --by {by}"]
     return [f"{fitted.name} has no column {by}: slices are {against}"]
-
-
