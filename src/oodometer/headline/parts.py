@@ -19,8 +19,8 @@ from .headline import Evidence
 from .natural_shifts import WIDEST, NaturalShifts, ShiftSigns, saturated, spanning
 
 # Fitted by `python -m benchmarks.natural.parts`, which prints them beside what is measured.
-STRENGTH = 400.0  # reference rows of a part at which its own accuracy counts half, beside the estimate of these rows
-HETEROGENEITY = 0.1  # standard deviation of what a shift does to a part alone, in units of m / (1 + m), m = moved
+STRENGTH = 600.0  # reference rows of a part at which its own accuracy counts half, beside the estimate of these rows
+HETEROGENEITY = 0.15  # standard deviation of what a shift does to a part alone, in units of m / (1 + m), m = moved
 TYPICAL = 0.4  # moved of a target whose outputs show nothing of it
 _LEAST = 0.02  # of few reference rows, too
 _STEPS = 60  # halvings of a bracket on the log-odds
@@ -155,12 +155,12 @@ def _accuracy(odds: Array) -> Array:
 
 
 def pooled(own: OwnRows, strength: float = STRENGTH) -> tuple[float, float]:
-    """The accuracy of a part on the reference, and how much its own rows count: with n rows n / (n + 400).
+    """The accuracy of a part on the reference, and how much its own rows count: with n rows n / (n + 600).
 
     The rest is what the calibrated estimate says of these rows, which is the reference as a whole, seen through the
     confidence that the part has.
 
-    >>> pooled(OwnRows(rows=400, correct=200, estimate=0.75))
+    >>> pooled(OwnRows(rows=600, correct=300, estimate=0.75))
     (0.625, 0.5)
     """
     share = own.rows / (own.rows + strength)
