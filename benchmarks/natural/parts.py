@@ -41,6 +41,7 @@ from oodometer.headline.natural_shifts import (
 )
 from oodometer.headline.parts import (
     HETEROGENEITY,
+    LEAST_MOVED,
     STRENGTH,
     OwnRows,
     Rest,
@@ -59,6 +60,7 @@ SEED = 0
 DROP = 0.03  # of the rule `--fail-drop`
 STRENGTHS = (100.0, 200.0, 300.0, 400.0, 600.0, 1000.0)
 HETEROGENEITIES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+LEASTS = (0.02, 0.05, 0.1, 0.2, 0.5, 5.0)  # of the last, all chunks take about the same
 SEASONS = {"pjme": 4, "bikes": 12, "pm25": 12, "elec2": 13, "flights-gate": 13}  # periods that hold the seasons
 SAME_SOURCE = {"flights-gate": "flights"}  # of the packaged prior
 SEVERE = "spam"
@@ -310,14 +312,14 @@ def priors() -> dict[str, NaturalShifts]:
 
 
 def made_again(
-    asked: Asked, strength: float = STRENGTH, heterogeneity: float = HETEROGENEITY, prior: NaturalShifts | None = None
+    asked: Asked, strength: float = STRENGTH, heterogeneity: float = HETEROGENEITY, least_moved: float = LEAST_MOVED
 ) -> list[SharedPart]:
     """The parts by a prior that has not seen the source, and by these constants."""
-    prior = priors().get(asked.source, packaged_prior()) if prior is None else prior
+    prior = priors().get(asked.source, packaged_prior())
     signs = asked.signs
     evidence = Evidence(LEVEL, source=signs.source, reference_rows=signs.reference_rows)
     whole = seen_whole(prior.value(signs), signs, evidence, prior)
-    how: dict[str, Any] = {"strength": strength, "heterogeneity": heterogeneity}
+    how: dict[str, Any] = {"strength": strength, "heterogeneity": heterogeneity, "least_moved": least_moved}
     seen = [part.seen for part in asked.parts]
     return share_correction(whole, seen, like_reference=asked.in_time, rest=asked.rest, **how)
 
@@ -366,6 +368,19 @@ def scores_of(every: Sequence[Asked]) -> Scores:
         {one: {source: mean(some) for source, some in by.items()} for one, by in errors.items()},
         {one: {source: mean(some) for source, some in by.items()} for one, by in intervals.items()},
     )
+
+
+def errors_of_chunks(every: Sequence[Asked]) -> list[list[str]]:
+    """Mean errors by how much of the correction a chunk takes that did not move."""
+    rows = []
+    for kind in ("periods", "seasons"):
+        some = [asked for asked in every if asked.kind == kind]
+        errors = [
+            mean(mean(Judged(a, tuple(made_again(a, least_moved=least))).errors(value)) for a in some)
+            for least in LEASTS
+        ]
+        rows.append([kind, *(f"{error:.2f}" for error in errors)])
+    return rows
 
 
 def fitted_on(every: Sequence[Asked]) -> list[Asked]:
@@ -556,6 +571,11 @@ def page(result: kit.Result) -> str:
         f"Of all sources {best[0]:g} and {best[1]:g} are best; the package has {STRENGTH:g} and {HETEROGENEITY:g}.",
         "",
         *kit.table(["rows", "error", *(f"score at {spread:g}" for spread in HETEROGENEITIES)], strengths, "r"),
+        "## Chunks: mean error by what a chunk takes of the correction even where it did not move",
+        "",
+        f"In units of m / (1 + m), m = moved; the package has {LEAST_MOVED:g}.",
+        "",
+        *kit.table(["", *(f"{least:g}" for least in LEASTS)], errors_of_chunks([one.asked for one in some])),
     ]  # fmt: skip
     return kit.joined(lines)
 

@@ -140,3 +140,16 @@ def test_parts_start_from_a_calibrated_estimate_and_not_from_label_shift() -> No
     assert own_method([estimates("source", "leap", "atc"), estimates("leap", "source", "atc")]) == "atc"
     assert own_method([estimates("leap", "source")]) == "source"
     assert own_method([estimates("leap"), estimates("source")]) is None
+
+
+def test_a_chunk_takes_of_the_correction_as_far_as_it_moved() -> None:
+    """What came over the others later hardly moves the number of a chunk in which nothing happened."""
+    seen = [SeenPart(500, 0.9, 0.01, moved=moved) for moved in (0.0, 2.0)]
+    calm, shifted = share_correction(whole(0.8, source=0.9), seen, like_reference=True)
+    assert calm.value == pytest.approx(0.88, abs=0.015)
+    assert shifted.value == pytest.approx(0.72, abs=0.015)
+    assert (calm.value + shifted.value) / 2 == pytest.approx(0.8, abs=1e-9)
+    widths = [high - low for low, high in (part.interval(0.9) for part in (calm, shifted))]
+    assert widths[0] < widths[1] / 2
+    equal = share_correction(whole(0.8, source=0.9), seen)
+    assert equal[0].value == pytest.approx(equal[1].value)

@@ -21,6 +21,7 @@ from .natural_shifts import WIDEST, NaturalShifts, ShiftSigns, saturated, spanni
 # Fitted by `python -m benchmarks.natural.parts`, which prints them beside what is measured.
 STRENGTH = 600.0  # reference rows of a part at which its own accuracy counts half, beside the estimate of these rows
 HETEROGENEITY = 0.15  # standard deviation of what a shift does to a part alone, in units of m / (1 + m), m = moved
+LEAST_MOVED = 0.1  # what a chunk takes of the correction of all even where it did not move, in the same units
 TYPICAL = 0.4  # moved of a target whose outputs show nothing of it
 _LEAST = 0.02  # of few reference rows, too
 _STEPS = 60  # halvings of a bracket on the log-odds
@@ -129,9 +130,11 @@ class SharedPart:
         return sum(_STANDARD.cdf((accuracy - at) / spread) for at in shared.tolist()) / len(shared)
 
 
-def corrected(estimates: Array, rows: Array, wholes: Sequence[float] | Array, least: float = 1e-4) -> Array:
+def corrected(
+    estimates: Array, rows: Array, wholes: Sequence[float] | Array, least: float = 1e-4, amounts: Array | None = None
+) -> Array:
     """Estimates (part,) moved by one amount on the log-odds, so that their mean, weighted by rows, is the whole; for
-    each of several wholes, shape (whole, part).
+    each of several wholes, shape (whole, part). ``amounts`` (part,): in proportion to these positive numbers instead.
 
     Estimates are first brought into [least, 1 - least]: nothing that was estimated is known to be 0 or 1.
 
@@ -142,12 +145,13 @@ def corrected(estimates: Array, rows: Array, wholes: Sequence[float] | Array, le
     weights = rows / rows.sum()
     inside = np.clip(estimates, least, 1 - least)
     odds = np.log(inside / (1 - inside))
+    each = np.ones(len(estimates)) if amounts is None else amounts / (weights @ amounts)
     low, high = np.full(len(goals), -_WIDEST), np.full(len(goals), _WIDEST)
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        below = _accuracy(odds + middle[:, None]) @ weights < goals
+        below = _accuracy(odds + middle[:, None] * each) @ weights < goals
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return _accuracy(odds + ((low + high) / 2)[:, None])
+    return _accuracy(odds + ((low + high) / 2)[:, None] * each)
 
 
 def _accuracy(odds: Array) -> Array:
@@ -175,6 +179,7 @@ def share_correction(
     rest: Rest | None = None,
     strength: float = STRENGTH,
     heterogeneity: float = HETEROGENEITY,
+    least_moved: float = LEAST_MOVED,
 ) -> list[SharedPart]:
     """Each part by its own estimate and one correction that all share, with an interval that is measured for parts.
 
@@ -188,7 +193,11 @@ def share_correction(
     with s the accuracy of the reference: the second for what the estimate misses in a part, of which its own rows tell
     some, the last for shifts that strike parts differently, of which nothing is left where nothing moved. A part is
     held against its own reference rows, pooled alike; without any, against the reference as a whole, of the composition
-    that the estimate says, or with ``like_reference`` (chunks of time) as it is.
+    that the estimate says.
+
+    With ``like_reference`` parts are chunks of time. They are held against the reference as it is, and take of the
+    correction in proportion to m / (1 + m) + LEAST_MOVED: what came over the others later is no matter of a chunk that
+    did not move. (Slices take equal amounts: in them as much of the correction is due where nothing is seen.)
 
     Source: `benchmarks/natural/parts.py`; shrinkage after Efron and Morris (1975).
 
@@ -205,10 +214,13 @@ def share_correction(
         0.0 if one is None or part.own is None else one[0] - part.own.estimate
         for one, part in zip(own, parts, strict=True)
     ]
+    typical = TYPICAL if whole.moved is None else whole.moved
+    moved = np.array([saturated(typical if part.moved is None else part.moved) for part in parts])
+    amounts = moved + least_moved if like_reference else None
     estimates = np.clip(np.array([part.estimate for part in parts]) + np.array(missed), 0.0, 1.0)
 
     def at(accuracies: Sequence[float] | Array) -> Array:
-        return corrected(estimates, rows, accuracies, least)
+        return corrected(estimates, rows, accuracies, least, amounts)
 
     values, composed = at([whole.value, whole.source])
     ends: dict[float, Array] = {}
@@ -225,7 +237,6 @@ def share_correction(
         return ends[level]
 
     references = _references(whole, parts, own, composed, like_reference, rest, least)
-    typical = TYPICAL if whole.moved is None else whole.moved
     # what shrinks own rows as if ``strength`` rows stood beside them: the spread of what the estimate misses
     rate = min(max(whole.source, least), 1 - least)
     missed_in_parts = math.sqrt(rate * (1 - rate) / strength)
@@ -233,8 +244,7 @@ def share_correction(
     for i, (part, one) in enumerate(zip(parts, own, strict=True)):
         missing = missed_in_parts * math.sqrt(1 - (0.0 if one is None else one[1]))
         unchanged = replace(part, estimate=float(estimates[i]), error=math.hypot(part.error, missing))
-        shifted = heterogeneity * saturated(typical if part.moved is None else part.moved)
-        deviation = math.hypot(unchanged.error, shifted)
+        deviation = math.hypot(unchanged.error, heterogeneity * float(moved[i]))
 
         def both(level: float, i: int = i) -> tuple[float, float]:
             low, high = ends_of(level)

@@ -599,8 +599,9 @@ class _Answers:
         if diagnosis is None and signs is not None:  # a part may be another than the whole, which was diagnosed
             signs = replace(signs, separation=None)
         rows = int(states["truth"]["rows"])
-        natural = natural_headline(still, signs, here, prior)
-        if part is not None and whole is not None:
+        if part is None or whole is None:
+            natural = natural_headline(still, signs, here, prior)
+        else:
             error = here.error_of_clusters(part.seen.value, rows)
             natural = part_headline(part.seen, part.own, whole, options.level, error)
         assumptions = under_assumptions(natural, still, estimates, diagnosis)
