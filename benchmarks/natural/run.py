@@ -46,9 +46,9 @@ def work_folder() -> Path:
     return kit.bench_dir() / "natural"
 
 
-def unpack(folder: Path) -> Path:
-    """All beds as folders of cases; those that are there already are left as they are."""
-    packed = sorted(path for name in SETS for path in (data_folder() / name).glob("*.tar.xz"))
+def unpack(folder: Path, names: Sequence[str] = tuple(SETS)) -> Path:
+    """All beds of these sets as folders of cases; those that are there already are left as they are."""
+    packed = sorted(path for name in names for path in (data_folder() / name).glob("*.tar.xz"))
     if not packed:
         raise SystemExit("the natural shifts are missing: set OODOMETER_DATA to the folder that holds natural/")
     beds = folder / "beds"
@@ -60,7 +60,8 @@ def unpack(folder: Path) -> Path:
             with tempfile.TemporaryDirectory(dir=folder) as half, tarfile.open(path) as archive:
                 archive.extractall(half, filter="data")
                 (Path(half) / name).rename(bed)
-    for path in sorted((data_folder() / "history").glob("*.npz")):
+    periods_of = sorted((data_folder() / "history").glob("*.npz")) if names == tuple(SETS) else []
+    for path in periods_of:
         with np.load(path) as periods:
             for model in [name.removeprefix("p_") for name in periods.files if name.startswith("p_")]:
                 bed = beds / f"time-{path.stem}-{model}"

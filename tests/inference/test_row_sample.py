@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -40,7 +41,7 @@ def outputs(rows: int, seed: int = 0, *, digits: int | None = None, saturated: f
 
 def cut(record: Predictions, edges: list[int], rows_in_all: int | None) -> list[Predictions]:
     ends = [0, *sorted(edges), record.rows]
-    return [replace(record.slice(a, b), rows_in_all=rows_in_all) for a, b in zip(ends, ends[1:], strict=False) if a < b]
+    return [replace(record.slice(a, b), rows_in_all=rows_in_all) for a, b in itertools.pairwise(ends) if a < b]
 
 
 def sampled(parts: list[Predictions], limit: int) -> Array:
@@ -140,5 +141,5 @@ def test_calibrated_rows_are_drawn_as_they_came() -> None:
 def test_places_are_spread_evenly(total: int, count: int) -> None:
     places = evenly(total, count)
     assert len(places) == min(total, count)
-    assert len(places) == 0 or (0 <= places[0] and places[-1] < total)
+    assert len(places) == 0 or (places[0] >= 0 and places[-1] < total)
     assert len(np.unique(np.diff(places))) <= 2

@@ -537,34 +537,48 @@ class ShiftStatistics:
             return Sums(rows=batch.rows, counts=np.zeros(1, dtype=np.int64))
         return Sums(rows=batch.rows, counts=self.label_counts.count(batch))
 
-    def finish(self, state: Sums, effects: tuple[float, float] = (1.0, 1.0)) -> dict[str, float]:
-        """The statistics; empty where there are no cells. ``effects``: as in `p_value`."""
+    def finish(
+        self, state: Sums, effects: tuple[float, float] = (1.0, 1.0), reference: Sums | None = None
+    ) -> dict[str, float]:
+        """The statistics; empty where there are no cells. ``effects``, ``reference``: as in `p_value`, the latter for
+        ``moved`` alone.
+        """
         label_counts, counts = self.label_counts, state["counts"] / effects[1]
         if label_counts is None or not counts.sum() or len(counts) != len(label_counts):
             return {}
         here, there = label_counts.rows / effects[0], counts
         n, m = here.sum(), there.sum()
-        pooled = (here + there) / (n + m)
+        own = here if reference is None or not reference["counts"].sum() else reference["counts"] / effects[0]
+        many = own.sum()
+        pooled = (own + there) / (many + m)
         degrees = max(int(np.count_nonzero(pooled)) - 1, 1)
-        same = float(g_statistic(here, n * pooled) + g_statistic(there, m * pooled))
+        same = float(g_statistic(own, many * pooled) + g_statistic(there, m * pooled))
         given = conditionals(label_counts)
         prior = fit_prior(given, there[None], label_counts.prior[None], tolerance=1e-5, most_cycles=60)
         left = float(g_statistic(there, m * given.mix(prior)[0]))
-        moved = float(np.sqrt(max(same - degrees, 0.0) * (n + m) / (n * m)))
+        moved = float(np.sqrt(max(same - degrees, 0.0) * (many + m) / (many * m)))
+        # from here on cells are those of the reference as a whole
+        degrees = max(int(np.count_nonzero(here + there)) - 1, 1)
         unexplained = float(np.sqrt(max(left - degrees * (1 + m / n), 0.0) / m))
         return {"moved": moved, "unexplained": unexplained, "label_shift": float(prior[0] @ recall_of(label_counts))}
 
-    def p_value(self, state: Sums, seed: int = 0, effects: tuple[float, float] = (1.0, 1.0)) -> float | None:
+    def p_value(
+        self, state: Sums, seed: int = 0, effects: tuple[float, float] = (1.0, 1.0), reference: Sums | None = None
+    ) -> float | None:
         """Of the test that the outputs are distributed as on the reference, fit for many looks; None without cells.
         Cells in which fewer than five target rows are expected are taken together, from the rarest on: with thousands
         of sparse cells the test would see changes where there are none. ``effects``: design effects of reference and
-        target (`cells_effect`), by which counts are divided. Source: the G test of `no_shift_test`, its tail by a gamma
+        target (`cells_effect`), by which counts are divided. ``reference``: the state of some reference rows alone, to
+        be held against them. Source: the G test of `no_shift_test`, its tail by a gamma
         distribution (`ShiftTest.tail_p_value`).
         """
         label_counts, counts = self.label_counts, state["counts"]
         if label_counts is None or not counts.sum() or len(counts) != len(label_counts):
             return None
-        here, there = (np.rint(n / d) for n, d in zip((label_counts.rows, counts), effects, strict=True))
+        own = label_counts.rows if reference is None else reference["counts"]
+        if not own.sum():
+            return None
+        here, there = (np.rint(n / d) for n, d in zip((own, counts), effects, strict=True))
         here, there = _without_sparse(here, there)
         return no_shift_test(here, there, seed=seed).tail_p_value
 

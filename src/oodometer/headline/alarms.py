@@ -88,8 +88,8 @@ def decide(
 
 @dataclass(frozen=True)
 class Watched:
-    """The target or a part of it, as alarms see it: metric -> headline, chance below a bound, truth, and p-value of
-    "it keeps to the bound" by labels alone.
+    """The target or a part of it, as alarms see it: metric -> headline, chance below a bound, truth, p-value of "it
+    keeps to the bound" by labels alone, and the number on the reference where a part has its own.
     """
 
     place: Mapping[str, Any]
@@ -99,6 +99,7 @@ class Watched:
     changed: float | None = None
     truths: Mapping[str, Interval] = field(default_factory=dict)
     proofs: Mapping[str, Callable[[float], float | None]] = field(default_factory=dict)
+    references: Mapping[str, float] = field(default_factory=dict)
 
 
 def judge_alarms(
@@ -113,7 +114,8 @@ def judge_alarms(
     failing: dict[Verdict, list[Failing]] = {"fails": [], "by chance": [], "holds": []}
     unjudged: list[str] = []
     for part, rule in product(watched, rules):
-        interval, reference = part.numbers.get(rule.metric), references.get(rule.metric)
+        interval = part.numbers.get(rule.metric)
+        reference = part.references.get(rule.metric, references.get(rule.metric))
         if interval is None or reference is None:
             unjudged.append(f"{rule.metric} of {part.place['name']}")
             continue

@@ -30,7 +30,16 @@ from ..results import Interval, Kind
 from ..results.alarms import Fall
 from ..results.estimation import ASSUMPTIONS, Estimation, Headline
 from ..results.values import counted
-from .natural_shifts import CHANGED, WIDEST, NaturalShifts, ShiftSigns, judges_alone, signs_of_result, verdict_of
+from .natural_shifts import (
+    CHANGED,
+    WIDEST,
+    NaturalShifts,
+    ShiftSigns,
+    is_alarm,
+    judges_alone,
+    signs_of_result,
+    verdict_of,
+)
 
 _LARGE = 20_000  # rows from which on the normal law tells two shares apart as well as all tables do
 _SURE = 0.03  # half a believed interval of high trust
@@ -286,26 +295,28 @@ def falls_by_labels(
     posteriors: Sequence[LabelPosterior | None],
     changes: Sequence[float | None],
     margin: float,
-    reference: tuple[float, float],
+    references: Sequence[tuple[float, float]],
     assume: str,
 ) -> list[Fall | None]:
-    """Whether the accuracy fell, of parts looked at together and with labels (None: without). An alarm asks for "fell"
-    and a change beyond chance, of the outputs (``changes``) or of the labels, or for labels that prove it alone, all
-    after a correction for the number of parts; ``reference``: right rows and all. Fall.changed is the smaller p-value.
+    """Whether the accuracy fell, of parts looked at together and with labels (None: without). An alarm asks that a fall
+    is likely (`is_alarm`) and for a change beyond chance, of the outputs (``changes``) or of the labels, or for labels
+    that prove it alone, all after a correction for the number of parts; ``references``: right rows and all that each
+    part is held against. Fall.changed is the smaller p-value.
     """
     both: dict[int, float] = {}
     for i, (one, p) in enumerate(zip(posteriors, changes, strict=True)):
         # where the truth is known, outputs have nothing to add
         outputs = [p] if p is not None and not (one is not None and one.evidence.complete) else []
-        labels = [] if one is None else [one.evidence.changed(*reference)]
+        labels = [] if one is None else [one.evidence.changed(*references[i])]
         if outputs or labels:
             both[i] = min(*outputs, *labels, 1.0)
     adjusted = dict(zip(both, holm([*both.values()]), strict=True))
-    bound, out = reference[0] / reference[1] - margin, list[Fall | None]()
+    out: list[Fall | None] = []
     for i, one in enumerate(posteriors):
         if one is None:
             out.append(None)
             continue
+        bound = references[i][0] / references[i][1] - margin
         chance, proof = one.below(bound), one.evidence.proof(bound)
         proven = proof is not None and proof * len(posteriors) <= CHANGED
         verdict = "fell" if proven else verdict_of(chance)
@@ -318,7 +329,7 @@ def falls_by_labels(
             why = f"by {other} and {counted(one.evidence.labelled, 'labelled row')} together"
         if verdict == "cannot say":
             why = f"{why}; label more rows to decide it"
-        out.append(Fall(margin, chance, verdict, changed, verdict == "fell" and changed <= CHANGED, why))
+        out.append(Fall(margin, chance, verdict, changed, is_alarm(1.0 if proven else chance, changed), why))
     return out
 
 

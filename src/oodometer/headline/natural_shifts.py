@@ -232,6 +232,7 @@ def packaged_prior() -> NaturalShifts:
 FELL = 0.9  # at this chance and above the accuracy is said to have fallen: of public cases, 19 in 20 had
 HOLDS = 0.1  # at this chance and below it is said to hold
 LEAST_RIGHT = 0.8  # of the public cases that were called so; a verdict that was right less often is not given
+ALARM = 0.7  # at this chance of a fall and above an alarm is raised, where there is a change beyond chance
 _STEPS = 101  # of a normal distribution
 CHANGED = 0.05  # false alarms without any change, over all parts that are looked at together
 
@@ -269,10 +270,15 @@ def verdict_of(chance: float | None) -> FallVerdict:
     return "fell" if chance >= FELL else "holds" if chance <= HOLDS else "cannot say"
 
 
+def is_alarm(chance: float | None, changed: float | None) -> bool:
+    """Whether an alarm is raised without any rule: a fall is likely, and there is a change beyond chance."""
+    return chance is not None and chance >= ALARM and changed is not None and changed <= CHANGED
+
+
 def judged(
     prior: NaturalShifts, margin: float, chances: Sequence[float | None], changes: Sequence[float | None], assume: str
 ) -> list[Fall]:
-    """Falls of parts looked at together: an alarm asks for "fell" and a change beyond chance by Holm's correction."""
+    """Falls of parts looked at together: an alarm as by `is_alarm`, after Holm's correction."""
     tested = holm([p for p in changes if p is not None])
     adjusted = dict(zip((i for i, p in enumerate(changes) if p is not None), tested, strict=True))
     out = []
@@ -283,7 +289,6 @@ def judged(
         measured = min(tried, key=lambda row: abs(row[0] - margin))[2:] if tried else None
         if assume == "natural" and measured is not None and measured[1] < LEAST_RIGHT:
             verdict = "cannot say"
-        alarm = verdict == "fell" and changed is not None and changed <= CHANGED
         if chance is None:
             why = "the accuracy of the reference, or what the outputs say, is not known"
         elif assume == "judges":
@@ -295,7 +300,7 @@ def judged(
         elif measured is not None:
             words = "had" if verdict == "fell" else "had not fallen so far"
             why = f"of {measured[0]} public cases called so, their domains left out, {percent(measured[1], 0)} {words}"
-        out.append(Fall(margin, chance, verdict, changed, alarm, why))
+        out.append(Fall(margin, chance, verdict, changed, is_alarm(chance, changed), why))
     return out
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -19,6 +21,7 @@ from ..results import percent
 from ..store import InPlace, Part, RecordSource, Source
 from ..store.base import rows_of
 from .folding import Execution
+from .slicing import column_of, rows_by_value
 
 FIELDS_NEEDED = ("label", "prediction", "probabilities", "members", "correct")
 SUSPECT = 0.5  # accuracy above which nothing is looked for
@@ -179,15 +182,51 @@ Keyed = tuple[Array | None, Predictions]
 """Rows and the numbers by which they are drawn; None where no row need be dropped."""
 
 
+Verdicts = Counter[tuple[Any, bool]]
+"""Labelled rows by (value of a column, whether they are right)."""
+
+
+def verdicts_by(record: Predictions, column: str | None) -> Verdicts:
+    """How many labelled rows of each value of a column are right and wrong; empty without the column.
+
+    >>> p = Predictions.from_classes([0, 1, 1], label=[0, 1, 0], columns={"site": ["a", "a", "b"]})
+    >>> sorted(verdicts_by(p, "site").items())
+    [(('a', True), 2), (('b', False), 1)]
+    """
+    out: Verdicts = Counter()
+    if column is None or not has_column(record, column):
+        return out
+    right = record.verdicts == 1
+    names, places = rows_by_value(column_of(record, column))
+    for name, rows in zip(names, places, strict=True):
+        hits = int(right[rows].sum())
+        for verdict, count in ((True, hits), (False, len(rows) - hits)):
+            if count:
+                out[name, verdict] = count
+    return out
+
+
+def has_column(record: Predictions, column: str) -> bool:
+    """Whether a record can be sliced by a column: one of its own, or a field with one value a row."""
+    if column in record.columns or (column == "prediction" and record.has_prediction):
+        return True
+    value = getattr(record, column, None) if column in FIELDS else None
+    return isinstance(value, np.ndarray) and value.ndim == 1
+
+
 @dataclass(frozen=True)
 class Reference:
-    """A labelled record to fit on, which may be ``sampled``, and the exact counts of all its rows."""
+    """A labelled record to fit on, which may be ``sampled``, and the exact counts of all its rows; those of the values
+    of the column ``by``, too, where it was asked for and the reference has it.
+    """
 
     record: Predictions
     rows: int
     correct: int
     unlabelled: int
     sampled: bool
+    by: str | None = None
+    verdicts: Mapping[tuple[Any, bool], int] = dataclasses.field(default_factory=Counter)
 
 
 def most(record: Predictions, rows: int = MOST_ROWS, values: int = MOST_VALUES) -> int:
@@ -243,10 +282,11 @@ def read_reference(
     execution: Execution | None = None,
     in_parts: bool = False,
     seed: int = 0,
+    by: str | None = None,
 ) -> Reference:
     """Read a reference in one pass; of a larger one a seeded sample is kept, the same however rows are batched. It runs
     here, or by the engine or folder of an ``execution`` where more rows are there than are kept, and with ``in_parts``
-    always.
+    always. ``by``: a column whose values are counted in the same pass, where there is one.
     """
     if isinstance(source, ReferenceSource):
         return source.reference
@@ -258,14 +298,15 @@ def read_reference(
     if isinstance(source, RecordSource) and source.record.can_be_judged:
         labelled = source.record.known()
         if 0 < labelled.rows <= most(labelled, *bounds):  # it need not be cut
-            counts = {"rows": labelled.rows, "correct": int(labelled.verdicts.sum())}
+            counts: dict[str, Any] = {"rows": labelled.rows, "correct": int(labelled.verdicts.sum())}
+            counts |= {"verdicts": verdicts_by(labelled, by)}
             state = {**counts, "unlabelled": source.record.rows - labelled.rows}
             whole = labelled
     if state is None and not in_memory and (in_parts or rows is not None) and not execution.is_plain:
         parts = source.parts(_PART_ROWS, execution.each)
         limit = next((most(batch, *bounds) for part in parts for batch in part.batches(names)), 1)
         if in_parts or (rows or 0) > limit:
-            share = _Share(names, seed, bounds, limit, rows_of(parts))
+            share = _Share(names, seed, bounds, limit, rows_of(parts), by=by)
             state = execution.fold(share, parts, share.merge)
             few = sum(len(keys) for keys, _ in state["kept"]) < min(limit, state["rows"])
             if few and state["rows"] < (share.rows_in_all or 0):
@@ -274,7 +315,7 @@ def read_reference(
     if state is None:
         small = None if in_memory else rows
         together = InPlace(small, lambda record: rows is not None and rows <= most(record, *bounds))
-        work = _Share(names, seed, bounds, rows=rows, together=together)
+        work = _Share(names, seed, bounds, rows=rows, together=together, by=by)
         parts = source.parts(_PART_ROWS)
         here = Execution(progress=execution.progress)
         state = work(parts[0]) if len(parts) == 1 else here.fold(work, parts, work.merge)
@@ -290,7 +331,8 @@ def read_reference(
             kept = smallest(kept, state["limit"], state["bound"])[1]
         whole = Predictions.concat([record for _, record in kept if record.rows])
     check_classes(whole, source.name)
-    return Reference(whole, state["rows"], state["correct"], state["unlabelled"], whole.rows < state["rows"])
+    three = (state["rows"], state["correct"], state["unlabelled"])
+    return Reference(whole, *three, whole.rows < state["rows"], by, state["verdicts"])
 
 
 @final
@@ -307,6 +349,7 @@ class _Share:
     rows_in_all: int | None = None
     rows: int | None = None
     together: InPlace | None = None
+    by: str | None = None
 
     def __call__(self, part: Part) -> dict[str, Any]:
         """What is kept of a part, and its counts."""
@@ -315,6 +358,7 @@ class _Share:
             bound = key_bound(self.limit, self.rows_in_all) or LAST_KEY
         parts: list[Keyed] = []
         limit, rows, correct, unlabelled = self.limit, 0, 0, 0
+        verdicts: Verdicts = Counter()
         for batch in part.batches(self.fields):
             limit = limit or most(batch, *self.bounds)
             if self.together is not None:
@@ -326,6 +370,7 @@ class _Share:
             if not labelled.rows:
                 continue
             rows, correct = rows + labelled.rows, correct + int(labelled.verdicts.sum())
+            verdicts.update(verdicts_by(labelled, self.by))
             if self.rows is not None and self.rows <= limit:
                 parts.append((None, labelled))
                 continue
@@ -338,7 +383,7 @@ class _Share:
             # rows of several batches as one record: joining copies, so that no batch is held for a few of its rows
             numbers = [keys for keys, _ in parts if keys is not None]
             parts = [(np.concatenate(numbers), Predictions.concat([record for _, record in parts]))]
-        counts = {"rows": rows, "correct": correct, "unlabelled": unlabelled}
+        counts = {"rows": rows, "correct": correct, "unlabelled": unlabelled, "verdicts": verdicts}
         return {"kept": parts, **counts, "limit": limit, "bound": bound}
 
     def merge(self, a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:

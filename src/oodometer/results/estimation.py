@@ -66,6 +66,23 @@ class Assumed(Record):
 
 
 @dataclass(frozen=True)
+class PartReference(Record):
+    """What a part is held against: ``pooled``, the accuracy of the reference's own rows of the part, drawn towards what
+    the estimate says of them where they are few.
+
+    rows, accuracy : of these rows alone (0 and None where the reference has none). share : how much they count in
+    ``pooled``, from 0 to 1; None where it is the reference as a whole. why : what that is, in a sentence.
+    """
+
+    pooled: float
+    rows: int = 0
+    accuracy: float | None = None
+    share: float | None = None
+    why: str = ""
+    _first = "rows accuracy pooled share why"
+
+
+@dataclass(frozen=True)
 class Part(Record):
     """A slice or a chunk of the target with its own headline and estimates.
 
@@ -74,9 +91,10 @@ class Part(Record):
     ``truth`` is the accuracy where rows are labelled;
     ``fell`` says whether it lies below that of the reference, corrected for the number of parts; ``signs`` how far the
     outputs moved, and how much of it other class shares leave unexplained (`ShiftStatistics`); ``metrics`` what was
-    asked for besides the accuracy. Where labels take part, ``headline`` and ``fell`` are with them, and
-    ``headline_without_labels`` and ``fell_without_labels`` as they would be without any (else None). Where every row
-    has a label, ``truth`` and ``fell`` are certain, and ``headline`` is the estimate without them.
+    asked for besides the accuracy; ``reference`` what it is held against. Where labels take part, ``headline`` and
+    ``fell`` are with them, and ``headline_without_labels`` and ``fell_without_labels`` as they would be without any
+    (else None). Where every row has a label, ``truth`` and ``fell`` are certain, and ``headline`` is the estimate
+    without them.
     """
 
     place: Mapping[str, Any]
@@ -89,7 +107,8 @@ class Part(Record):
     metrics: Mapping[str, MetricEstimation] = field(default_factory=dict)
     fell_without_labels: Fall | None = None
     headline_without_labels: Headline | None = None
-    _first = "place rows headline estimates truth fell fell_without_labels"
+    reference: PartReference | None = None
+    _first = "place rows reference headline estimates truth fell fell_without_labels"
     _spread = frozenset({"place"})
     _spare = frozenset({"fell_without_labels", "headline_without_labels", "metrics"})
 
@@ -197,9 +216,11 @@ def worst_parts(parts: Sequence[Mapping[str, Any]], most: int) -> list[int]:
 
 def alarm_text(fell: Fall | None) -> str:
     """A cell of a table: whether a part fell, and whether that is an alarm."""
+    if fell is not None and fell.alarm:
+        return "ALARM"
     if fell is None or fell.verdict == "cannot say":
         return ""
-    return "no" if fell.verdict == "holds" else "ALARM" if fell.alarm else "likely, by chance as well"
+    return "no" if fell.verdict == "holds" else "likely, by chance as well"
 
 
 @shows(Estimation)
@@ -340,8 +361,9 @@ def _parts_grids(title: str, parts: Sequence[Mapping[str, Any]]) -> list[Grid]:
     """Slices or chunks, of very many those with an alarm and the worst at first; their metrics beside the truth."""
     rows = []
     for part in parts:
-        head = part.get("headline") or {}
+        head, against = part.get("headline") or {}, part.get("reference") or {}
         cells = [cells_of((head.get("bands") or {}).get("unchanged"))[0]]
+        cells += ["" if against.get("share") is None else percent(against["pooled"])]
         cells += [alarm_text(Fall(**part["fell"]) if part.get("fell") else None), cells_of(part.get("truth"))[0]]
         rows.append([_name(part), f"{part['rows']:,}", *cells_of(head), *cells])
     few = worst_parts(parts, _MOST_PARTS) if len(parts) > _MOST_PARTS else None
@@ -349,11 +371,11 @@ def _parts_grids(title: str, parts: Sequence[Mapping[str, Any]]) -> list[Grid]:
     fell = [part["fell"] for part in parts if part.get("fell")]
     many = f"{sum(map(_is_alarm, parts))} of {len(fell)} {title}{'' if len(fell) == 1 else 's'}"
     zone = next((f" ({part['timezone']})" for part in parts if part.get("timezone")), "")
-    columns = [title + zone, "rows", "accuracy", "lower", "upper", "inputs only", "fell", "truth"]
+    columns = [title + zone, "rows", "accuracy", "lower", "upper", "inputs only", "reference", "fell", "truth"]
     look: dict[str, Any] = {"marked": frozenset(i for i, part in enumerate(parts) if _is_alarm(part))}
     look |= {"notes": (f"{many} fell by {points_or_more(fell[0]['by_at_least'])} (alarm)",) if fell else ()}
     look |= {"rest": f"{left} {title}s without an alarm are left out, none worse than these: -v" if left else ""}
-    grids = [Grid.used(f"{title}s", columns, rows, {5, 6, 7}, noun=title, few=few, **look)]
+    grids = [Grid.used(f"{title}s", columns, rows, {5, 6, 7, 8}, noun=title, few=few, **look)]
     names = list(dict.fromkeys(name for part in parts for name in part.get("metrics") or {}))
     if names:
         metrics = [[(part.get("metrics") or {}).get(name) or {} for name in names] for part in parts]
@@ -465,9 +487,12 @@ class OneMetric(NamedTuple):
 
 
 def metrics_of(item: Estimation | Part) -> dict[str, OneMetric]:
-    """Every metric by its name: accuracy first, then what was asked for; a part has no reference of its own."""
-    accuracy = item.reference.get("accuracy") if isinstance(item, Estimation) else None
-    reference = accuracy["value"] if isinstance(accuracy, Mapping) else accuracy
+    """Every metric by its name: accuracy first, then what was asked for; of a part with what it is held against."""
+    if isinstance(item, Estimation):
+        accuracy = item.reference.get("accuracy")
+        reference = accuracy["value"] if isinstance(accuracy, Mapping) else accuracy
+    else:
+        reference = None if item.reference is None else item.reference.pooled
     made = {"accuracy": OneMetric(item.headline, item.estimates, reference, item.truth)}
     for name, metric in item.metrics.items():
         own = None if metric.reference is None else metric.reference.value
@@ -494,10 +519,11 @@ def _parts_table(result: Estimation) -> Table:
     for title, part in [*(("slice", item) for item in result.slices), *(("chunk", chunk) for chunk in result.chunks)]:
         where = {name: part.place.get(name) for name in ("by", "start", "end")} | {"slice": part.place.get("value")}
         where |= {"part": title, "chunk": None if "value" in part.place else part.name, "rows": part.rows}
-        rows += [{**where, **_metric_cells(part, name, item)} for name, item in metrics_of(part).items()]
+        for name, item in metrics_of(part).items():
+            rows.append({**where, **_metric_cells(part, name, item), "reference": item.reference})
     about = [*(("by", "slice") if result.slices else ()), *(("chunk", "start", "end") if result.chunks else ())]
     main = (*about, "rows", *_several(result), *_ENDS, "fell", "alarm", "truth")
-    return Table(("part", *about, *_PART), rows, tuple(name for name in main if name != "by"))
+    return Table(("part", *about, *_PART, "reference"), rows, tuple(name for name in main if name != "by"))
 
 
 def _headline_table(result: Estimation) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..audits.joining import KEY, joined_truth, mostly_new, target_key
+from ..audits.judge import EVEN
 from ..audits.labels import by_confidence, no_random_sample, of_state, open_labels, said_of_labels, uneven
 from ..backtests.trials import LEAST_REFERENCE, BacktestOptions, run_backtest
 from ..calibrators.binned_map import count_verdicts
@@ -45,6 +47,7 @@ from ..headline.natural_shifts import (
     under_assumptions,
     under_covariate_shift,
 )
+from ..headline.parts import SeenWhole, part_headline, seen_whole
 from ..inference.domain_classifier import compared_once
 from ..inference.row_sample import in_content_order
 from ..intervals import clopper_pearson
@@ -73,7 +76,7 @@ from ..registry import FAILURES, broken, find, unless_failed, why_failed
 from ..results import Estimate, Interval, Skipped
 from ..results.alarms import ASKED, WHEN, AlarmRule, Alarms, FailWhen, Fall
 from ..results.backtest import Backtest
-from ..results.estimation import ASSUMPTIONS, Assumed, Estimation, Headline, MetricEstimation, Part
+from ..results.estimation import ASSUMPTIONS, Assumed, Estimation, Headline, MetricEstimation, Part, PartReference
 from ..store import Part as SourcePart
 from ..store import Source
 from ..store.base import rows_of
@@ -91,6 +94,7 @@ from .opening import (
     with_features,
 )
 from .options import EstimateOptions
+from .parts import AskedPart, asked_parts, said_of_references
 
 if TYPE_CHECKING:
     from ..histories import Recorder
@@ -232,7 +236,7 @@ def _estimated(
 ) -> Estimation:
     enter_phase(execution.progress, "reading")
     opener = opener_for(options)
-    sources = opener.references(options.reference, classes)
+    sources = opener.references(options.reference, classes, extra_columns=options.extra_columns)
     target: Any = opener.target(options.target, options.extra_columns, options.where)
     labels = None if options.labels is None else open_labels(options.labels, opener.labels)
     opener.check()
@@ -328,10 +332,13 @@ def learn(
     reading = execution
     if target is not None:  # then plain functions hear of the target's parts alone
         reading = reading.heard_by(hearing_phases(reading.progress))
-    read = [read_reference(s, execution=reading, in_parts=target is None, seed=options.seed) for s in sources]
+    how_read: dict[str, Any] = {"execution": reading, "in_parts": target is None, "seed": options.seed}
+    read = [read_reference(source, **how_read, by=options.by) for source in sources]
     record = in_content_order(Predictions.concat([r.record for r in read]))
     rows, correct, left_out = (sum(getattr(r, name) for r in read) for name in ("rows", "correct", "unlabelled"))
-    reference = Reference(record, rows, correct, left_out, any(r.sampled for r in read))
+    verdicts = sum((Counter(r.verdicts) for r in read), Counter()) if all(r.verdicts for r in read) else Counter()
+    about_parts = (options.by, verdicts)
+    reference = Reference(record, rows, correct, left_out, any(r.sampled for r in read), *about_parts)
     warnings = _reference_warnings(reference, target, sources)
     enter_phase(execution.progress, "fitting")
     how: dict[str, Any] = {name: getattr(options, name) for name in ("level", "calibrator", "seed")}
@@ -455,7 +462,8 @@ def _estimates(
 @dataclass(frozen=True)
 class _Answer:
     """What is said of the target or a part of it; ``cdf``: how it is distributed without labels (`cdf_without_labels`),
-    ``posterior``: with them, ``without``: the headline before.
+    ``posterior``: with them, ``without``: the headline before; ``whole``: what its parts share, None where they have
+    nothing to; ``reference``: what a part is held against.
     """
 
     headline: Headline
@@ -468,6 +476,8 @@ class _Answer:
     cdf: Callable[[], Array | None] | None
     posterior: LabelPosterior | None = None
     without: Headline | None = None
+    whole: SeenWhole | None = None
+    reference: PartReference | None = None
 
 
 class _Answers:
@@ -520,7 +530,7 @@ class _Answers:
         warnings = [*fitted.warnings, *_metric_warnings(plan, answer.metrics, skipped, options, target.name)]
         headline = answer.headline
         truth = None if evidence is None or not evidence.labelled else evidence.alone(level)
-        parts = self.parts(state) if plan.by is not None or plan.every is not None else []
+        parts = self.parts(state, answer) if plan.by is not None or plan.every is not None else []
         ((fell, without),) = self.falls([answer])
         alarms = None
         if options.alarm_rules:
@@ -554,6 +564,9 @@ class _Answers:
             tried |= {"families": trials.families, "methods": trials.methods}
         shown = None if truth is None else truth.to_dict()
         cut = tuple(part for part, _ in parts)
+        if plan.by is not None:
+            references = {part.name: part.reference for part in cut if part.reference is not None}
+            warnings += said_of_references(fitted, references, plan.by)
         if design is not None:
             about, warnings = dict(design.about(about)), [*warnings, *design.said()]
             estimates = [design.wide(estimate, rows) for estimate in estimates]
@@ -599,23 +612,37 @@ class _Answers:
         states: Mapping[str, Any],
         by_metric: _ByMetric,
         diagnosis: Diagnosis | None = None,
+        part: AskedPart | None = None,
+        whole: Headline | None = None,
     ) -> _Answer:
-        """What is said where the methods say this; a ``diagnosis`` is of the whole target."""
+        """What is said where the methods say this; a ``diagnosis`` is of the whole target. A ``part`` starts from what
+        it shares with the others, and from the headline of the ``whole``.
+        """
         options, design, prior = self.options, self.design, self.prior
         statistics = self.plan.shift_statistics
         outputs = (1.0, 1.0) if design is None else (design.reference.outputs, design.target.outputs)
-        moves = {} if statistics is None else statistics.finish(states["shift_statistics"], outputs)
+        beside = None if part is None else part.outputs
+        moves: Mapping[str, float] = {} if part is None else part.moves
+        if part is None and statistics is not None:
+            moves = statistics.finish(states["shift_statistics"], outputs)
         # a chunk's number is of its own rows alone: what came after it, and moved the diagnosis, leaves it as it was
         kind = None if diagnosis is None and self.plan.every is not None else self.evidence.diagnosis
         here = replace(self.evidence, shift_statistics=moves, diagnosis=kind)
-        still = make_headline(estimates, here)
+        made = None if part is None else Headline(part.own.interval, part.own.method, part.own.assumes, "low", "")
+        still = made or make_headline(estimates, here)
         assert still is not None  # there is at least one estimate
         signs = signs_of(still, {e.method: e for e in estimates}, here)
         if diagnosis is None and signs is not None:  # a part may be another than the whole, which was diagnosed
             signs = replace(signs, separation=None)
-        natural = natural_headline(still, signs, here, prior, under_covariate_shift(estimates))
-        assumptions = under_assumptions(natural, still, estimates, diagnosis)
         rows = int(states["truth"]["rows"])
+        if part is None or whole is None:
+            natural = natural_headline(still, signs, here, prior, under_covariate_shift(estimates))
+        else:
+            error = here.error_of_clusters(part.seen.value, rows)
+            natural = part_headline(part.seen, part.own, whole, options.level, error)
+        assumptions = under_assumptions(natural, still, estimates, diagnosis)
+        if part is not None and part.reference.share is not None:
+            assumptions |= {"none": Assumed(part.seen.unchanged(options.level), "source")}
         headline = headline_under(options.assume, natural, assumptions)
         error = here.error_of_clusters(headline.interval.value, rows)
         assumed = headline.interval if judges_alone(still) or options.assume != "natural" else None
@@ -623,11 +650,13 @@ class _Answers:
         def chance(bound: float) -> float | None:
             if still.method == "votes":  # nobody knows how these judges err
                 return None
+            if part is not None and assumed is None:
+                return part.seen.chance_below(bound, error)
             return chance_of_fall(prior, signs, self.accuracy - bound, assumed, here.source, error)
 
         changed = None
         if statistics is not None:
-            changed = statistics.p_value(states["shift_statistics"], options.seed, outputs)
+            changed = statistics.p_value(states["shift_statistics"], options.seed, outputs, beside)
         doubt = "" if signs is None or headline.trust != "high" else doubt_of(signs, self.evidence)
         headline = replace(headline, trust="low", why=doubt) if doubt else headline
         metrics = self._metrics(by_metric, states, here, signs)
@@ -637,10 +666,20 @@ class _Answers:
                 name: a if a.interval is None else replace(a, interval=design.wide(a.interval, rows))
                 for name, a in assumptions.items()
             }
+        reference = None if part is None else part.reference
+        fell = chance((self.accuracy if reference is None else reference.pooled) - options.margin)
+        shares = None
+        if part is None and signs is not None and not natural.method.startswith("votes"):
+            shares = seen_whole(natural.value, signs, here, prior)
         known = options.assume != "natural" or not judges_alone(still)  # how these judges err, nobody knows
-        cdf = partial(cdf_without_labels, prior, signs, assumed, error) if known else None
-        fell = chance(self.accuracy - options.margin)
-        return _Answer(headline, assumptions, moves, fell, changed, chance, metrics, cdf)
+        cdf: Callable[[], Array | None] | None = None
+        if part is not None and assumed is None:
+            cdf = partial(part.seen.distribution, EVEN, error)
+        elif known:
+            cdf = partial(cdf_without_labels, prior, signs, assumed, error)
+        return _Answer(
+            headline, assumptions, moves, fell, changed, chance, metrics, cdf, whole=shares, reference=reference
+        )
 
     def labels_of(
         self, states: Mapping[str, Any], parts: Sequence[Mapping[str, Any]] | None = None
@@ -709,12 +748,23 @@ class _Answers:
         chances, changes = [a.fell for a in answers], [a.changed for a in answers]
         if assume == "natural" and any(judges_alone(a.without or a.headline) for a in answers):
             assume = "judges"
+        if any(a.reference is not None for a in answers):
+            prior = replace(prior, verdicts=())  # those are of whole targets
         without = judged(prior, margin, chances, changes, assume)
-        reference = (self.correct / self.effects[0], self.rows / self.effects[0])
-        fell = falls_by_labels([a.posterior for a in answers], changes, margin, reference, assume)
+        references = [self._reference_counts(a.reference) for a in answers]
+        fell = falls_by_labels([a.posterior for a in answers], changes, margin, references, assume)
         return [(before, None) if own is None else (own, before) for own, before in zip(fell, without, strict=True)]
 
-    def parts(self, state: State) -> list[tuple[Part, _Answer]]:
+    def _reference_counts(self, own: PartReference | None) -> tuple[float, float]:
+        """Correct rows and rows that an accuracy is held against: those of the reference, or of a part in it."""
+        rows = self.rows / self.effects[0]
+        if own is None or own.share is None:
+            return (self.correct / self.effects[0] if own is None else own.pooled * rows), rows
+        # pooled as if so many rows had been seen: its own, and those that stand for the reference as a whole
+        rows = min(own.rows / max(own.share, 1e-9) / self.effects[0], rows)
+        return own.pooled * rows, rows
+
+    def parts(self, state: State, whole: _Answer) -> list[tuple[Part, _Answer]]:
         """Slices in their natural order, or chunks in order of time or rows; whether they fell is judged of all."""
         plan, design = self.plan, self.design
         keys = sorted(k for k in state if k[0] == "every") or in_natural_order([k for k in state if k[0] == "by"])
@@ -736,9 +786,17 @@ class _Answers:
                 raise InputError("rows that at least one method can use", got=got, column=column, remedy=remedy)
             wheres.append(where)
             by_part.append(estimates)
-            answers.append(self.of(estimates, states, {} if metrics is None else metrics.estimates(states)[0]))
+        asked = None
+        if whole.whole is not None:
+            effects = (1.0, 1.0) if design is None else (design.reference.outputs, design.target.outputs)
+            some = [state[key] for key in keys]
+            asked = asked_parts(self.fitted, [value for _, value in keys], by_part, some, whole.whole, effects)
         labels = [self.labels_of(state[key]) for key in keys]
-        answers = [self.with_labels(answer, own) for answer, own in zip(answers, labels, strict=True)]
+        for i, key in enumerate(keys):
+            one = None if asked is None else asked[i]
+            of_metrics = {} if metrics is None else metrics.estimates(state[key])[0]
+            answer = self.of(by_part[i], state[key], of_metrics, part=one, whole=whole.without or whole.headline)
+            answers.append(self.with_labels(answer, labels[i]))
         out = []
         for i, (answer, (fell, without)) in enumerate(zip(answers, self.falls(answers), strict=True)):
             signs = {name: sign for name, sign in answer.signs.items() if name in ("moved", "unexplained")}
@@ -746,7 +804,17 @@ class _Answers:
             own = labels[i]
             truth = None if own is None else own.alone(self.options.level)
             part = Part(
-                wheres[i], rows[i], answer.headline, wide, truth, fell, signs, answer.metrics, without, answer.without
+                place=wheres[i],
+                rows=rows[i],
+                headline=answer.headline,
+                estimates=wide,
+                truth=truth,
+                fell=fell,
+                signs=signs,
+                metrics=answer.metrics,
+                fell_without_labels=without,
+                headline_without_labels=answer.without,
+                reference=answer.reference,
             )
             out.append((part, answer))
         return out
@@ -799,6 +867,9 @@ def _alarms(
             numbers |= {"accuracy": posterior.interval(options.level)} | labelled
         changed = None if part.fell is None else part.fell.changed
         proofs = {} if posterior is None else {"accuracy": posterior.evidence.proof}
-        watched.append(Watched(where, part.rows, numbers, {"accuracy": answer.chance}, changed, labelled, proofs))
+        own = {} if part.reference is None else {"accuracy": part.reference.pooled}
+        watched.append(
+            Watched(where, part.rows, numbers, {"accuracy": answer.chance}, changed, labelled, proofs, references=own)
+        )
     when = cast("FailWhen", options.fail_when)
     return judge_alarms(options.alarm_rules, watched, references, kind=kind, when=when)

@@ -12,9 +12,11 @@ from typing import Any, Self
 from ..errors import OodometerError, UsageError
 from ..options import declared, reword, takes, verb
 from ..passes.folding import Execution, enter_phase
+from ..passes.slicing import check_slices
 from ..results import percent
 from ..results.estimation import Estimation
 from ..store import refuse_clashes
+from ..store.columns import unknown_column
 from ..vectors import given_pair
 from .clusters import cluster_column
 from .estimate import EstimateJob, estimate, learn, reference_figures
@@ -66,7 +68,8 @@ class Oodometer:
                 )
                 given |= {"reference": pair, "p": None}
             options = RefitOptions(**given)
-            job = EstimateJob.of(Learnt(**self.get_params()), reference=options.reference, target=None)
+            how: dict[str, Any] = {"reference": options.reference, "target": None, "by": options.by}
+            job = EstimateJob.of(Learnt(**self.get_params()), **how)
             with executing("fit", options, reference=options.reference) as execution:
                 self.fitted_ = _fitted(job, options.where, execution)
         except OodometerError as error:
@@ -179,15 +182,20 @@ def fit(options: FitOptions) -> Oodometer:
 def _fitted(options: EstimateJob, where: str | Sequence[str] | None, execution: Execution) -> Fitted:
     enter_phase(execution.progress, "reading")
     opener = opener_for(options)
-    sources = opener.references(options.reference, options.classes, where)
+    sources = opener.references(options.reference, options.classes, where, options.extra_columns)
     if isinstance(sources[0], FittedSource):
         raise UsageError(f"{sources[0].path or 'this Oodometer'} is fitted already; give the reference itself to fit")
     opener.check()
     for source in sources:
         cluster_column(source, options.cluster, 0)
+        if options.by is not None and not source.holds(options.by):
+            message = f"{source.name}: there is no column {options.by} to slice by"
+            raise unknown_column(options.by, message, source.columns, "; name another one with --by, or leave it out")
     sources, _ = with_features(sources, None, options.features)
     shifts = None if options.prior is None else options.natural_shifts
     fitted = learn(sources, options, execution)
+    if options.by is not None:
+        check_slices({("by", value) for value, _ in fitted.reference.verdicts}, options.by)
     fitted.warnings.extend(opener.notes)
     plain = {name: getattr(options, name) for name in FITTED}  # values that a file can hold
     plain |= {name: list(value) for name, value in plain.items() if isinstance(value, tuple)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from os import PathLike
@@ -21,7 +22,7 @@ from ..headline.natural_shifts import NaturalShifts
 from ..inference.row_sample import content_sample
 from ..options import declared, placed
 from ..passes.plan import EstimationPlan, quick_methods
-from ..passes.reference import Reference, ReferenceSource, most
+from ..passes.reference import Reference, ReferenceSource, Verdicts, most
 from ..persistence import ENDING, Archive, Damaged, Encoder, NotKept, decoded, write_archive
 from ..predictions import Predictions
 from ..registry import is_foreign
@@ -57,6 +58,7 @@ _KINDS: dict[str, tuple[type, ...]] = {  # of what stands in a file beside the r
     "options": (dict,),
     "encoding": (FeatureEncoding, _NONE),
     "prior": (NaturalShifts, _NONE),
+    "slices": (dict, _NONE),
 }
 _PIECES = {"choice": Choice, "curve": RiskCoverage, "shift_statistics": ShiftStatistics, "diagnostician": Diagnostician}
 _CELLS = {"class": "i", "truth": "i", "number": "f", "time": "M"}  # of a field -> kind of its array
@@ -176,11 +178,12 @@ class Fitted:
         kept = most(record, _MOST_ROWS, _MOST_VALUES)
         if len(record) > kept:
             record = record.take(content_sample(record, kept, int(self.options.get("seed", 0))))
-        pieces = {name: getattr(self, name) for name in _KINDS if name != "counts"}
+        pieces = {name: getattr(self, name) for name in _KINDS if name not in ("counts", "slices")}
         pieces |= {"plan": plan, "skipped": skipped, "unmade": list(self.unmade), "clusters": astuple(self.clusters)}
         counts = [reference.rows, reference.correct, reference.unlabelled, self.learnt_rows]
         trials = None if self.trials is None else replace(self.trials, reused=0)
         pieces |= {"counts": counts, "options": dict(self.options), "trials": trials}
+        pieces |= {"slices": _plain_slices(reference)}
         about: dict[str, Any] = {"reference": self.name, "rows": reference.rows, "kept_rows": len(record)}
         about |= {"classes": None if record.classes is None else list(record.classes), "methods": list(plan.methods)}
         sections = {"fitted": encoder.encode(pieces), "record": encoder.encode(record)}
@@ -213,10 +216,35 @@ class Fitted:
             clusters = Side(*pieces.pop("clusters"))
             if not min(clusters.effect, clusters.outputs, clusters.sizes) >= 1 or not 0 <= clusters.count <= rows:
                 raise Damaged("its clusters")
-            read = Reference(record, rows, correct, unlabelled, len(record) < rows)
+            slices = _slices_of(pieces.pop("slices"))
+            read = Reference(record, rows, correct, unlabelled, len(record) < rows, *slices)
             return Fitted(**pieces, reference=read, learnt_rows=learnt, clusters=clusters, file=str(path))
         except (Damaged, LookupError, TypeError, ValueError, AttributeError) as error:
             raise archive.damaged(error) from None
+
+
+def _plain_slices(reference: Reference) -> dict[str, list[Any]] | None:
+    """What a file holds of the values of a column: right and wrong rows of each; None where none was asked for."""
+    if reference.by is None or not reference.verdicts:
+        return None
+    values = list(dict.fromkeys(value for value, _ in reference.verdicts))
+    counts = {name: [reference.verdicts.get((v, right), 0) for v in values] for name, right in _VERDICTS}
+    return {"by": [reference.by], "values": values, **counts}
+
+
+def _slices_of(plain: Any) -> tuple[str | None, Verdicts]:
+    """The column and the counts that `_plain_slices` wrote; `Damaged` for what makes no sense."""
+    if plain is None:
+        return None, Counter()
+    (by,), values = plain["by"], plain["values"]
+    counts = [(name, right, list(map(int, plain[name]))) for name, right in _VERDICTS]
+    if not isinstance(by, str) or any(len(some) != len(values) or min(some, default=0) < 0 for _, _, some in counts):
+        raise Damaged("its slices")
+    made = {(v, right): n for _, right, some in counts for v, n in zip(values, some, strict=True) if n}
+    return by, Counter(made)
+
+
+_VERDICTS = (("right", True), ("wrong", False))
 
 
 def check_ending(path: str | PathLike[str]) -> None:

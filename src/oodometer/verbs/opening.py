@@ -132,15 +132,24 @@ class Opener:
         self.notes: list[str] = []  # what is to be said of columns that were read, or not, without being named
 
     def references(
-        self, reference: Any, classes: Sequence[int | str] | None = None, where: str | Sequence[str] | None = None
+        self,
+        reference: Any,
+        classes: Sequence[int | str] | None = None,
+        where: str | Sequence[str] | None = None,
+        extra_columns: Sequence[str] = (),
     ) -> list[Source]:
-        """One reference or a list, with classes, views and features by name, which what `target` opens follows."""
+        """One reference or a list, with classes, views and features by name, which what `target` opens follows.
+        ``extra_columns`` are read, too, where all of them are there.
+        """
         given = list(reference) if isinstance(reference, (list, tuple)) else [reference]
         if not given:
             raise UsageError("give at least one reference")
         if any(map(is_fitted, given)):
             return [self._fitted(given, classes)]
-        first, *others = (self.open(data, classes, where=where) for data in given)
+        opened = [self.open(data, classes, where=where) for data in given]
+        if extra_columns and all(source.holds(name) for source in opened for name in extra_columns):
+            opened = [self.open(data, classes, extra_columns, where=where) for data in given]
+        first, *others = opened
         first = in_name_order(first)
         _checked_class(self._positive, first.classes)  # whether or not anything else asks for it
         self._axes, self._lone_class = first.axes, getattr(first, "lone_class", None)

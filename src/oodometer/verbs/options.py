@@ -408,14 +408,23 @@ class EstimateOptions(Judged, TargetOptions, Pair):
                 object.__setattr__(self, "labels", next((name for name in columns if name not in renamed), None))
 
 
-class FitOptions(LabelsAndP, Where, Learnt, Running):
+class Sliced(Options):
+    """Which slices are to be asked for."""
+
+    by: str | None = option(default=None, group=_ROWS, metavar="COLUMN", rare=True,
+        help="Keep what `estimate --by` of this column needs.",
+        doc="Column of the reference by which targets will be sliced: its own rows of each slice are kept, so that "
+        "slices can be held against them.")
+
+
+class FitOptions(LabelsAndP, Where, Sliced, Learnt, Running):
     """What `fit` is asked."""
 
     out: str | Path | None = option(default=None, path="written", metavar="FILE", needed=True,
         help="Where to write what was learnt, FILE.oodo; no pickle.")
 
 
-class RefitOptions(LabelsAndP, Where, Running):
+class RefitOptions(LabelsAndP, Where, Sliced, Running):
     """What `Oodometer.fit` is asked."""
 
 
