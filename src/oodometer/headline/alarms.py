@@ -13,7 +13,7 @@ from ..errors import UsageError
 from ..estimators.expected_scores import SCORES
 from ..results import Interval
 from ..results.alarms import AlarmRule, Alarms, Failing, FailWhen, RuleKind
-from .natural_shifts import CHANGED
+from .natural_shifts import ALARM, CHANGED
 
 METRICS = ("accuracy",)
 LIKELY = 0.8  # the chance of `--fail-when likely`
@@ -66,7 +66,7 @@ def decide(
     *,
     chance: float | None = None,
     changed: float | None = None,
-    when: FailWhen = "value",
+    when: FailWhen = "default",
     proof: float | None = None,
 ) -> Verdict:
     """Whether a rule fails: where the reference keeps to the bound, only a change can break it (else "by chance").
@@ -80,7 +80,8 @@ def decide(
     elif when == "upper":
         below = interval.upper < bound
     else:
-        below = (chance_below(interval, bound) if chance is None else chance) >= LIKELY
+        least = LIKELY if when == "likely" else ALARM
+        below = (chance_below(interval, bound) if chance is None else chance) >= least
     if not below:
         return "holds"
     return "by chance" if bound <= reference and changed is not None and changed > CHANGED else "fails"
@@ -108,7 +109,7 @@ def judge_alarms(
     references: Mapping[str, float],
     *,
     kind: str = "target",
-    when: FailWhen = "value",
+    when: FailWhen = "default",
 ) -> Alarms:
     """Every rule of every part; ``references`` are the metrics on the reference."""
     failing: dict[Verdict, list[Failing]] = {"fails": [], "by chance": [], "holds": []}

@@ -51,11 +51,12 @@ def _points(margin: float) -> str:
 
 
 RuleKind = Literal["below", "drop"]
-FailWhen = Literal["value", "likely", "upper"]
+FailWhen = Literal["default", "value", "likely", "upper"]
 Asked = Literal["all", "new"]
 
 # What has to lie below the bound for an alarm.
 WHEN: dict[str, str] = {
+    "default": "it is at least 70 % likely that the number lies below the bound, by more than chance",
     "value": "the number lies below the bound, by more than chance",
     "likely": "it is at least 80 % likely that the number lies below the bound, by more than chance",
     "upper": "the whole interval lies below the bound",
@@ -179,7 +180,7 @@ class Alarms:
         alone, fails = self.asked is None, [item.to_dict() for item in self.where]
         if not alone:
             fails = [item | {"known_since": at.known_since} for item, at in zip(fails, self.where, strict=True)]
-        out: dict[str, Any] = {"raised": self.raised, "when": self.when}
+        out: dict[str, Any] = {"raised": self.raised, "when": self.when, "rule_when": WHEN[self.when]}
         out |= {"rules": [{"metric": r.metric, "rule": r.kind, "amount": r.amount} for r in self.rules]}
         out |= {"judged": self.judged, "of": self.kind}
         out |= {} if alone else {"asked": self.asked, "new": len(self.new)}

@@ -373,7 +373,9 @@ def _parts_grids(title: str, parts: Sequence[Mapping[str, Any]]) -> list[Grid]:
     zone = next((f" ({part['timezone']})" for part in parts if part.get("timezone")), "")
     columns = [title + zone, "rows", "accuracy", "lower", "upper", "inputs only", "reference", "fell", "truth"]
     look: dict[str, Any] = {"marked": frozenset(i for i, part in enumerate(parts) if _is_alarm(part))}
-    look |= {"notes": (f"{many} fell by {points_or_more(fell[0]['by_at_least'])} (alarm)",) if fell else ()}
+    look |= {
+        "notes": (f"{many}: a fall by {points_or_more(fell[0]['by_at_least'])} is likely (alarm)",) if fell else ()
+    }
     look |= {"rest": f"{left} {title}s without an alarm are left out, none worse than these: -v" if left else ""}
     grids = [Grid.used(f"{title}s", columns, rows, {5, 6, 7, 8}, noun=title, few=few, **look)]
     names = list(dict.fromkeys(name for part in parts for name in part.get("metrics") or {}))
