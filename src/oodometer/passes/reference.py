@@ -388,7 +388,7 @@ class _Share:
 
     def merge(self, a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
         """Two states as one."""
-        counts = {name: a[name] + b[name] for name in ("kept", "rows", "correct", "unlabelled")}
+        counts = {name: a[name] + b[name] for name in ("kept", "rows", "correct", "unlabelled", "verdicts")}
         out = counts | {"limit": a["limit"] or b["limit"], "bound": min(a["bound"], b["bound"])}
         keys = [keys for keys, _ in out["kept"] if keys is not None]
         if keys and sum(map(len, keys)) > SLACK * out["limit"]:
