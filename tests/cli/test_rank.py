@@ -444,3 +444,20 @@ def test_an_example_without_words_is_left_out_of_the_explanation(home: Path) -> 
     assert found["attribution"]["without_words"] == 1
     assert "1 example without a word: not explained" in found["notes"]
     assert found["labelled"] == 4
+
+
+def test_files_without_labels_answer_on_every_screen(home: Path) -> None:
+    """Exit code 0, `labels` 0 in JSON, and the same P(best) on terminal, JSON and page."""
+    for name, at in (("p.jsonl", 18), ("q.jsonl", 9), ("r.jsonl", 4)):
+        predictions(name, at)
+    assert rank("p.jsonl", "q.jsonl", "r.jsonl", "--json", "out.json", "--report", "out.html") == 0
+    found = json.loads(Path("out.json").read_text())
+    assert found["labels"] == found["labelled"] == 0
+    best = max(row["p_best"] for row in found["ranking"])
+    assert f"{best * 100:.0f} % sure" in found_text("out.html")
+    assert "no label was seen" in found_text("out.html")
+
+
+def found_text(page: str) -> str:
+    """A page with its spaces alike."""
+    return " ".join(Path(page).read_text().replace("&nbsp;", " ").split())

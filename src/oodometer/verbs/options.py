@@ -357,7 +357,7 @@ class TargetOptions(Target, Where, Key, Learnt, Running):
         help="Raise an alarm (exit code 3) where the estimate lies more than this below the reference's, such as 0.02.",
         doc="Raise an alarm where an estimate lies more than this below the reference's; otherwise as ``fail_below``.")
     fail_when: str = option(default="default", group=_ALARMS, rare=True, noted=True,
-        help="What lies below: 70 % of what is likely (default), 80 % (likely), the value, or the interval's upper end.")
+        help="How likely it lies below: 70 % (default) or 80 % (likely); or its value, or the interval's upper end.")
     store: Any = option(default=None, group=_ALARMS, path="written", metavar="STORE", rare=True,
         help="Add the run to this store of past runs: a file (SQLite) or postgresql://user@host/database; `oodometer "
         "history` shows it.")
