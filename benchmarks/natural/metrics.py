@@ -33,13 +33,14 @@ from benchmarks.natural.run import chosen, measure_cases, unpack, work_folder
 from benchmarks.natural.tables import DOMAIN_OF, LEVEL
 from oodometer.headline.headline import Evidence
 from oodometer.headline.metric_headline import (
+    Evidential,
     Hypotheses,
     MetricEvidence,
     Scale,
+    evidence_for_label_shift,
     hypotheses,
     metric_signs,
     start_of,
-    strong_for_label_shift,
 )
 from oodometer.headline.metric_shifts import PUBLIC, MetricPrior, MetricShifts, MetricSigns
 from oodometer.headline.natural_shifts import signs_of_result
@@ -58,7 +59,8 @@ Three = tuple[float, float, float]
 @dataclass(frozen=True)
 class Measured:
     """One metric of a case, all values in [0, 1] of its scale; ``label``: value and standard errors of label shift
-    where the evidence for it is strong, ``refuted``: something speaks against unchanged P(y | x), ``same``: no shift.
+    where it is heard, with the ``evidence`` for it, ``refuted``: something speaks against unchanged P(y | x), ``same``:
+    no shift.
     """
 
     case: str
@@ -74,6 +76,7 @@ class Measured:
     signs: MetricSigns
     said: dict[str, float]
     label: Three | None = None
+    evidence: Evidential = "none"
 
     @property
     def scale(self) -> Scale:
@@ -95,7 +98,14 @@ def written(cases: Sequence[Measured]) -> list[dict[str, Any]]:
         plain = out.setdefault(one.case, {name: getattr(one, name) for name in _OF_CASE} | {"metrics": {}})
         said = {name: round(one.said[name], DIGITS) for name in SAID if name in one.said}
         signs = rounded(asdict(one.signs).values())
-        plain["metrics"][one.metric] = [one.high, round(one.truth, DIGITS), signs, said, rounded(one.label)]
+        plain["metrics"][one.metric] = [
+            one.high,
+            round(one.truth, DIGITS),
+            signs,
+            said,
+            rounded(one.label),
+            one.evidence,
+        ]
     return list(out.values())
 
 
@@ -104,13 +114,11 @@ def read(plain: Sequence[dict[str, Any]]) -> list[Measured]:
     out = []
     for case in plain:
         about = {name: case[name] for name in _OF_CASE}
-        for metric, (high, truth, signs, said, label) in case["metrics"].items():
+        for metric, (high, truth, signs, said, label, evidence) in case["metrics"].items():
             three = None if label is None else (label[0], label[1], label[2])
-            out.append(
-                Measured(
-                    **about, metric=metric, high=high, truth=truth, signs=MetricSigns(*signs), said=said, label=three
-                )
-            )
+            seen = MetricSigns(*signs)
+            out.append(Measured(**about, metric=metric, high=high, truth=truth, signs=seen, said=said, label=three,
+                                evidence=evidence))  # fmt: skip
     return out
 
 
@@ -149,15 +157,28 @@ def of_case(case: Path) -> list[Measured]:
         signs = metric_signs(start, about)
         if signs is None:
             continue
-        strong = label if strong_for_label_shift(label, evidence, start.rows) else None
-        heard = hypotheses(name, start, strong, about, EMPTY)
+        seen = evidence_for_label_shift(label, evidence, start.rows)
+        heard = hypotheses(name, start, label, seen, about, EMPTY)
         assert heard is not None
         said = {e.method: scale.unit(e.value) for e in one.estimates}
         same, refuted = case.parent.name in ("same", "same4"), heard.share == 1
         truth, key = scale.unit(one.truth.value), f"{case.parent.name}/{case.name}"
         out.append(
             Measured(
-                key, source, domain, kind, same, refuted, start.method, name, high, truth, signs, said, heard.other
+                key,
+                source,
+                domain,
+                kind,
+                same,
+                refuted,
+                start.method,
+                name,
+                high,
+                truth,
+                signs,
+                said,
+                heard.label,
+                heard.evidence,
             )
         )
     return out
@@ -189,7 +210,7 @@ def reference_alone(case: Measured) -> Measured:
 
 def band(case: Measured, prior: MetricPrior, level: float = LEVEL, share: float | None = None) -> Three:
     """Value and ends that the headline has under a prior."""
-    heard = Hypotheses(prior, case.signs, case.label, 1.0 if case.refuted and case.label is None else PUBLIC)
+    heard = Hypotheses(prior, case.signs, case.label, case.evidence, 1.0 if case.refuted else PUBLIC)
     return heard.band(level, share)
 
 
@@ -261,7 +282,8 @@ STRATA: dict[str, Callable[[Judged], bool]] = {
     "all natural shifts": lambda j: True,
     "kind `covariate`": lambda j: j.case.kind == "covariate",
     "kind `label`": lambda j: j.case.kind == "label",
-    "strong evidence for label shift": lambda j: j.case.label is not None,
+    "strong evidence for label shift": lambda j: j.case.evidence == "strong",
+    "label shift as likely as other inputs": lambda j: j.case.evidence == "open",
     "unchanged P(y \\| x) refuted": lambda j: j.case.refuted,
     "kind `none` or `unknown`": lambda j: j.case.kind in ("none", "unknown"),
     "value more than 5 points above the reference's": lambda j: _change(j) > 0.05,

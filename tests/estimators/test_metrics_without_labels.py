@@ -30,7 +30,7 @@ from oodometer.estimators.expected_classes import (
 )
 from oodometer.estimators.expected_scores import SCORES, ScoreCells, expected_ece, sum_scores
 from oodometer.headline.headline import Evidence
-from oodometer.headline.metric_headline import Scale, strong_for_label_shift
+from oodometer.headline.metric_headline import Scale, evidence_for_label_shift
 from oodometer.headline.metric_shifts import PUBLIC, MetricShifts, MetricSigns, packaged_metrics
 from oodometer.headline.natural_shifts import packaged_prior
 from oodometer.passes.metrics import COUNTS, MetricPlan, MetricsAsked, measured_metrics, metric_methods
@@ -265,20 +265,34 @@ def test_class_shares_that_explain_every_bin_are_believed():
 
 
 @pytest.mark.parametrize(
-    ("change", "rows", "strong"),
+    ("change", "rows", "found"),
     [
-        ({}, 800, True),
-        ({}, 300, False),
-        ({"fit": {"p_value": 0.02}}, 800, False),
-        ({"refuted": True}, 800, False),
-        ({"prior": [0.97, 0.03]}, 800, False),  # a class that all but vanishes
+        ({}, 800, "strong"),
+        ({"tilt": None}, 800, "strong"),  # three classes
+        ({"tilt": 0.3}, 800, "open"),
+        ({}, 300, "none"),
+        ({"fit": {"p_value": 0.02}}, 800, "none"),
+        ({"refuted": True}, 800, "none"),
+        ({"prior": [0.97, 0.03]}, 800, "none"),  # a class that all but vanishes
     ],
 )
-def test_what_is_strong_evidence_for_label_shift(fallen, change, rows, strong):
-    details = {"prior": [0.8, 0.2], "reference_prior": [0.6, 0.4], "fit": {"p_value": 0.4}, "refuted": False} | change
+def test_what_is_evidence_for_label_shift(fallen, change, rows, found):
+    details = {"prior": [0.8, 0.2], "reference_prior": [0.6, 0.4], "fit": {"p_value": 0.4}, "refuted": False}
+    details |= {"tilt": 0.01} | change
     label = replace(fallen[0].metrics["precision"]["label-shift"], details=details)
-    assert strong_for_label_shift(label, Evidence(reference_rows=2000), rows) is strong
-    assert not strong_for_label_shift(label, Evidence(reference_rows=200), rows)
+    assert evidence_for_label_shift(label, Evidence(reference_rows=2000), rows) == found
+    assert evidence_for_label_shift(label, Evidence(reference_rows=200), rows) == "none"
+
+
+def test_a_small_change_of_the_inputs_is_not_taken_for_label_shift():
+    """Class shares fit it as well: the value stays, and the interval hears them."""
+    asked = {"metrics": ["precision"], "methods": FEW, "level": 0.9, "backtest": None}
+    made = estimate(outside_draw(1, 5000), outside_draw(51, 5000, -1.0), **asked).metrics["precision"]
+    assert made["label-shift"].details["tilt"] > 0.05
+    assert made.value == made["cbpe"].value
+    assert abs(made.value - made.truth.value) < 0.05
+    assert made.lower <= made["label-shift"].value
+    assert "as well as other inputs do" in made.headline.why
 
 
 @pytest.mark.parametrize(("assume", "method"), [("covariate", "cbpe"), ("label", "label-shift"), ("none", "source")])

@@ -29,6 +29,7 @@ from .target_prior import (
     label_shift_test,
     recall_of,
     redraw_reference,
+    tilt_test,
 )
 
 _MOST_CONDITION, _HIGH_CONDITION = 1e3, 30.0
@@ -291,6 +292,7 @@ class LabelShift(LabelCountEstimator):
         made = reweighted(rows, inverse[rows.label], state["rows"], draws, [self.seed, 0x1AB], factors)
         details = {"prior": fit.prior, "reference_prior": label_counts.prior, "fit": fit.to_dict()}
         details["refuted"] = fit.is_misfit and not label_counts.is_thin
+        details["tilt"] = tilt_test(label_counts, state["counts"])
         return made._replace(warnings=fit_notes(fit, label_counts), details=details)
 
     def finish(self, state: Sums) -> Estimate:

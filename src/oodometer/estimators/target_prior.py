@@ -432,6 +432,34 @@ def g_statistic(counts: Array, expected: Array) -> Array:
     return np.asarray(np.maximum(2 * np.sum(counts * np.log(ratio), axis=-1), 0.0))
 
 
+_STEEPEST, _HALVINGS = 20.0, 60  # of the tilt
+
+
+def tilt_test(label_counts: LabelCounts, counts: Array) -> float | None:
+    """p-value of the hypothesis that the inputs alone changed, in the simplest way: a cell has exp(a s) times as many
+    rows, s the log-odds of the second class there. None where there are not two classes.
+
+    a by maximum likelihood (the mean of s as on the target); Pearson's statistic with the error of both sides. Counts
+    have shape (cell,).
+    """
+    from scipy.special import chdtrc
+
+    rows, there = label_counts.rows.astype(np.float64), label_counts.rows > 0
+    if label_counts.classes != 2 or there.sum() <= 2 or not counts[there].any():
+        return None
+    by_label = label_counts.rows_by_cell_and_label[there] + 0.5
+    odds, rows, seen = np.log(by_label[:, 1] / by_label[:, 0]), rows[there], counts[there].astype(np.float64)
+    goal, low, high = float(seen @ odds / seen.sum()), -_STEEPEST, _STEEPEST
+    for _ in range(_HALVINGS):
+        slope = (low + high) / 2
+        weights = np.exp(slope * odds)
+        low, high = (slope, high) if rows * weights @ odds / (rows @ weights) < goal else (low, slope)
+    weights *= rows.sum() / (rows @ weights)
+    expected = seen.sum() * rows * weights / rows.sum()
+    variance = expected * (1 + seen.sum() * weights / rows.sum())
+    return float(chdtrc(len(rows) - 2, float((np.square(seen - expected) / variance).sum())))
+
+
 def label_shift_test(
     label_counts: LabelCounts, counts: Array, *, seed: int = 0, draws: int | None = None
 ) -> LabelShiftFit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -68,40 +69,48 @@ class MetricEvidence:
     error: float | None = None
 
 
-def strong_for_label_shift(label: Estimate | None, evidence: Evidence, rows: int) -> bool:
+Evidential = Literal["strong", "open", "none"]
+
+
+def evidence_for_label_shift(label: Estimate | None, evidence: Evidence, rows: int) -> Evidential:
     """Whether class shares explain what is seen, and it is not merely that nothing refutes them.
 
     One share must explain the move of all bins of the score, with so many rows on both sides that a misfit would have
     been seen, and of two or three classes leave none with less than a fifth of its share: a class that all but vanishes
-    is what a change of the inputs looks like, too, where so few cells are to be explained.
+    is what a change of the inputs looks like, too, where so few cells are to be explained. It is "open" where, of two
+    classes, a simple change of the inputs (`tilt_test`) explains as much.
     """
     diagnosis = evidence.diagnosis
     if label is None or label.details.get("refuted") or (diagnosis and diagnosis.kind in ("none", "support")):
-        return False
+        return "none"
     prior, before = (np.asarray(label.details.get(name, ()), dtype=float) for name in ("prior", "reference_prior"))
     there = before > 0
     if not there.any() or prior.shape != before.shape or min(rows, evidence.reference_rows) < _ENOUGH_ROWS:
-        return False
-    fits = float(label.details["fit"]["p_value"]) >= _FITS
-    return fits and (len(prior) >= _MANY_CLASSES or float((prior[there] / before[there]).min()) >= _LEAST_RATIO)
+        return "none"
+    vanishes = len(prior) < _MANY_CLASSES and float((prior[there] / before[there]).min()) < _LEAST_RATIO
+    if float(label.details["fit"]["p_value"]) < _FITS or vanishes:
+        return "none"
+    tilt = label.details.get("tilt")
+    return "strong" if tilt is None or tilt < _FITS else "open"
 
 
 @dataclass(frozen=True)
 class Hypotheses:
-    """What is heard of a metric, in [0, 1]: ``signs`` with ``prior``, and the hypothesis beside public shifts, with
-    value and errors (None: that of the signs); ``share`` of public shifts, 1 where the other one is refuted.
+    """What is heard of a metric, in [0, 1]: ``signs`` with ``prior``, value and errors of label shift, if it is heard,
+    and the evidence for it; ``share`` of public shifts, 1 where both other hypotheses are refuted.
     """
 
     prior: MetricPrior
     signs: MetricSigns
-    other: tuple[float, float, float] | None = None
+    label: tuple[float, float, float] | None = None
+    evidence: Evidential = "none"
     share: float = PUBLIC
 
     @property
     def value(self) -> float:
         """Of the best-supported hypothesis: unchanged P(y | x), unless it is refuted or class shares explain it."""
-        if self.other is not None:
-            return self.other[0]
+        if self.label is not None and self.evidence == "strong":
+            return self.label[0]
         if self.share < 1:
             return self.signs.value
         return float(self.prior.public(self.signs, np.array([0.5]))[0])
@@ -110,7 +119,9 @@ class Hypotheses:
         """Value and ends of a central interval, of both hypotheses, or of public shifts alone at ``share`` 1."""
         p = np.array([(1 - level) / 2, (1 + level) / 2])
         share = self.share if share is None else share
-        low, high = map(float, self.prior.heard(self.signs, p, share=share, other=self.other))
+        still = (self.signs.value, self.signs.below, self.signs.above)
+        others = [still] if self.label is None else [self.label] if self.evidence == "strong" else [still, self.label]
+        low, high = map(float, self.prior.heard(self.signs, p, share=share, others=others))
         return self.value, min(low, self.value), max(high, self.value)
 
 
@@ -146,9 +157,9 @@ def _natural(
     base: str, start: Estimate, label: Estimate | None, about: MetricEvidence, priors: MetricShifts
 ) -> Headline:
     level, scale = about.evidence.level, about.scale
-    strong = strong_for_label_shift(label, about.evidence, start.rows)
-    chosen = label if strong and label is not None else start
-    heard = hypotheses(base, start, label if strong else None, about, priors)
+    found = evidence_for_label_shift(label, about.evidence, start.rows)
+    chosen = label if found == "strong" and label is not None else start
+    heard = hypotheses(base, start, label, found, about, priors)
     if heard is None:
         why = "it comes from one method, and nothing here checks what that method assumes"
         return Headline(chosen.interval, chosen.method, chosen.assumes, "low", why)
@@ -165,6 +176,8 @@ def _natural(
     trust, why = _trust(heard, nine, about)
     if chosen is not start:
         why += "; one change of the class shares explains all that is seen, so the value is that of label shift"
+    elif heard.evidence == "open":
+        why += "; other class shares explain what is seen as well as other inputs do, so the interval hears both"
     return Headline(whole, method, assumed_of_metrics(priors), trust, why, bands)
 
 
@@ -181,20 +194,17 @@ def _trust(heard: Hypotheses, nine: tuple[float, float, float], about: MetricEvi
 
 
 def hypotheses(
-    base: str, start: Estimate, label: Estimate | None, about: MetricEvidence, priors: MetricShifts
+    base: str, start: Estimate, label: Estimate | None, found: Evidential, about: MetricEvidence, priors: MetricShifts
 ) -> Hypotheses | None:
-    """What is heard, with ``label`` where the evidence for label shift is strong; None without a prior or a reference
-    that tells the metric.
-    """
+    """What is heard, given what is ``found`` for label shift; None without a prior, or a reference that tells it."""
     alone = start.method in _ALONE
     prior, signs = (priors.alone if alone else priors.priors).get(base), metric_signs(start, about)
     if prior is None or signs is None or signs.value > 1:
         return None
-    other = None
-    if label is not None:
-        other = _three(label, about.scale)
     refuted = alone or "covariate" in refuted_assumptions(about.evidence.diagnosis) or _is_beyond(about.evidence)
-    return Hypotheses(prior, signs, other, 1.0 if other is None and refuted else PUBLIC)
+    if label is None or found == "none" or (refuted and found == "open"):
+        return Hypotheses(prior, signs, share=1.0 if refuted else PUBLIC)
+    return Hypotheses(prior, signs, _three(label, about.scale), found)
 
 
 def _is_beyond(evidence: Evidence) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -83,16 +83,17 @@ class MetricPrior:
         return np.asarray(np.interp(p, [0.0, *self.levels, 1.0], [0.0, *ends, 1.0]))
 
     def heard(
-        self, signs: MetricSigns, p: Array, *, share: float = PUBLIC, other: tuple[float, float, float] | None = None
+        self, signs: MetricSigns, p: Array, *, share: float = PUBLIC, others: Sequence[tuple[float, float, float]] = ()
     ) -> Array:
-        """Quantiles ``p`` where both hypotheses are heard, public shifts with this share.
+        """Quantiles ``p`` where several hypotheses are heard, public shifts with this share.
 
-        other : value and the standard errors below and above it, in the place of those of ``signs``.
+        others : of each of the rest, which share alike, the value and the standard errors below and above it; by
+            default those of ``signs``.
         """
-        value, below, above = other or (signs.value, signs.below, signs.above)
-        still = np.clip(value + _NORMAL * np.where(_NORMAL < 0, below, above), 0.0, 1.0)
-        atoms = np.concatenate([self.public(signs, _GRID), still])
-        weights = np.repeat([share / _ATOMS, (1 - share) / _ATOMS], _ATOMS)
+        rest = others or [(signs.value, signs.below, signs.above)]
+        normal = [value + _NORMAL * np.where(_NORMAL < 0, below, above) for value, below, above in rest]
+        atoms = np.concatenate([self.public(signs, _GRID), *(np.clip(one, 0.0, 1.0) for one in normal)])
+        weights = np.repeat([share, *[(1 - share) / len(rest)] * len(rest)], _ATOMS) / _ATOMS
         order = np.argsort(atoms, kind="stable")
         reached = np.cumsum(weights[order]) - weights[order] / 2
         return np.asarray(np.interp(p, reached, atoms[order]))
