@@ -577,10 +577,10 @@ class _Answers:
         by_metric: _ByMetric,
         diagnosis: Diagnosis | None = None,
         part: AskedPart | None = None,
-        whole: Headline | None = None,
+        whole: _Answer | None = None,
     ) -> _Answer:
         """What is said where the methods say this; a ``diagnosis`` is of the whole target. A ``part`` starts from what
-        it shares with the others, and from the headline of the ``whole``.
+        it shares with the others, and from what is said of the ``whole``.
         """
         options, design, prior = self.options, self.design, self.prior
         statistics = self.plan.shift_statistics
@@ -603,7 +603,7 @@ class _Answers:
             natural = natural_headline(still, signs, here, prior)
         else:
             error = here.error_of_clusters(part.seen.value, rows)
-            natural = part_headline(part.seen, part.own, whole, options.level, error)
+            natural = part_headline(part.seen, part.own, whole.headline, options.level, error)
         assumptions = under_assumptions(natural, still, estimates, diagnosis)
         if part is not None and part.reference.share is not None:
             assumptions |= {"none": Assumed(part.seen.unchanged(options.level), "source")}
@@ -621,6 +621,8 @@ class _Answers:
         changed = None
         if statistics is not None:
             changed = statistics.p_value(states["shift_statistics"], options.seed, outputs, beside)
+        if part is not None and whole is not None and self.plan.by is not None and beside is None:
+            changed = whole.changed  # beside the whole reference a slice differs in composition, whatever happened
         doubt = "" if signs is None or headline.trust != "high" else doubt_of(signs, self.evidence)
         headline = replace(headline, trust="low", why=doubt) if doubt else headline
         metrics = self._metrics(by_metric, states, here, signs)
@@ -747,7 +749,7 @@ class _Answers:
         for i, key in enumerate(keys):
             one = None if asked is None else asked[i]
             of_metrics = {} if metrics is None else metrics.estimates(state[key])[0]
-            answers.append(self.of(by_part[i], state[key], of_metrics, part=one, whole=whole.headline))
+            answers.append(self.of(by_part[i], state[key], of_metrics, part=one, whole=whole))
         out = []
         for i, (answer, (fell, without)) in enumerate(zip(answers, self.falls(answers), strict=True)):
             signs = {name: sign for name, sign in answer.signs.items() if name in ("moved", "unexplained")}
