@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, replace
@@ -65,7 +64,7 @@ from ..passes.plan import (
     quick_methods,
     rounding,
 )
-from ..passes.reference import FEW_ROWS, FIELDS_NEEDED, Reference, label_warnings, read_reference
+from ..passes.reference import FEW_ROWS, FIELDS_NEEDED, Reference, added, label_warnings, read_reference
 from ..passes.slicing import WHOLE, Chunks, in_natural_order, parse_chunks
 from ..predictions import FIELDS, Predictions
 from ..registry import FAILURES, broken, find, unless_failed, why_failed
@@ -326,7 +325,7 @@ def learn(
     read = [read_reference(source, **how_read, by=options.by) for source in sources]
     record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
     rows, correct, left_out = (sum(getattr(r, name) for r in read) for name in ("rows", "correct", "unlabelled"))
-    verdicts = sum((Counter(r.verdicts) for r in read), Counter()) if all(r.verdicts for r in read) else Counter()
+    verdicts = added(r.verdicts for r in read) if all(r.verdicts for r in read) else {}
     about_parts = (options.by, verdicts)
     reference = Reference(record, rows, correct, left_out, any(r.sampled for r in read), *about_parts)
     warnings = _reference_warnings(reference, target, sources)
