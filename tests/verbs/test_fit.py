@@ -61,7 +61,7 @@ def told(found: Any) -> Any:
 
 def test_by_default_the_answer_is_that_of_estimate(folder: Path) -> None:
     kept = str(folder)  # the trials are simulated once
-    path = Oodometer(backtest=kept).fit(REFERENCE).save(folder / "all.oodo")
+    path = Oodometer(backtest=kept).fit(REFERENCE, by="group").save(folder / "all.oodo")
     direct = estimate(REFERENCE, TARGET, by="group", labels=TARGET, backtest=kept)
     assert told(estimate(path, TARGET, by="group", labels=TARGET)) == told(direct)
     assert told(Oodometer.load(path).estimate(TARGET, by="group", labels=TARGET)) == told(direct)

@@ -157,3 +157,11 @@ def test_the_screen_names_the_reference_of_each_slice(tmp_path: Path, capsys: py
     shown = capsys.readouterr().out
     assert "reference" in shown.split("slices")[1].split("\n")[1]
     assert "No alarm in 3 slices" in shown
+
+
+def test_a_run_folder_keeps_the_counts_of_slices(tmp_path: Path) -> None:
+    path = tmp_path / "reference.parquet"
+    rows(0).to_parquet(path)
+    how: dict[str, Any] = {"by": "group", "methods": ["cbpe"], "backtest": None, "run_folder": tmp_path / "run"}
+    first, again = (oodometer.fit(path, **how).fitted_.reference.verdicts for _ in range(2))
+    assert first == again == verdicts_by(as_source(rows(0), extra_columns=["group"]).read(), "group")

@@ -205,7 +205,8 @@ def share_correction(
 
     With ``like_reference`` parts are chunks of time. They are held against the reference as it is, and take of the
     correction in proportion to m / (1 + m) + LEAST_MOVED: what came over the others later is no matter of a chunk that
-    did not move. (Slices take equal amounts: in them as much of the correction is due where nothing is seen.)
+    did not move; of the second term they have nothing. (Slices take equal amounts: in them as much of the correction
+    is due where nothing is seen.)
 
     Source: `benchmarks/natural/parts.py`; shrinkage after Efron and Morris (1975).
 
@@ -250,7 +251,8 @@ def share_correction(
     missed_in_parts = math.sqrt(rate * (1 - rate) / strength)
     out = []
     for i, (part, one) in enumerate(zip(parts, own, strict=True)):
-        missing = missed_in_parts * math.sqrt(1 - (0.0 if one is None else one[1]))
+        # chunks of time are mixed as the reference is, where nothing moved
+        missing = 0.0 if like_reference else missed_in_parts * math.sqrt(1 - (0.0 if one is None else one[1]))
         unchanged = replace(part, estimate=float(estimates[i]), error=math.hypot(part.error, missing))
         deviation = math.hypot(unchanged.error, heterogeneity * float(moved[i]))
 

@@ -182,8 +182,16 @@ Keyed = tuple[Array | None, Predictions]
 """Rows and the numbers by which they are drawn; None where no row need be dropped."""
 
 
-Verdicts = Counter[tuple[Any, bool]]
+Verdicts = dict[tuple[Any, bool], int]
 """Labelled rows by (value of a column, whether they are right)."""
+
+
+def added(several: Iterable[Mapping[tuple[Any, bool], int]]) -> Verdicts:
+    """The sum of some counts, as a plain mapping, which a run folder and a fitted file can hold."""
+    total: Counter[tuple[Any, bool]] = Counter()
+    for counts in several:
+        total.update(counts)
+    return dict(total)
 
 
 def verdicts_by(record: Predictions, column: str | None) -> Verdicts:
@@ -193,7 +201,7 @@ def verdicts_by(record: Predictions, column: str | None) -> Verdicts:
     >>> sorted(verdicts_by(p, "site").items())
     [(('a', True), 2), (('b', False), 1)]
     """
-    out: Verdicts = Counter()
+    out: Verdicts = {}
     if column is None or not has_column(record, column):
         return out
     right = record.verdicts == 1
@@ -226,7 +234,7 @@ class Reference:
     unlabelled: int
     sampled: bool
     by: str | None = None
-    verdicts: Mapping[tuple[Any, bool], int] = dataclasses.field(default_factory=Counter)
+    verdicts: Mapping[tuple[Any, bool], int] = dataclasses.field(default_factory=dict)
 
 
 def most(record: Predictions, rows: int = MOST_ROWS, values: int = MOST_VALUES) -> int:
@@ -358,7 +366,7 @@ class _Share:
             bound = key_bound(self.limit, self.rows_in_all) or LAST_KEY
         parts: list[Keyed] = []
         limit, rows, correct, unlabelled = self.limit, 0, 0, 0
-        verdicts: Verdicts = Counter()
+        verdicts: list[Verdicts] = []
         for batch in part.batches(self.fields):
             limit = limit or most(batch, *self.bounds)
             if self.together is not None:
@@ -370,7 +378,7 @@ class _Share:
             if not labelled.rows:
                 continue
             rows, correct = rows + labelled.rows, correct + int(labelled.verdicts.sum())
-            verdicts.update(verdicts_by(labelled, self.by))
+            verdicts.append(verdicts_by(labelled, self.by))
             if self.rows is not None and self.rows <= limit:
                 parts.append((None, labelled))
                 continue
@@ -383,13 +391,14 @@ class _Share:
             # rows of several batches as one record: joining copies, so that no batch is held for a few of its rows
             numbers = [keys for keys, _ in parts if keys is not None]
             parts = [(np.concatenate(numbers), Predictions.concat([record for _, record in parts]))]
-        counts = {"rows": rows, "correct": correct, "unlabelled": unlabelled, "verdicts": verdicts}
+        counts = {"rows": rows, "correct": correct, "unlabelled": unlabelled, "verdicts": added(verdicts)}
         return {"kept": parts, **counts, "limit": limit, "bound": bound}
 
     def merge(self, a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
         """Two states as one."""
-        counts = {name: a[name] + b[name] for name in ("kept", "rows", "correct", "unlabelled", "verdicts")}
+        counts = {name: a[name] + b[name] for name in ("kept", "rows", "correct", "unlabelled")}
         out = counts | {"limit": a["limit"] or b["limit"], "bound": min(a["bound"], b["bound"])}
+        out["verdicts"] = added((a["verdicts"], b["verdicts"]))
         keys = [keys for keys, _ in out["kept"] if keys is not None]
         if keys and sum(map(len, keys)) > SLACK * out["limit"]:
             out["bound"], out["kept"] = smallest(out["kept"], out["limit"], out["bound"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, replace
@@ -69,7 +68,7 @@ from ..passes.plan import (
     quick_methods,
     rounding,
 )
-from ..passes.reference import FEW_ROWS, FIELDS_NEEDED, Reference, label_warnings, read_reference
+from ..passes.reference import FEW_ROWS, FIELDS_NEEDED, Reference, added, label_warnings, read_reference
 from ..passes.slicing import WHOLE, Chunks, in_natural_order, parse_chunks
 from ..predictions import FIELDS, Predictions
 from ..registry import FAILURES, broken, find, unless_failed, why_failed
@@ -336,7 +335,7 @@ def learn(
     read = [read_reference(source, **how_read, by=options.by) for source in sources]
     record = in_content_order(Predictions.concat([r.record for r in read]))
     rows, correct, left_out = (sum(getattr(r, name) for r in read) for name in ("rows", "correct", "unlabelled"))
-    verdicts = sum((Counter(r.verdicts) for r in read), Counter()) if all(r.verdicts for r in read) else Counter()
+    verdicts = added(r.verdicts for r in read) if all(r.verdicts for r in read) else {}
     about_parts = (options.by, verdicts)
     reference = Reference(record, rows, correct, left_out, any(r.sampled for r in read), *about_parts)
     warnings = _reference_warnings(reference, target, sources)
@@ -613,10 +612,10 @@ class _Answers:
         by_metric: _ByMetric,
         diagnosis: Diagnosis | None = None,
         part: AskedPart | None = None,
-        whole: Headline | None = None,
+        whole: _Answer | None = None,
     ) -> _Answer:
         """What is said where the methods say this; a ``diagnosis`` is of the whole target. A ``part`` starts from what
-        it shares with the others, and from the headline of the ``whole``.
+        it shares with the others, and from what is said of the ``whole``.
         """
         options, design, prior = self.options, self.design, self.prior
         statistics = self.plan.shift_statistics
@@ -639,7 +638,7 @@ class _Answers:
             natural = natural_headline(still, signs, here, prior, under_covariate_shift(estimates))
         else:
             error = here.error_of_clusters(part.seen.value, rows)
-            natural = part_headline(part.seen, part.own, whole, options.level, error)
+            natural = part_headline(part.seen, part.own, whole.headline, options.level, error)
         assumptions = under_assumptions(natural, still, estimates, diagnosis)
         if part is not None and part.reference.share is not None:
             assumptions |= {"none": Assumed(part.seen.unchanged(options.level), "source")}
@@ -657,6 +656,8 @@ class _Answers:
         changed = None
         if statistics is not None:
             changed = statistics.p_value(states["shift_statistics"], options.seed, outputs, beside)
+        if part is not None and whole is not None and self.plan.by is not None and beside is None:
+            changed = whole.changed  # beside the whole reference a slice differs in composition, whatever happened
         doubt = "" if signs is None or headline.trust != "high" else doubt_of(signs, self.evidence)
         headline = replace(headline, trust="low", why=doubt) if doubt else headline
         metrics = self._metrics(by_metric, states, here, signs)
@@ -795,7 +796,7 @@ class _Answers:
         for i, key in enumerate(keys):
             one = None if asked is None else asked[i]
             of_metrics = {} if metrics is None else metrics.estimates(state[key])[0]
-            answer = self.of(by_part[i], state[key], of_metrics, part=one, whole=whole.without or whole.headline)
+            answer = self.of(by_part[i], state[key], of_metrics, part=one, whole=whole)
             answers.append(self.with_labels(answer, labels[i]))
         out = []
         for i, (answer, (fell, without)) in enumerate(zip(answers, self.falls(answers), strict=True)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from os import PathLike
@@ -235,13 +234,13 @@ def _plain_slices(reference: Reference) -> dict[str, list[Any]] | None:
 def _slices_of(plain: Any) -> tuple[str | None, Verdicts]:
     """The column and the counts that `_plain_slices` wrote; `Damaged` for what makes no sense."""
     if plain is None:
-        return None, Counter()
+        return None, {}
     (by,), values = plain["by"], plain["values"]
     counts = [(name, right, list(map(int, plain[name]))) for name, right in _VERDICTS]
     if not isinstance(by, str) or any(len(some) != len(values) or min(some, default=0) < 0 for _, _, some in counts):
         raise Damaged("its slices")
     made = {(v, right): n for _, right, some in counts for v, n in zip(values, some, strict=True) if n}
-    return by, Counter(made)
+    return by, made
 
 
 _VERDICTS = (("right", True), ("wrong", False))
