@@ -119,8 +119,7 @@ class Shift:
     def to_dict(self) -> dict[str, Any]:
         """A plain mapping, numbers of five digits."""
         signs = {k: round(v, DIGITS) if isinstance(v, float) else v for k, v in asdict(self.signs).items()}
-        signs.pop("still")  # stands beside it
-        for name in ("error", "separation"):
+        for name in ("error", "separation", "apart"):
             if signs[name] is None:
                 signs.pop(name)
         more = {"source": self.source, "reference": round(self.reference, DIGITS)}
@@ -134,7 +133,7 @@ class Shift:
         if "signs" not in plain:  # made before there was a prior
             return cls(*head)
         still, half = plain["still"], plain["half"]
-        return cls(*head, ShiftSigns(**plain["signs"], still=(still[1], still[2])), plain["doubt"],
+        return cls(*head, ShiftSigns(**plain["signs"]), plain["doubt"],
             (still[0], still[1], still[2]), (half[0], half[1], half[2]))  # fmt: skip
 
 
