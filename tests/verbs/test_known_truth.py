@@ -183,5 +183,5 @@ def test_a_series_in_which_nothing_changes_raises_few_alarms() -> None:
         reference = (int(own.binomial(5000, 0.9)), 5000)
         hits = own.binomial(200, 0.9, 12).tolist()
         posteriors = [LabelPosterior(None, LabelEvidence(one, 200, 200, 200)) for one in hits]
-        raised += any(one.alarm for one in falls_by_labels(posteriors, [None] * 12, 0.01, reference, "natural"))
+        raised += any(one.alarm for one in falls_by_labels(posteriors, [None] * 12, 0.01, [reference] * 12, "natural"))
     assert raised <= 0.08 * 300
