@@ -54,7 +54,8 @@ def test_a_fall_that_outputs_do_not_show_is_seen_by_labels() -> None:
         assert (view.title, view.interval) == ("True accuracy", found.truth)
         assert view.sentences[0].startswith("Measured on 3,000 labelled rows: ")
         assert view.sentences[1].startswith("Fell by 3 points or more: yes")
-        assert view.sentences[2].startswith("Estimated without labels: ")
+        assert view.sentences[2].startswith("If only the inputs changed: ")
+        assert view.sentences[3].startswith("Estimated without labels: ")
         assert view.alarms == tuple(found.alarms.lines())
         assert "by labels" in found.alarms.lines()[0]
 

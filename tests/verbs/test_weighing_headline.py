@@ -474,9 +474,9 @@ def test_a_backtest_can_be_left_out_or_brought_along(tried: Any) -> None:
     assert first["headline"] == without.to_dict()["headline"]
     assert without.headline.method == "median of doc, atc, im and cbpe, less what public shifts cost beyond it"
     reference, target = without_confidence(REFERENCE), without_confidence(TARGET)
-    trials = run_backtest(reference, BacktestOptions(methods=["source", "gde", "agreement"], repeats=2, cache=None))
+    trials = run_backtest(reference, BacktestOptions(methods=["source", "gde", "agreement"], repeats=8, cache=None))
     methods = [oodometer.estimate(reference, target, backtest=some).headline.method for some in (trials, None)]
-    assert [method.partition(" ")[0] for method in methods] == ["backtest:", "agreement"]
+    assert [method.partition(" ")[0] for method in methods] == ["backtest:", "median"]
 
 
 def test_a_kept_backtest_gives_the_same_answer(tmp_path: Path) -> None:
