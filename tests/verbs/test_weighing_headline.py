@@ -353,9 +353,7 @@ def test_without_trials_the_voices_answer() -> None:
 
 
 def test_without_trials_the_panel_answers_where_four_of_it_do() -> None:
-    estimates = [
-        made_by(m, v) for m, v in zip(averaged_methods(), (0.7, 0.72, 0.74, 0.76, 0.71, 0.2), strict=True)
-    ]
+    estimates = [made_by(m, v) for m, v in zip(averaged_methods(), (0.7, 0.72, 0.74, 0.76, 0.71, 0.2), strict=True)]
     found = headline([*estimates, made_by("ac", 0.99)], weighting=None)
     assert found.interval.value == pytest.approx((0.71 + 0.72) / 2), "without two at each end"
     assert found.method == "middle of " + ", ".join(averaged_methods())
