@@ -30,6 +30,8 @@ LOW = Interval(0.90, 0.80, 0.94, 0.95, "empirical")
 @pytest.mark.parametrize(
     ("when", "bound", "verdict"),
     [
+        ("default", 0.91, "holds"),  # 69 %
+        ("default", 0.911, "fails"),  # 71 %
         ("value", 0.90, "holds"),  # at the bound is no failure
         ("value", 0.901, "fails"),
         ("upper", 0.94, "holds"),
@@ -58,14 +60,16 @@ def test_a_known_chance_goes_before_that_of_the_interval() -> None:
     assert verdict_of(chance_below(LOW, 0.85)) == "cannot say"
     assert decide(rule, LOW, 0.95, chance=0.8, when="likely") == "fails"
     part = Watched({"name": "target"}, 9, {"accuracy": LOW}, {"accuracy": lambda bound: 0.123})
-    found = judge_alarms((rule, AlarmRule("accuracy", "below", 0.95)), [part], {"accuracy": 0.99})
+    rules = (rule, AlarmRule("accuracy", "below", 0.95))
+    found = judge_alarms(rules, [part], {"accuracy": 0.99}, when="value")
     assert [(one.chance, one.bound) for one in found.where] == [(0.123, 0.95)]
+    assert judge_alarms(rules, [part], {"accuracy": 0.99}).where == ()  # what is 12 % likely wakes nobody by default
 
 
 @given(
     st.tuples(*[st.floats(0, 1)] * 3).map(sorted),
     st.lists(st.floats(0, 1), min_size=2, max_size=6).map(sorted),
-    st.sampled_from(["value", "likely", "upper"]),
+    st.sampled_from(["default", "value", "likely", "upper"]),
 )
 def test_a_higher_bound_never_ends_an_alarm(ends: list[float], bounds: list[float], when: Any) -> None:
     interval = Interval(ends[1], ends[0], ends[2], 0.9, "empirical")
@@ -147,7 +151,7 @@ def test_an_alarm_is_told_and_ends_in_3_with_everything_written(
     assert [line.split(":")[0] for line in failing] == ["ALARM 2024-03"] * 2
     assert any(line.startswith("Alarm raised by 1 of 2 chunks") for line in shown)
     alarms = json.loads(out.read_text())["alarms"]
-    assert (alarms["raised"], alarms["when"], alarms["judged"], alarms["of"]) == (True, "value", 2, "chunk")
+    assert (alarms["raised"], alarms["when"], alarms["judged"], alarms["of"]) == (True, "default", 2, "chunk")
     assert alarms["rules"] == [
         {"metric": "accuracy", "rule": "below", "amount": 0.8},
         {"metric": "accuracy", "rule": "drop", "amount": 0.05},
@@ -183,7 +187,7 @@ def test_standard_output_stays_json_and_quiet_stays_quiet(files: Path, capsys: p
         (("--fail-below", "low"), "expected --fail-below NUMBER or METRIC=NUMBER"),
         (("--fail-below", "nan"), "expected --fail-below NUMBER or METRIC=NUMBER"),
         (("--fail-below", "0.9", "--fail-below", "0.8"), "--fail-below is given twice for accuracy"),
-        (("--fail-below", "0.9", "--fail-when", "never"), "--fail-when: expected one of value, likely, upper"),
+        (("--fail-below", "0.9", "--fail-when", "never"), "--fail-when: expected one of default, value, likely, upper"),
         (("--fail-below", "0.9", "--every", "fortnight"), "expected chunks such as day, week, month"),
     ],
 )

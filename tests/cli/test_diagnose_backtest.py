@@ -118,7 +118,8 @@ def test_what_the_diagnosis_says_leaves_no_gap_in_the_line_of_trust(
     shown = capsys.readouterr().out.splitlines()
     assert "  Kind of shift: unknown: no test could see a difference with a single row on one side" in shown
     trust = next(line for line in shown if line.startswith("  Trust"))
-    assert trust.startswith("  Trust low: in 9 of 10 comparable public cases the truth is expected within ")
+    assert trust.startswith("  Trust none: in 9 of 10 comparable public cases the truth is expected within ")
+    assert trust.endswith("; that is more than half of all accuracies: label some target rows (`oodometer audit`)")
     assert main([*arguments[:2], str(files / "alike.csv"), *arguments[3:]]) == 0
     trust = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("  Trust"))
     assert trust.startswith("  Trust low: in 9 of 10 comparable public cases the truth is expected within ")

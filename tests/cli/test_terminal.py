@@ -60,7 +60,12 @@ def test_the_main_things_fit_a_screen_and_the_rest_is_counted(capsys: pytest.Cap
     assert main(["estimate", *BOTH, *FEW, "--by", "group"]) == 0
     short = capsys.readouterr().out
     assert len(short.splitlines()) <= 24
-    assert re.search(r"\ATrue accuracy: .*\n  Measured on .*(\n    .*)*\n  Fell by .*(\n    .*)*\n  Estimated ", short)
+    assert re.search(
+        r"\ATrue accuracy: .*\n  Measured on .*(\n    .*)*\n  Fell by .*(\n    .*)*\n"
+        r"  If only the inputs changed: .*(\n    .*)*\n  Estimated ",
+        short,
+    )
+    assert short.count("re-weighted to match") == 1  # by the kind of shift, though the inputs are spoken of before
     assert re.search(r"^  Trust (high|low|none): ", short, re.MULTILINE)
     assert "even" in short
     assert "Threshold" not in short

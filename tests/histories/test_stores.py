@@ -74,11 +74,12 @@ def test_the_newest_estimate_and_the_truth_that_came_later(place: str, night: Ni
 
 
 def test_jobs_stand_beside_each_other(place: str, night: Night) -> None:
-    night({"2026-01": 0.9}, job="b")
+    (month,) = night({"2026-01": 0.9}, job="b").chunks
     night({"2026-01": 0.9}, job="a")
     both = oodometer.history(place)
     assert [one.name for one in both.jobs] == ["a", "b"]
-    assert repr(both).endswith("  a: estimated accuracy of 2026-01: 84.1 %\n  b: estimated accuracy of 2026-01: 84.1 %")
+    said = f"estimated accuracy of 2026-01: {100 * month.headline.value:.1f} %"
+    assert repr(both).endswith(f"  a: {said}\n  b: {said}")
     with pytest.raises(UsageError, match="there is no job 'c'; there is a, b"):
         both["c"]
     assert [one.name for one in oodometer.history(place, job="b").jobs] == ["b"]

@@ -54,7 +54,7 @@ def test_an_alarm_says_where_by_which_rule_and_what_the_labels_say(files: tuple[
     said = banner(result)
     assert said.startswith(
         "Alarm raised by 1 of 3 slices: accuracy below 80 % or accuracy more than 5 points below the reference&#39;s. "
-        "An alarm is raised where the number lies below the bound, by more than chance."
+        "An alarm is raised where it is at least 70 % likely that the number lies below the bound, by more than chance."
     )
     for one in failing:
         assert f"ALARM c: accuracy {100 * one['value']:.1f} % [{100 * one['lower']:.1f} %" in said
@@ -68,7 +68,8 @@ def test_an_alarm_says_where_by_which_rule_and_what_the_labels_say(files: tuple[
 
 def test_rules_that_nothing_broke_are_told_too(files: tuple[str, str]) -> None:
     assert banner(estimated(files, fail_below=0.3)) == (
-        "No alarm: accuracy below 30 %. An alarm is raised where the number lies below the bound, by more than chance."
+        "No alarm: accuracy below 30 %. "
+        "An alarm is raised where it is at least 70 % likely that the number lies below the bound, by more than chance."
     )
     assert str(banner(estimated(files, by="part", fail_below=0.3))).startswith("No alarm in 3 slices")
 

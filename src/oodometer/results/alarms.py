@@ -18,8 +18,8 @@ class Fall(Record):
     by_at_least : the margin, a fraction. p : how likely that is: the share of public natural shifts that looked like
     this one and fell by so much; None where nothing can be said. verdict : "fell" or "holds" where ``p`` is high or low
     enough, else "cannot say". changed : p-value of the test that the outputs are distributed as on the reference,
-    adjusted for all parts that were looked at (Holm); None where there is no such test. alarm : a fall is at least 70 %
-    likely, and the change is more than chance after that adjustment. why : the reason, with what was measured of such verdicts.
+    adjusted for all parts that were looked at (Holm); None where there is no such test. alarm : ``p`` is 0.7 or more
+    and the change more than chance after that adjustment. why : the reason, with what was measured of such verdicts.
 
     >>> Fall(0.01, 0.97, "fell", 1e-9, True, "").to_dict()["alarm"]
     True

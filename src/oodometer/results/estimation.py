@@ -302,7 +302,10 @@ def _inputs_alone(result: Mapping[str, Any]) -> list[str]:
     judged = str(other.get("method")).startswith("votes")  # of what people say of the judges, not of the inputs
     if interval is None or judged or result.get("assume", "natural") != "natural":
         return []
-    says = f"the data contradict it: {other['refuted']}" if other.get("refuted") else other.get("evidence")
+    says = other.get("evidence")
+    if other.get("refuted"):  # the diagnosis has a line of its own and is not said twice
+        told = other["refuted"] in ((result.get("diagnosis") or {}).get("why") or "")
+        says = f"the data contradict it: {'see the kind of shift' if told else other['refuted']}"
     why = f" ({says})" if says else ""
     return [f"If only the inputs changed: {with_ends(interval)}{why}"]
 

@@ -436,7 +436,7 @@ class AuditOptions(Judged, Pair, Where, Clock, Key, Cluster, Scale, Level, Readi
         "earlier run of the judge on other rows.",
         doc="Predictions of the same model on the data in question; labels in it are not used for any estimate. With "
         "``judge`` the reference alone is the data; beside a target it is an earlier run of the judge, with labels.")
-    by: str | None = option(default=None, group=_ROWS, metavar="COLUMN",
+    by: str | None = option(default=None, group=_ROWS, metavar="COLUMN", rare=True,
         help="With --judge: the rate of each value of this column, too.")
     labels: Any = option(default=None, group=_ROWS, path="read", metavar="FILE", many=True,
         help="Truth of some target rows: by id, by their number in a column row, or a row each; may be repeated. With "
