@@ -136,7 +136,7 @@ MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
     ),
     "a word for the alarm": (
         lambda: estimated(THREE, UNKNOWN, fail_below=0.1, fail_when="sure"),
-        ["fail_when: expected one of value, likely"],
+        ["fail_when: expected one of default, value, likely"],
         lambda: estimated(THREE, UNKNOWN, fail_below=0.1, fail_when="likely"),
     ),
     "a value without its matrix": (

@@ -2,10 +2,10 @@
 
 python -m benchmarks.natural.alarms             # results/alarms.json and alarms.md
 
-Every case of probabilities alone and every unshifted one is cut into series of 500 rows, the two deployed models of
-NannyML's sample sets into series of 1,000. Each part is asked as `oodometer.estimate` does; the prior was fitted
-without the whole source. The plain rule raises an alarm where the CBPE of a part lies more than three standard
-deviations of such parts below the accuracy of the reference.
+Every eighth case of probabilities alone and every third unshifted one is cut into series of 500 rows, the two deployed
+models of NannyML's sample sets into series of 1,000. Each is asked as `oodometer.estimate` does, whole and by its
+parts, once for each margin, with a prior that was fitted without the whole source. The plain rule raises an alarm where
+the CBPE of a part lies more than three standard deviations of such parts below the accuracy of the reference.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import json
 import sys
 import time
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -29,36 +30,30 @@ from benchmarks.kit import RESULTS, data_folder
 from benchmarks.natural.prior import MARGINS, fit_prior, source_of
 from benchmarks.natural.run import chosen, unpack, work_folder
 from benchmarks.natural.tables import CLASSES_ALONE, LEVEL, read_shifts
-from oodometer.headline.headline import Evidence
-from oodometer.headline.natural_shifts import (
-    CHANGED,
-    NaturalShifts,
-    ShiftSigns,
-    chance_of_fall,
-    packaged_prior,
-    signs_of,
-    verdict_of,
-)
-from oodometer.results.estimation import Headline
+from oodometer.headline.natural_shifts import ALARM, NaturalShifts, is_alarm, packaged_prior
 
-ROWS, DEPLOYED_ROWS = 500, 1000
+ROWS, DEPLOYED_ROWS, EVERY, EVERY_SAME = 500, 1000, 8, 3
 DEVIATIONS = 3.0
+NIGHTS = (0.1, 0.01)  # of which share of the nights are shifted
 
 
 @dataclass(frozen=True)
 class AskedPart:
-    """A whole target, or a part of its series: what was seen, its truth, and the plain rule's statistic.
+    """A whole target, or a part of its series: what was said, its truth, and the plain rule's statistic.
 
-    series : bed and case; source : public data set; part : its number, None of the whole; fell : accuracy of the
-    reference minus that of the rows; changed : p-value of any change, corrected for the parts of the series; below :
-    standard deviations that the CBPE lies below the accuracy of the reference.
+    series : bed and case; source : public data set; part : its number, None of the whole; reference : accuracy that it
+    is held against; interval : value and ends; chances : how likely it fell by each of `MARGINS`; fell : reference
+    minus truth; changed : p-value of any change, corrected for the parts of the series; below : standard deviations
+    that the CBPE lies below the accuracy of the reference.
     """
 
     series: str
     source: str
     group: str
     part: int | None
-    signs: ShiftSigns
+    reference: float
+    interval: tuple[float, float, float]
+    chances: tuple[float | None, ...]
     fell: float
     changed: float | None
     below: float
@@ -66,7 +61,8 @@ class AskedPart:
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> AskedPart:
         """The part that `asdict` wrote."""
-        return cls(**{**plain, "signs": ShiftSigns(**plain["signs"])})
+        value, low, high = plain["interval"]
+        return cls(**{**plain, "interval": (value, low, high), "chances": tuple(plain["chances"])})
 
 
 def ask(series: str, source: str, group: str, tables: tuple[Any, Any, np.ndarray], rows: int) -> list[AskedPart]:
@@ -76,44 +72,52 @@ def ask(series: str, source: str, group: str, tables: tuple[Any, Any, np.ndarray
     reference, target, right = tables
     count = max(len(target) // rows, 1)
     number = np.minimum(np.arange(len(target)) // rows, count - 1)
+    parted, prior = target.assign(part=number), work_folder() / "prior.json"
+    prior.write_text(json.dumps(priors().get(source, packaged_prior()).to_dict()), encoding="utf-8")
+    how: dict[str, Any] = {"by": "part", "level": LEVEL, "prior": prior, "backtest": work_folder() / "trials"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = oodometer.estimate(
-            reference, target.assign(part=number), by="part", level=LEVEL, backtest=work_folder() / "trials", workers=1
-        )
-    assert found.diagnosis is not None
-    fell = found.fell_without_labels or found.fell
-    assert fell is not None
+        found = [oodometer.estimate(reference, parted, margin=margin, workers=1, **how) for margin in MARGINS]
+    accuracy = found[0].reference["accuracy"]
     spread = float(np.stack(reference["probabilities"].to_numpy()).max(axis=1).std())
-    told = [(None, found.headline, found.estimates, found.diagnosis.signs, fell.changed)]
-    for part in found.slices:
-        fell = part.fell_without_labels or part.fell
-        assert fell is not None
-        told.append((int(part.place["value"]), part.headline, part.estimates, part.signs, fell.changed))
+    told: list[tuple[int | None, list[Any]]] = [(None, found)]
+    told += [(int(some[0].place["value"]), list(some)) for some in zip(*(f.slices for f in found), strict=True)]
     out = []
-    for which, headline, estimates, seen, changed in told:
+    for which, said in told:
         inside = np.ones(len(target), bool) if which is None else number == which
-        by_name = {e.method: e for e in estimates}
-        evidence = Evidence(LEVEL, shift_statistics=seen, diagnosis=found.diagnosis, source=found.reference["accuracy"],
-            reference_rows=int(found.reference["rows"]))  # fmt: skip
-        stands = Headline(headline.bands["unchanged"], headline.method, "", "low", "")
-        signs = signs_of(stands, by_name, evidence)
-        assert signs is not None
-        signs = signs if which is None else replace(signs, separation=None)  # as `estimate` does with parts
-        below = (signs.source - by_name["cbpe"].value) / max(spread / float(inside.sum()) ** 0.5, 1e-9)
-        fell = signs.source - float(right[inside].mean())
-        out.append(AskedPart(series, source, group, which, signs, fell, changed, below))
+        first = said[0]
+        held = accuracy if which is None or first.reference is None else first.reference.pooled
+        cbpe = next(e.value for e in first.estimates if e.method == "cbpe")
+        interval = first.headline.interval
+        out.append(
+            AskedPart(
+                series=series,
+                source=source,
+                group=group,
+                part=which,
+                reference=held,
+                interval=(interval.value, interval.lower, interval.upper),
+                chances=tuple(one.fell.p for one in said),
+                fell=held - float(right[inside].mean()),
+                changed=first.fell.changed,
+                below=(accuracy - cbpe) / max(spread / float(inside.sum()) ** 0.5, 1e-9),
+            )
+        )
     return out
 
 
 def natural_series() -> Iterator[tuple[str, str, str, Path]]:
-    """Series, source, group and folder of every case of probabilities alone, and of those without a shift."""
+    """Series, source, group and folder of every eighth case of probabilities alone, and every third without a shift."""
+    seen = Counter[bool]()
     for case in chosen(unpack(work_folder()), None):
         bed = case.parent.name
         if "+" in bed or bed.startswith(CLASSES_ALONE) or bed == "small-target":
             continue
-        source = json.loads((case / "truth.json").read_text(encoding="utf-8"))["source"].partition("-")[0]
-        yield f"{bed}/{case.name}", source, "same" if bed in ("same", "same4") else "natural", case
+        same = bed in ("same", "same4", "same5")
+        seen[same] += 1
+        if seen[same] % (EVERY_SAME if same else EVERY) == 1:
+            source = json.loads((case / "truth.json").read_text(encoding="utf-8"))["source"].partition("-")[0]
+            yield f"{bed}/{case.name}", source, "same" if same else "natural", case
 
 
 def natural_tables(case: Path) -> tuple[Any, Any, np.ndarray]:
@@ -180,13 +184,15 @@ def priors() -> dict[str, NaturalShifts]:
 
 
 def alarms(parts: Sequence[AskedPart], margin: float) -> np.ndarray:
-    """Which parts raise an alarm, as `oodometer.headline.natural_shifts.judged` has it; prior without the source."""
-    out = []
-    for part in parts:
-        prior = priors().get(part.source, packaged_prior())
-        verdict = verdict_of(chance_of_fall(prior, part.signs, margin, None, None))
-        out.append(verdict == "fell" and part.changed is not None and part.changed <= CHANGED)
-    return np.array(out)
+    """Which parts raise an alarm, as `oodometer.headline.natural_shifts.is_alarm` has it; prior without the source."""
+    place = MARGINS.index(margin)
+    return np.array([is_alarm(part.chances[place], part.changed) for part in parts])
+
+
+def night(alarm: np.ndarray, fell: np.ndarray, shifted: float) -> float:
+    """Share of the alarms that are right where this share of the nights is shifted, with these rates of alarms."""
+    found, wrong = shifted * alarm[fell].mean(), (1 - shifted) * alarm[~fell].mean()
+    return float(found / (found + wrong)) if found + wrong else float("nan")
 
 
 def rates(alarm: np.ndarray, fell: np.ndarray) -> list[str]:
@@ -210,12 +216,14 @@ def table(parts: Sequence[AskedPart]) -> list[str]:
             fell = np.array([p.fell >= margin for p in some])
             alarm = alarms(some, margin)
             strict = np.quantile(below[~fell], 1 - alarm[~fell].mean(), method="higher")
-            rows.append([title, f"{100 * margin:.0f}", str(len(some)), f"{fell.mean():.0%}", *rates(alarm, fell),
-                         *rates(below > DEVIATIONS, fell), f"{(below > strict)[fell].mean():.0%}"])  # fmt: skip
-    return kit.table(
-        ["parts", "margin in points", "count", "fell", "detected", "false alarms", "alarms that are right",
-         "plain rule: detected", "false alarms", "alarms that are right", "detected at our false alarms"], rows
-    )  # fmt: skip
+            nights = [f"{night(alarm, fell, share):.0%}" for share in NIGHTS]
+            about = [title, f"{100 * margin:.0f}", str(len(some)), f"{fell.mean():.0%}"]
+            plain = [*rates(below > DEVIATIONS, fell), f"{(below > strict)[fell].mean():.0%}"]
+            rows.append([*about, *rates(alarm, fell), *nights, *plain])
+    ours = ["detected", "false alarms", "alarms that are right"]
+    nightly = [f"the same, {share:.0%} of nights shifted" for share in NIGHTS]
+    others = ["plain rule: detected", "false alarms", "alarms that are right", "detected at our false alarms"]
+    return kit.table(["parts", "margin in points", "count", "fell", *ours, *nightly, *others], rows)
 
 
 def still_table(parts: Sequence[AskedPart]) -> list[str]:
@@ -237,12 +245,12 @@ def page(result: kit.Result) -> str:
     lines = [
         "# Alarms: did the accuracy fall?",
         "",
-        f"Made by `python -m benchmarks.natural.alarms` from {len({p.series for p in whole})} natural shifts of "
-        f"{len({p.source for p in whole})} sources (probabilities alone), unshifted series and two deployed models. "
-        "The prior of each case was fitted without its whole source. An alarm says that the accuracy fell by the "
-        f"margin or more; the plain rule says that the CBPE lies {DEVIATIONS:.0f} standard deviations of such parts "
-        "below the accuracy of the reference. The last column moves its threshold until it raises as many false alarms "
-        "as ours.",
+        f"Made by `python -m benchmarks.natural.alarms` from {len({p.series for p in whole})} natural shifts (every "
+        f"eighth) of {len({p.source for p in whole})} sources (probabilities alone), unshifted series and two deployed "
+        "models. The prior of each case was fitted without its whole source. An alarm asks that a fall by the margin "
+        f"is {ALARM:.0%} likely, and for a change beyond chance; the plain rule says that the CBPE lies "
+        f"{DEVIATIONS:.0f} standard deviations of such parts below the accuracy of the reference. The last column "
+        "moves its threshold until it raises as many false alarms as ours.",
         "",
         *table(parts),
         "## Without a shift",
@@ -256,7 +264,8 @@ def measure(given: argparse.Namespace) -> kit.Result:
     parts = []
     for part in measured():
         plain = rounded(asdict(part))
-        plain["signs"] = {k: v for k, v in rounded(plain["signs"]).items() if k != "still"}  # no verdict looks at it
+        for name in ("interval", "chances"):
+            plain[name] = [None if x is None else float(f"{x:.6g}") for x in plain[name]]
         parts.append(plain)
     return {"parts": parts}
 

@@ -1,15 +1,13 @@
 """Fits the prior of natural shifts, and judges it on each source with that source left out.
 
-python -m benchmarks.natural.prior --date 2026-11-26     # the packaged prior, results/prior.json and prior.md
+python -m benchmarks.natural.prior --date 2026-11-28     # the packaged prior, results/prior.json and prior.md
 
-What is fitted: from where one counts (how far predicted falls and rises are believed) and what an unexplained change
-costs beyond it, by least absolute errors, and quantiles of the truth's distance from there by linear quantile
-regression on three effects: chance (the standard error), how far the outputs moved, m / (1 + m), and how well a
-classifier tells target rows from reference rows, v / (1 + v) of v = 2 AUC - 1. Every source counts alike, however many
-cases it has. Predicted rises are never believed to the opposite, and falls are stretched by half of what the natural
-shifts ask for, and 0.7 of the cost is taken: shifts that re-weight the reference, which life makes too, ask for
-nothing. The lower tail reaches 1.15 times as far below the median as the fitted sources ask for: sources that nobody
-had seen ended below it twice as often as sources that were left out.
+What is fitted, with every source counting alike, however many cases it has: what a change costs beyond what methods
+predict, by least absolute errors, and quantiles of the truth's distance from the value by linear quantile regression on
+chance (the standard error) and on how far a classifier tells target rows from reference rows, as far as the model can
+lose (`NaturalShifts` has the formula). Cases in which other models answered have no part in the fit. The outer
+quantiles reach further than fitted, by factors that were chosen on these cases: sources that nobody had seen ended
+below them more often than sources that were left out.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean
@@ -26,8 +24,7 @@ import numpy as np
 
 from benchmarks import kit
 from benchmarks.kit import RESULTS, ROOT
-from benchmarks.natural.tables import DOMAIN_OF, FAR, LEVEL, OLD, Shift, read_shifts, unseen_falls
-from benchmarks.quality.tables import Triple
+from benchmarks.natural.tables import DOMAIN_OF, FAR, LEVEL, Shift, read_shifts, unseen_falls
 from oodometer.headline.headline import Evidence
 from oodometer.headline.natural_shifts import (
     NaturalShifts,
@@ -180,37 +177,92 @@ def packaged(shifts: Sequence[Shift], judged: Sequence[Shift], by_domain: Sequen
     return replace(fit_prior(shifts), reach=reach_of(by_domain), about=about, verdicts=verdicts_of(shifts))
 
 
-Before = Mapping[str, Triple]
-
-
-def figures(shifts: Sequence[Shift], by_domain: Sequence[Shift], before: Before) -> dict[str, tuple[float, str, bool]]:
-    """What is promised of natural shifts: figure, promise, whether it holds; ``before``: headlines of the prior of
-    fifteen sources.
-    """
-    natural, same = ([s for s in shifts if (s.group != "same") == one] for one in (True, False))
-    new, old = ([s for s in natural if is_new(s) == one] for one in (True, False))
-    holds, half = coverage(natural), mean(s.half[1] <= s.case.truth <= s.half[2] for s in natural)
-    at_least = share_of_tenth(natural, source_of)
+def figures(shifts: Sequence[Shift], by_domain: Sequence[Shift]) -> dict[str, tuple[float, str, bool]]:
+    """What is promised of natural shifts: figure, promise, whether it holds."""
+    groups = grouped(shifts, lambda s: s.group)
+    same, everyday = groups["same"], groups["everyday"]
+    temporal = [s for s in groups["temporal"] if source_of(s) != SEVERE]
+    natural = [s for s in shifts if s.group not in ("same", "everyday", "temporal")]
+    half = mean(s.half[1] <= s.case.truth <= s.half[2] for s in natural)
     apart = min(coverage(few) for few in grouped([s for s in by_domain if s.group != "same"], domain_of).values())
-    scores = score(new) / score([was(s, before) for s in new])
-    wide = width([was(s, before) for s in same])
-    ratios = [ratio(few, method) for few, method in ((old, "im"), (new, "doc"), (same, "im"))]
     high = [s for s in by_domain if s.case.trust == "high" and s.group != "same"]
-    many = [s for s in same if s.case.rows >= 500]
     off = mean(map(is_off, high)) if high else 0.0
-    share = mean(s.case.trust == "high" for s in many)
-    return {"coverage, natural shifts": (holds, "0.87 to 0.93", 0.87 <= holds <= 0.93),
-        "coverage, nine sources in ten": (at_least, "at least 0.80", at_least >= 0.8),
-        "coverage, lowest domain, itself left out": (apart, "at least 0.80", apart >= 0.8),
-        "coverage of the 50 % band": (half, "0.45 to 0.55", 0.45 <= half <= 0.55),
-        "interval score on new sources, of the prior before": (scores, "at most 0.90", scores <= 0.9),
-        "error on old sources, of im's": (ratios[0], "at most 0.86", ratios[0] <= 0.86),
-        "error on new sources, of doc's": (ratios[1], "at most 0.88", ratios[1] <= 0.88),
-        "coverage, no shift": (coverage(same), "at least 0.93", coverage(same) >= 0.93),
-        "width in points, no shift": (width(same), f"at most {wide:.1f}", width(same) <= wide),
-        "error without a shift, of im's": (ratios[2], "at most 1.1", ratios[2] <= 1.1),
-        "off by more than 3 points, trust high, shifted, domains left out": (off, "at most 0.05", off <= 0.05),
-        "trust high, no shift, 500 rows or more": (share, "told", True)}  # fmt: skip
+    strata = [few for _, few in seen_strata(shifts) if is_large(few)]
+    asked: list[tuple[str, float, float, float]] = [
+        ("everyday tables: error, of the best fixed method's", best_ratio(everyday)[0], 0.0, 0.9),
+        ("everyday tables: coverage", coverage(everyday), 0.87, 0.93),
+        ("everyday tables: width in points", width(everyday), 0.0, 30.0),
+        ("earlier sources: error in points", mean(map(_error, natural)), 0.0, 8.56),
+        ("earlier sources: coverage", coverage(natural), 0.93, 1.0),
+        ("earlier sources: width in points", width(natural), 0.0, 38.0),
+        ("earlier sources: coverage of the 50 % band", half, 0.45, 0.55),
+        ("temporal sources: error, of the best fixed method's", best_ratio(temporal)[0], 0.0, 1.0),
+        ("no shift: coverage", coverage(same), 0.93, 1.0),
+        ("no shift: error, of the best fixed method's", best_ratio(same)[0], 0.0, 1.1),
+        ("visible strata: largest error, of the best fixed method's", max(best_ratio(s)[0] for s in strata), 0.0, 1.03),
+        ("visible strata: least coverage", min(map(coverage, strata)), 0.84, 1.0),
+        ("lowest domain, itself left out: coverage", apart, 0.8, 1.0),
+        ("off by more than 3 points, trust high, shifted, domains left out", off, 0.0, 0.05),
+    ]
+    return {name: (found, _promise(least, most), least <= found <= most) for name, found, least, most in asked}
+
+
+def _promise(least: float, most: float) -> str:
+    if not least:
+        return f"at most {most:g}"
+    return f"at least {least:g}" if most == 1 else f"{least:g} to {most:g}"
+
+
+SEVERE = "spam"  # a stream so severe that its README keeps it apart from means
+MANY_CASES, MANY_SOURCES = 100, 10  # of a stratum that is judged
+ANSWERED = 0.98  # share of cases in which a method must have answered to be the best fixed one
+
+
+def is_large(shifts: Sequence[Shift]) -> bool:
+    """Whether a stratum is large enough to be judged."""
+    return len(shifts) >= MANY_CASES and len(set(map(source_of, shifts))) >= MANY_SOURCES
+
+
+def best_ratio(shifts: Sequence[Shift]) -> tuple[float, str, float]:
+    """Error of the headline in that of the best fixed method, its name and its error in points."""
+    found = {}
+    for method in METHODS:
+        both = [(_error(s), e) for s in shifts if (e := s.case.error(method)) is not None]
+        if both and len(both) >= ANSWERED * len(shifts):
+            found[method] = mean(other for _, other in both), mean(one for one, _ in both)
+    if not found:
+        return float("nan"), "-", float("nan")
+    name = min(found, key=lambda method: found[method][0])
+    other, ours = found[name]
+    return ours / other, name, other
+
+
+METHODS = ("source", "ac", "doc", "atc", "im", "cbpe")  # that answer wherever there is a confidence
+
+
+def seen_strata(shifts: Sequence[Shift]) -> list[tuple[str, list[Shift]]]:
+    """Strata by what can be seen without a label."""
+    shifted = [s for s in shifts if s.group != "same" and "cbpe" in s.case.estimates]
+    out = []
+
+    def cut(title: str, key: Callable[[Shift], str]) -> None:
+        out.extend((f"{title}: {name}", few) for name, few in grouped(shifted, key).items())
+
+    def step(x: float, edges: Sequence[float]) -> str:
+        place = sum(x >= edge for edge in edges)
+        low = "below" if place == 0 else f"{edges[place - 1]:g} to"
+        return f"{low} {edges[place]:g}" if place < len(edges) else f"{edges[-1]:g} and more"
+
+    cut("kind", lambda s: s.case.kind)
+    cut("move of cbpe, points", lambda s: step(100 * (s.case.estimates["cbpe"][0] - s.reference), (-10, -2, 2, 10)))
+    cut(
+        "headline less cbpe, points",
+        lambda s: step(100 * (s.case.headline[0] - s.case.estimates["cbpe"][0]), (-15, -5, 0)),
+    )
+    cut("reference accuracy", lambda s: step(s.reference, (0.6, 0.7, 0.8, 0.9)))
+    cut("reference rows", lambda s: step(s.case.reference_rows, (500, 2000)))
+    cut("target rows", lambda s: step(s.case.rows, (300, 1000)))
+    return out
 
 
 def coverage(shifts: Sequence[Shift]) -> float:
@@ -218,31 +270,9 @@ def coverage(shifts: Sequence[Shift]) -> float:
     return mean(s.case.holds() for s in shifts)
 
 
-def is_new(shift: Shift) -> bool:
-    """Whether the prior before had not seen the source."""
-    return source_of(shift) not in OLD
-
-
 def grouped(shifts: Sequence[Shift], group: Group) -> dict[str, list[Shift]]:
     """The cases of each group."""
     return {one: [s for s in shifts if group(s) == one] for one in sorted(set(map(group, shifts)))}
-
-
-def share_of_tenth(shifts: Sequence[Shift], group: Group) -> float:
-    """Coverage that nine groups in ten reach."""
-    every = sorted(coverage(few) for few in grouped(shifts, group).values())
-    return every[len(every) // 10]
-
-
-def ratio(shifts: Sequence[Shift], method: str) -> float:
-    """Error of the headline in that of a method, where the method answered."""
-    both = [(_error(s), e) for s in shifts if (e := s.case.error(method)) is not None]
-    return mean(one for one, _ in both) / mean(other for _, other in both)
-
-
-def was(shift: Shift, before: Before) -> Shift:
-    """The case with the headline of the prior before."""
-    return replace(shift, case=replace(shift.case, headline=before["/".join(shift.key)]))
 
 
 def _error(shift: Shift) -> float:
@@ -259,17 +289,29 @@ def score(shifts: Sequence[Shift]) -> float:
     return width(shifts) + 2 / (1 - LEVEL) * mean(s.below + s.above for s in shifts)
 
 
-def page(shifts: Sequence[Shift], by_domain: Sequence[Shift], before: Before, prior: NaturalShifts) -> str:
-    held = [[name, f"{found:.3f}", asked, "yes" if good else "**NO**"]
-            for name, (found, asked, good) in figures(shifts, by_domain, before).items()]  # fmt: skip
+def page(shifts: Sequence[Shift], by_domain: Sequence[Shift], prior: NaturalShifts) -> str:
+    held = [
+        [name, f"{found:.3f}", asked, "yes" if good else "**NO**"]
+        for name, (found, asked, good) in figures(shifts, by_domain).items()
+    ]
     natural = [s for s in shifts if s.group != "same"]
-    header = ["cases", "error", "before", "coverage", "before", "width", "before", "interval score", "before"]
+    header = [
+        "cases",
+        "sources",
+        "error",
+        "best fixed method",
+        "its error",
+        "ratio",
+        "coverage",
+        "width",
+        "interval score",
+    ]
 
     def row(name: str, few: Sequence[Shift]) -> list[str]:
-        old = [was(s, before) for s in few]
-        return [name, str(len(few)), f"{mean(map(_error, few)):.1f}", f"{mean(map(_error, old)):.1f}",
-                f"{coverage(few):.0%}", f"{coverage(old):.0%}", f"{width(few):.0f}", f"{width(old):.0f}",
-                f"{score(few):.0f}", f"{score(old):.0f}"]  # fmt: skip
+        ratio, best, other = best_ratio(few)
+        cells = [f"{mean(map(_error, few)):.2f}", best, f"{other:.2f}", f"{ratio:.2f}"]
+        about = [name, str(len(few)), str(len(set(map(source_of, few))))]
+        return [*about, *cells, f"{coverage(few):.0%}", f"{width(few):.1f}", f"{score(few):.1f}"]
 
     def rows(some: Sequence[Shift], group: Group) -> list[list[str]]:
         return [row(name, few) for name, few in grouped(some, group).items()]
@@ -279,22 +321,26 @@ def page(shifts: Sequence[Shift], by_domain: Sequence[Shift], before: Before, pr
         [f"{100 * margin:.0f}", verdict, f"{cases / len(shifts):.0%}", f"{right:.1%}"]
         for margin, verdict, cases, right in prior.verdicts
     ]
+    quantiles = zip(prior.levels, prior.chance, prior.size, strict=True)
     about = prior.about or {}
     lines = [
         "# The prior of natural shifts",
         "",
         f"Made by `python -m benchmarks.natural.prior` from {about['cases']} cases of {len(about['sources'])} sources "
         f"({', '.join(about['sources'])}). Every figure is of cases whose whole source was left out of the fit, where "
-        "it says so, whole domain. `before` is the headline of the prior of fifteen sources "
-        "(`natural_before.json`): the old sources were among them, the new ones were not.",
+        "it says so, whole domain. The best fixed method is the best in hindsight of those that answer wherever there "
+        f"is a confidence ({', '.join(METHODS)}).",
         "",
         *kit.table(["figure", "found", "promise", "holds"], held),
-        "## Source by source, natural shifts",
+        "## Family by family",
+        "",
+        *kit.table(["family", *header], rows(shifts, lambda s: s.group)),
+        "## By what can be seen beforehand, shifted cases with a confidence",
+        "",
+        *kit.table(["seen", *header], [row(name, few) for name, few in seen_strata(shifts)]),
+        "## Source by source, shifted cases",
         "",
         *kit.table(["source", *header], rows(natural, source_of)),
-        "## Domain by domain, the source left out",
-        "",
-        *kit.table(["domain", *header], rows(natural, domain_of)),
         "## Domain by domain, the domain left out",
         "",
         *kit.table(["domain", *header], rows([s for s in by_domain if s.group != "same"], domain_of)),
@@ -306,15 +352,13 @@ def page(shifts: Sequence[Shift], by_domain: Sequence[Shift], before: Before, pr
         *kit.table(["margin in points", "said", "of all cases", "right"], said),
         "## The quantiles",
         "",
-        f"Predicted rises count {prior.rise}, predicted falls {prior.fall}, as far as the change is unexplained. "
-        "Quantile of the truth less that start: standard error, moved and separation, each as x / (1 + x).",
+        f"The cost is {prior.cost}. Quantile of the truth less the value: standard error, and q v / (1 + v).",
         "",
         *kit.table(
-            ["quantile", "standard error", "moved", "separation"],
-            [[f"{p:g}", *(f"{c:+.2f}" for c in row)] for p, *row in zip(
-                prior.levels, prior.chance, prior.size, prior.apart, strict=True)],
+            ["quantile", "standard error", "separation"],
+            [[f"{p:g}", f"{chance:+.2f}", f"{size:+.2f}"] for p, chance, size in quantiles],
         ),
-    ]  # fmt: skip
+    ]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -326,17 +370,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--date", required=True, help="date of the fit, such as 2026-11-22")
     options = parser.parse_args(arguments)
     shifts, _ = read_shifts(RESULTS / "natural.json")
-    before = {key: tuple(three) for key, three in json.loads((RESULTS / "natural_before.json").read_text()).items()}
     judged, by_domain = left_out(shifts), left_out(shifts, group=domain_of)
     prior = packaged(shifts, judged, by_domain, options.date)
-    before_now = json.loads(PACKAGED.read_text(encoding="utf-8"))
-    more = {"metrics": before_now["metrics"]} if "metrics" in before_now else {}  # of `benchmarks.natural.metrics`
-    PACKAGED.write_text(json.dumps(prior.to_dict() | more, indent=1) + "\n", encoding="utf-8")
-    found = figures(judged, by_domain, before)
+    PACKAGED.write_text(json.dumps(prior.to_dict(), indent=1) + "\n", encoding="utf-8")
+    found = figures(judged, by_domain)
     plain = {name: {"found": round(float(value), 4), "promise": asked, "holds": bool(good)}
              for name, (value, asked, good) in found.items()}  # fmt: skip
     (options.out / "prior.json").write_text(json.dumps({"figures": plain}, indent=1) + "\n", encoding="utf-8")
-    (options.out / "prior.md").write_text(page(judged, by_domain, before, prior), encoding="utf-8")
+    (options.out / "prior.md").write_text(page(judged, by_domain, prior), encoding="utf-8")
     for name, (value, asked, good) in found.items():
         print(f"{'yes' if good else 'NO ':3s}  {name}: {value:.3f} ({asked})")
     return 0

@@ -26,6 +26,7 @@ from oodometer.headline.natural_shifts import (
     headline_under,
     natural_headline,
     packaged_prior,
+    separation_of,
     signs_of,
     standard_error,
     trust_of,
@@ -38,17 +39,14 @@ from oodometer.testing import example_record
 PRIOR = packaged_prior()
 HAND = replace(
     PRIOR,
-    rise=0.0,
-    fall=1.5,
-    gate=0.2,
-    cost=0.0,
+    cost=0.9,
     levels=np.array([0.05, 0.5, 0.95]),
     chance=np.array([-2.0, 0.0, 1.0]),
     size=np.array([-0.6, 0.0, 0.3]),
-    apart=np.array([-0.1, 0.0, 0.05]),
+    unknown={"moved": 0.5, "separation": 0.6, "apart": 0.02},
     reach=((0.1, 50, 0.95, 0.01), (1.0, 500, 0.88, 0.08)),
 )
-STILL = ShiftSigns(0.9, 0.9, 10_000, 10_000, moved=0.0, unexplained=0.0, separation=0.0)
+STILL = ShiftSigns(0.9, 0.9, 10_000, 10_000, moved=0.0, unexplained=0.0, separation=0.0, apart=0.0)
 SIGNS = st.builds(
     ShiftSigns,
     st.floats(0, 1),
@@ -62,30 +60,31 @@ SIGNS = st.builds(
 
 
 def test_the_value_by_hand() -> None:
-    """u = 0.2 opens the gate by half: half of the estimate's move, half of what natural shifts made of such moves."""
-    fell = ShiftSigns(0.8, 0.9, 100, 100, moved=0.5, unexplained=0.2)
-    assert HAND.value(fell) == pytest.approx(0.9 - 0.5 * 0.1 - 0.5 * 1.5 * 0.1)
+    """v = 1/2 is 1/3 of the way; methods that are 0.02 apart contradict each other by half; at 0.85 all can be lost."""
+    fell = ShiftSigns(0.8, 0.9, 100, 100, separation=0.5, apart=0.02)
+    assert HAND.value(fell) == pytest.approx(0.8 - 0.9 * (1 / 3) ** 2 * 0.5)
     rose = replace(fell, estimate=1.0)
-    assert HAND.value(rose) == pytest.approx(0.9 + 0.5 * 0.1)
-    assert HAND.value(replace(fell, unexplained=0.0)) == pytest.approx(0.8), "class shares explain all of it"
+    assert HAND.value(rose) == pytest.approx(0.9 - 0.05), "predicted rises are not believed"
+    assert HAND.value(replace(fell, apart=0.0)) == pytest.approx(0.8), "all methods agree"
+    assert HAND.value(replace(fell, separation=0.0)) == pytest.approx(0.8), "nothing tells the rows apart"
+    weak = replace(fell, source=0.55, estimate=0.5)
+    assert HAND.value(weak) == pytest.approx(0.5 - 0.25 * 0.05), "a weak model has less to lose"
     assert HAND.value(replace(fell, models=True)) == pytest.approx(0.8), "other models saw the fall"
+    unseen = replace(fell, separation=None, moved=1.0, apart=None)
+    assert HAND.value(unseen) == pytest.approx(0.8 - 0.9 * (0.6 / 2) ** 2 * 0.5), "as far apart as such moves are"
 
 
 def test_quantiles_by_hand() -> None:
-    """Moved by 0.5 is 1/3 of the way to what a change can cost; a separation of 2/3 adds 2/5 of its own share."""
-    signs = ShiftSigns(0.5, 0.5, 200, 50, moved=0.5, unexplained=0.0, separation=0.0)
-    se = standard_error(0.5, signs)
-    assert se == pytest.approx((0.25 * (1 / 200 + 1 / 50)) ** 0.5)
+    """A separation of 1/2 is 1/3 of the way to what a change can cost a model that can lose a quarter."""
+    signs = ShiftSigns(0.55, 0.55, 200, 50, separation=0.5, apart=0.0)
+    se = standard_error(0.55, signs)
+    assert se == pytest.approx((0.55 * 0.45 * (1 / 200 + 1 / 50)) ** 0.5)
     low, middle, high = HAND.quantile(signs, np.array([0.05, 0.5, 0.95]))
-    assert (low, middle, high) == pytest.approx((0.5 - 2 * se - 0.2, 0.5, 0.5 + se + 0.1))
-    apart = HAND.quantile(replace(signs, separation=2 / 3), np.array([0.05, 0.5, 0.95]))
-    assert apart == pytest.approx((low - 0.04, middle, high + 0.02))
-    unknown = HAND.quantile(replace(signs, separation=None), np.array([0.05]))[0]
-    assert unknown == pytest.approx(low - 0.1 * HAND.unknown["separation"] / 3), "typical of such a move"
+    assert (low, middle, high) == pytest.approx((0.55 - 2 * se - 0.6 / 12, 0.55, 0.55 + se + 0.3 / 12))
     assert HAND.quantile(signs, np.array([0.0, 1.0])).tolist() == [0.0, 1.0]
     lower, upper = HAND.interval(signs, 0.9)
     assert lower == pytest.approx(low)
-    assert upper == pytest.approx(0.5 + max(se + 0.1, 1.2 * 1.6448536 * se)), "never narrower than chance"
+    assert upper == pytest.approx(0.55 + max(se + 0.3 / 12, 1.2 * 1.6448536 * se)), "never narrower than chance"
 
 
 @given(SIGNS, st.floats(0.01, 0.999))
@@ -105,20 +104,8 @@ def test_more_rows_of_the_same_kind_widen_no_band(signs: ShiftSigns, times: int)
         assert np.diff(PRIOR.interval(more, level))[0] <= np.diff(PRIOR.interval(signs, level))[0] + 1e-12
 
 
-def test_where_the_change_is_unexplained_the_band_reaches_towards_what_stood_still() -> None:
-    """u = gate: half of the way times 2 level - 1; explained changes and the band of 50 % leave it alone."""
-    moved = ShiftSigns(0.8, 0.9, 10_000, 10_000, moved=0.5, unexplained=0.2)
-    low, high = HAND.interval(moved, 0.9)
-    still = replace(moved, still=(low - 0.1, high + 0.05))
-    assert HAND.interval(still, 0.9) == pytest.approx((low - 0.1 * 0.8 / 2, high + 0.05 * 0.8 / 2))
-    assert HAND.interval(replace(moved, still=(low + 0.01, high - 0.01)), 0.9) == (low, high)
-    assert HAND.interval(still, 0.5) == HAND.interval(moved, 0.5)
-    explained = replace(still, unexplained=0.0)
-    assert HAND.interval(explained, 0.9) == HAND.interval(replace(explained, still=None), 0.9)
-
-
 def test_it_is_asymmetric_and_grows_with_the_size_of_the_change() -> None:
-    moved = replace(STILL, moved=0.8, unexplained=0.5)
+    moved = replace(STILL, separation=0.5, apart=0.01)
     (low, high), near = PRIOR.interval(moved, 0.9), PRIOR.interval(STILL, 0.9)
     assert 0.9 - low > 2 * (high - 0.9)
     assert high - low > 4 * (near[1] - near[0])
@@ -129,8 +116,8 @@ def test_it_is_asymmetric_and_grows_with_the_size_of_the_change() -> None:
 
 def test_the_packaged_file_says_where_it_comes_from() -> None:
     about = PRIOR.about or {}
-    assert len(about["sources"]) == 38
-    assert about["cases"] == 1733
+    assert len(about["sources"]) == 93
+    assert about["cases"] > 2400
     assert {*about["domains"], "other"} == set(DOMAINS)
     assert about["made_by"].startswith("python -m benchmarks.natural.prior")
     assert NaturalShifts.from_dict(json.loads(json.dumps(PRIOR.to_dict())), "again").to_dict() == PRIOR.to_dict()
@@ -139,10 +126,10 @@ def test_the_packaged_file_says_where_it_comes_from() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[1]", "expected a prior of natural shifts of format 5, got format list"),
-        ('{"format": 7}', "expected a prior of natural shifts of format 5, got format 7"),
-        ('{"format": 1}', "expected a prior of natural shifts of format 5, got format 1"),
-        ('{"format": 5}', "got one without 'value'"),
+        ("[1]", "expected a prior of natural shifts of format 6, got format list"),
+        ('{"format": 7}', "expected a prior of natural shifts of format 6, got format 7"),
+        ('{"format": 1}', "expected a prior of natural shifts of format 6, got format 1"),
+        ('{"format": 6}', "got one without 'cost'"),
         ("no json", "expected a prior of natural shifts, a JSON file, got Expecting value"),
         (None, "No such file"),
     ],
@@ -157,7 +144,7 @@ def test_another_file_is_refused_with_a_line(content: str | None, message: str, 
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("spoil", [{"p": 0.5}, {"moved": None}, {"standard_error": float("nan")}])
+@pytest.mark.parametrize("spoil", [{"p": 0.5}, {"separation": None}, {"standard_error": float("nan")}])
 def test_a_spoilt_file_is_refused(spoil: dict[str, Any]) -> None:
     plain = PRIOR.to_dict()
     plain["quantiles"][0] |= spoil
@@ -200,16 +187,30 @@ def evidence(**changes: Any) -> Evidence:
     return Evidence(0.9, **given)
 
 
-def test_the_estimate_is_the_mean_of_what_is_weighed_and_of_the_plain_middle() -> None:
-    still = make_headline(FOUR, evidence())
+def test_the_estimate_is_the_plain_middle_of_confidence() -> None:
+    still, by_name = make_headline(FOUR, evidence()), {e.method: e for e in FOUR}
     assert still is not None
-    found = natural_headline(still, signs_of(still, {e.method: e for e in FOUR}, evidence()), evidence(), HAND)
-    estimate = (still.value + 0.71) / 2  # the median of 0.7, 0.72, 0.74, 0.6
-    assert found.value == pytest.approx(0.8 - (0.5 + 0.5 * 1.5) * (0.8 - estimate))
-    assert (found.kind, found.level, found.method) == ("empirical", 0.9, still.method)
-    assert found.bands["unchanged"] == still.interval
+    signs = signs_of(still, by_name, evidence())
+    assert signs is not None
+    assert signs.estimate == pytest.approx(0.71), "the median of 0.7, 0.72, 0.74, 0.6"
+    assert signs.apart == pytest.approx(0.04), "cbpe says 0.74, doc 0.7"
+    found = natural_headline(still, signs, evidence(), HAND, by_name["cbpe"])
+    assert found.value == pytest.approx(HAND.value(signs))
+    assert (found.kind, found.level) == ("empirical", 0.9)
+    assert found.method == "median of atc, im, doc and cbpe, less what public shifts cost beyond it"
+    assert found.bands["unchanged"] == by_name["cbpe"].interval
     assert found.bands["nine_in_ten"] == found.interval, "asked at the same level"
     assert found.lower <= found.bands["half"].lower <= found.value <= found.bands["half"].upper <= found.upper
+    alone = natural_headline(still, signs, evidence(), HAND)
+    assert alone.bands["unchanged"] == still.interval, "without a method that asks for P(y | x)"
+
+
+def test_a_classifier_that_reads_features_moves_no_number() -> None:
+    """What features tell apart need not concern the model; what its outputs tell apart does."""
+    by = {name: Finding("overlap", "", 0.9, details={"by": name}) for name in ("features", "probabilities")}
+    seen = {name: separation_of(diagnosed("covariate", one)) for name, one in by.items()}
+    assert seen == {"features": None, "probabilities": pytest.approx(0.8)}
+    assert separation_of(None) is None
 
 
 def test_without_the_accuracy_of_the_reference_the_number_stands_alone() -> None:
@@ -246,10 +247,10 @@ def test_trust_says_what_was_measured() -> None:
     assert trust_of(worse, STILL, "")[0] == "low", "a number that was off too often is not trusted, however narrow"
     few = replace(HAND, reach=((1.0, LEAST_CASES - 1, 0.95, 0.0),))
     assert trust_of(few, STILL, "")[0] == "low", "so few cases promise nothing"
-    far = replace(STILL, moved=3.0)
+    far = replace(STILL, separation=1.0, apart=1.0)
     assert trust_of(HAND, far, "")[0] == "none"
     assert "more than half of all accuracies: label some target rows" in trust_of(HAND, far, "")[1]
-    assert trust_of(HAND, replace(STILL, moved=0.25), "")[0] == "low", "bands that reach so far were off too often"
+    assert trust_of(HAND, replace(STILL, separation=0.25), "")[0] == "low", "bands that reach so far were off too often"
     assert trust_of(HAND, STILL, "it is so")[0] == "low"
 
 
@@ -269,7 +270,7 @@ def test_what_speaks_against_high_trust(changes: dict[str, Any], doubt: str) -> 
 
 
 def test_what_cannot_be_seen_is_taken_to_be_typical() -> None:
-    unseen = replace(STILL, moved=None, unexplained=None)
+    unseen = replace(STILL, moved=None, unexplained=None, separation=None, apart=None)
     assert "a typical natural shift is assumed" in doubt_of(unseen, evidence())
     assert PRIOR.interval(unseen, 0.9)[0] < PRIOR.interval(STILL, 0.9)[0]
 

@@ -57,11 +57,13 @@ def usual(*, slim_only: bool = False) -> Estimation:
 
 
 def same(one: Estimation, other: Estimation) -> None:
+    """The same without labels; what some labels add stands beside it."""
     a, b = numbers(one), numbers(other)
     assert a.keys() == b.keys()
     for name in a:
         assert b[name] == pytest.approx(a[name], abs=1e-9), name
-    assert other.headline.interval.value == pytest.approx(one.headline.interval.value, abs=1e-9)
+    here, there = (found.headline_without_labels or found.headline for found in (one, other))
+    assert there.interval.value == pytest.approx(here.interval.value, abs=1e-9)
 
 
 # ------------------------------------------------------------------------------------------ the usual case
@@ -411,6 +413,11 @@ def test_labels_from_elsewhere(tmp_path: Path) -> None:
         assert found.target["labelled"] == 100
         assert found.target["accuracy"]["value"] == pytest.approx(known.accuracy)
         same(found, usual(slim_only=True))
+        low, high = found.headline.interval.lower, found.headline.interval.upper
+        without = found.headline_without_labels.interval
+        assert found.headline.method == "prior and 100 labels"
+        assert high - low < without.upper - without.lower
+        assert low < known.accuracy < high
 
 
 def test_labels_go_with_a_piece_of_a_record() -> None:

@@ -34,11 +34,12 @@ def bare(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_a_fall_that_outputs_do_not_show_is_seen_by_labels() -> None:
-    blind = oodometer.estimate(REFERENCE, bare(FALLEN), **ASKED)
+    asked = ASKED | {"margin": 0.03}  # chance alone moves accuracies of 3,000 rows by more than one point
+    blind = oodometer.estimate(REFERENCE, bare(FALLEN), **asked)
     assert (blind.fell.verdict, blind.alarms.raised, blind.by_labels, blind.truth) == ("holds", False, False, None)
     for found in (
-        oodometer.estimate(REFERENCE, FALLEN, **ASKED),
-        oodometer.estimate(REFERENCE, bare(FALLEN), labels=FALLEN[["label"]], **ASKED),
+        oodometer.estimate(REFERENCE, FALLEN, **asked),
+        oodometer.estimate(REFERENCE, bare(FALLEN), labels=FALLEN[["label"]], **asked),
     ):
         right = ((FALLEN["prob_1"] > 0.5) == FALLEN["label"]).mean()
         assert found.truth.value == pytest.approx(right)
@@ -52,8 +53,9 @@ def test_a_fall_that_outputs_do_not_show_is_seen_by_labels() -> None:
         view = found.view()
         assert (view.title, view.interval) == ("True accuracy", found.truth)
         assert view.sentences[0].startswith("Measured on 3,000 labelled rows: ")
-        assert view.sentences[1].startswith("Fell by 1 point or more: yes")
-        assert view.sentences[2].startswith("Estimated without labels: ")
+        assert view.sentences[1].startswith("Fell by 3 points or more: yes")
+        assert view.sentences[2].startswith("If only the inputs changed: ")
+        assert view.sentences[3].startswith("Estimated without labels: ")
         assert view.alarms == tuple(found.alarms.lines())
         assert "by labels" in found.alarms.lines()[0]
 
@@ -183,5 +185,5 @@ def test_a_series_in_which_nothing_changes_raises_few_alarms() -> None:
         reference = (int(own.binomial(5000, 0.9)), 5000)
         hits = own.binomial(200, 0.9, 12).tolist()
         posteriors = [LabelPosterior(None, LabelEvidence(one, 200, 200, 200)) for one in hits]
-        raised += any(one.alarm for one in falls_by_labels(posteriors, [None] * 12, 0.01, reference, "natural"))
+        raised += any(one.alarm for one in falls_by_labels(posteriors, [None] * 12, 0.01, [reference] * 12, "natural"))
     assert raised <= 0.08 * 300

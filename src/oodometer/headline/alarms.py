@@ -37,8 +37,9 @@ def alarm_rules(
                 names = ", ".join(metrics)
                 raise UsageError(f"--fail-{kind} {metric}={amount:g}: {metric} is not estimated here; known: {names}")
             if metric in SCORES:
-                remedy = f"less {metric} is better, so no bound below it is an alarm; take `--fail-{kind} {amount:g}`"
-                raise UsageError(f"--fail-{kind} {metric}={amount:g}: {remedy} of the accuracy, or a metric such as f1")
+                option = f"--fail-{kind}"
+                remedy = f"less {metric} is better, so no bound below it is an alarm; take `{option} {amount:g}`"
+                raise UsageError(f"{option} {metric}={amount:g}: {remedy} of the accuracy, or a metric such as f1")
             low, high = _LIMITS.get(metric.partition(":")[0], (0.0, 1.0))  # no value lies below or above
             low, high = (0.0, high - low) if kind == "drop" else (low, high)
             if not low <= amount <= high:

@@ -311,9 +311,13 @@ def _from_estimates(by_name: Mapping[str, Estimate], evidence: Evidence) -> Head
 
 def confidence_middle(by_name: Mapping[str, Estimate]) -> float | None:
     """Median of the plain methods that read the confidence, or None: what no trial has weighed."""
-    chosen = set(those("estimator", lambda cls: cls.traits.in_middle))
-    values = [e.value for e in by_name.values() if e.method in chosen]
+    values = [by_name[name].value for name in middle_methods(by_name)]
     return float(median(values)) if values else None
+
+
+def middle_methods(by_name: Mapping[str, Estimate]) -> list[str]:
+    """The plain methods that read the confidence, of those that answered."""
+    return [name for name in those("estimator", lambda cls: cls.traits.in_middle) if name in by_name]
 
 
 def beyond_overlap(by_name: Mapping[str, Estimate]) -> list[Estimate]:

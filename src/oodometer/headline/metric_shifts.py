@@ -142,7 +142,7 @@ class MetricShifts:
         """Read what `to_dict` gave; `InputError` for another format, or for what is no such mapping."""
         expected = f"priors of metrics of format {FORMAT}"
         remedy = "take `metrics` out of the file for the packaged ones, or make them again with "
-        remedy += "`python -m benchmarks.natural.metrics --tables --date DATE`"
+        remedy += "`python -m benchmarks.natural.metrics`"
         found = plain.get("format", "none") if isinstance(plain, Mapping) else type(plain).__name__
         if found != FORMAT:
             raise InputError(expected, got=f"format {found}", remedy=remedy, file=file)

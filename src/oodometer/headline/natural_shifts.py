@@ -35,7 +35,7 @@ _LEAST_HALF = 1.2  # times what chance alone makes: the value is not known exact
 
 
 _CHANCE, _BETTER = 0.45, 0.4  # a model at an accuracy of 0.45 has nothing to lose, one at 0.85 and above everything
-MIDDLE = "median of atc, im, doc and cbpe, less what public shifts cost beyond it"
+_LESS = ", less what public shifts cost beyond it"
 READINGS = ("cbpe", "doc", "importance")  # calibration by confidence, mean confidence, density ratios
 _APART = 0.02  # of accuracy: methods that differ by so much are half way from agreeing to contradicting each other
 
@@ -404,9 +404,10 @@ def natural_headline(
     evidence: Evidence,
     prior: NaturalShifts | None = None,
     inputs: Estimate | None = None,
+    middle: Sequence[str] = (),
 ) -> Headline:
     """What natural shifts make of the number; beside it, as band ``unchanged``, that of ``inputs`` if only the inputs
-    changed, else of ``still``. Judges alone stay as they are.
+    changed, else of ``still``. ``middle``: methods whose median it starts from. Judges alone stay as they are.
     """
     if judges_alone(still) or signs is None:
         return still
@@ -421,8 +422,18 @@ def natural_headline(
     trust, why = trust_of(
         prior, signs, doubt_of(signs, evidence), (value, *nine), error=evidence.error_of_clusters(value, signs.rows)
     )
-    method = still.method if signs.models or inputs is None else MIDDLE
+    method = still.method if signs.models or not middle else median_of(middle) + _LESS
     return Headline(interval, method, assumed_of(prior), trust, why, bands)
+
+
+def median_of(methods: Sequence[str]) -> str:
+    """Methods whose median is taken, in words.
+
+    >>> median_of(["atc", "doc", "cbpe"]), median_of(["doc"])
+    ('median of atc, doc and cbpe', 'doc')
+    """
+    *others, last = methods
+    return f"median of {', '.join(others)} and {last}" if others else last
 
 
 def judges_alone(headline: Headline) -> bool:

@@ -299,7 +299,8 @@ def _inputs_alone(result: Mapping[str, Any]) -> list[str]:
     """The other reading: the number if only the inputs changed, and what speaks for it or against it."""
     other = (result.get("assumptions") or {}).get("covariate") or {}
     interval = interval_of(other)
-    if interval is None or result.get("assume", "natural") != "natural":
+    judged = str(other.get("method")).startswith("votes")  # of what people say of the judges, not of the inputs
+    if interval is None or judged or result.get("assume", "natural") != "natural":
         return []
     says = other.get("evidence")
     if other.get("refuted"):  # the diagnosis has a line of its own and is not said twice

@@ -26,7 +26,7 @@ from ..errors import InputError, UsageError, visible
 from ..estimators import Estimator, SourceAccuracy
 from ..estimators.expected_classes import metric_name, metrics_named
 from ..headline.alarms import Watched, alarm_rules, judge_alarms
-from ..headline.headline import Evidence, TrialWeighting, make_headline
+from ..headline.headline import Evidence, TrialWeighting, make_headline, middle_methods
 from ..headline.label_posterior import LabelEvidence, LabelPosterior, cdf_without_labels, falls_by_labels, known_by
 from ..headline.metric_headline import MetricEvidence, Scale, metric_answers
 from ..headline.metric_shifts import packaged_metrics
@@ -635,7 +635,8 @@ class _Answers:
             signs = replace(signs, separation=None)
         rows = int(states["truth"]["rows"])
         if part is None or whole is None:
-            natural = natural_headline(still, signs, here, prior, under_covariate_shift(estimates))
+            middle = middle_methods({e.method: e for e in estimates})
+            natural = natural_headline(still, signs, here, prior, under_covariate_shift(estimates), middle)
         else:
             error = here.error_of_clusters(part.seen.value, rows)
             natural = part_headline(part.seen, part.own, whole.headline, options.level, error)
