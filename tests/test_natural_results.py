@@ -35,7 +35,7 @@ def test_the_tables_are_those_of_the_cases(committed: list[Shift], tmp_path: Pat
 
 
 def test_every_bed_and_group_is_there(committed: list[Shift]) -> None:
-    assert len({s.case.bed for s in committed}) == 119
+    assert len({s.case.bed for s in committed}) == 291
     assert {prior.source_of(s) for s in committed} == set(tables.DOMAIN_OF)
     assert {s.group for s in committed} == set(tables.GROUPS)
 
@@ -43,7 +43,7 @@ def test_every_bed_and_group_is_there(committed: list[Shift]) -> None:
 def test_high_trust_is_earned(committed: list[Shift]) -> None:
     """It ends near: no fewer than nine in ten inside, but for chance, and one in twenty off by three points."""
     high = [s for s in committed if s.case.trust == "high"]
-    assert len(high) > 20
+    assert len(high) > 5
     assert binomtest(sum(s.case.holds() for s in high), len(high), 0.9, alternative="less").pvalue > 0.05
     assert sum(map(prior.is_off, high)) <= MOST_OFF * len(high)
     assert not any(shift.doubt for shift in high)
@@ -54,7 +54,7 @@ def test_what_high_trust_says_of_unseen_falls_was_measured(committed: list[Shift
     high = [s.case for s in committed if s.case.trust == "high" and s.reference - s.case.truth >= 0.03]
     missed = sum(abs(case.headline[0] - case.truth) > 0.03 for case in high)
     assert (packaged_prior().about or {})["unseen_falls"] == [missed, len(high)] == tables.unseen_falls(committed)
-    still = ShiftSigns(0.95, 0.95, 10_000, 10_000, 0.0, 0.0, still=(0.94, 0.96), separation=0.0)
+    still = ShiftSigns(0.95, 0.95, 10_000, 10_000, 0.0, 0.0, separation=0.0, apart=0.0)
     trust, why = trust_of(packaged_prior(), still, "")
     assert trust == "high"
     assert f"of {len(high)} such public cases that fell by 3 points or more, the estimate was off by more" in why
@@ -68,10 +68,9 @@ def test_what_high_trust_says_of_unseen_falls_was_measured(committed: list[Shift
 def test_the_packaged_prior_is_that_of_the_committed_cases(committed: list[Shift]) -> None:
     """Values and quantiles, fitted again; a committed headline is that of a prior without its source."""
     again, packed = prior.fit_prior(committed), packaged_prior()
-    assert (again.rise, again.fall, again.gate) == (packed.rise, packed.fall, packed.gate)
+    assert again.cost == pytest.approx(packed.cost, abs=1e-4)
     np.testing.assert_allclose(again.chance, packed.chance, atol=2e-3)
     np.testing.assert_allclose(again.size, packed.size, atol=2e-3)
-    np.testing.assert_allclose(again.apart, packed.apart, atol=2e-3)
     without = prior.fit_prior([s for s in committed if prior.source_of(s) != "wine"])
     for shift in [s for s in committed if prior.source_of(s) == "wine"][:5]:
         assert without.value(shift.signs) == pytest.approx(shift.case.headline[0], abs=1e-4)
@@ -114,7 +113,7 @@ def test_misses_by_side_and_distance() -> None:
 
 def test_groups_by_the_name_of_the_bed() -> None:
     names = {"wine": "plain", "wine+features": "+features", "elec2+members": "+members", "mvh-tone": "classes",
-             "same": "same", "small-target": "small-target"}  # fmt: skip
+             "fertility-group": "everyday", "time-bikes-gbt": "temporal", "same": "same", "same5": "same", "small-target": "small-target"}  # fmt: skip
     assert {bed: shift(0.8, bed).group for bed in names} == names
 
 
