@@ -112,8 +112,17 @@ def test_misses_by_side_and_distance() -> None:
 
 
 def test_groups_by_the_name_of_the_bed() -> None:
-    names = {"wine": "plain", "wine+features": "+features", "elec2+members": "+members", "mvh-tone": "classes",
-             "fertility-group": "everyday", "time-bikes-gbt": "temporal", "same": "same", "same5": "same", "small-target": "small-target"}  # fmt: skip
+    names = {
+        "wine": "plain",
+        "wine+features": "+features",
+        "elec2+members": "+members",
+        "mvh-tone": "classes",
+        "fertility-group": "everyday",
+        "time-bikes-gbt": "temporal",
+        "same": "same",
+        "same5": "same",
+        "small-target": "small-target",
+    }
     assert {bed: shift(0.8, bed).group for bed in names} == names
 
 
