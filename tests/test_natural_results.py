@@ -43,7 +43,7 @@ def test_every_bed_and_group_is_there(committed: list[Shift]) -> None:
 def test_high_trust_is_earned(committed: list[Shift]) -> None:
     """It ends near: no fewer than nine in ten inside, but for chance, and one in twenty off by three points."""
     high = [s for s in committed if s.case.trust == "high"]
-    assert len(high) > 5
+    assert len(high) > 20
     assert binomtest(sum(s.case.holds() for s in high), len(high), 0.9, alternative="less").pvalue > 0.05
     assert sum(map(prior.is_off, high)) <= MOST_OFF * len(high)
     assert not any(shift.doubt for shift in high)
@@ -112,8 +112,17 @@ def test_misses_by_side_and_distance() -> None:
 
 
 def test_groups_by_the_name_of_the_bed() -> None:
-    names = {"wine": "plain", "wine+features": "+features", "elec2+members": "+members", "mvh-tone": "classes",
-             "fertility-group": "everyday", "time-bikes-gbt": "temporal", "same": "same", "same5": "same", "small-target": "small-target"}  # fmt: skip
+    names = {
+        "wine": "plain",
+        "wine+features": "+features",
+        "elec2+members": "+members",
+        "mvh-tone": "classes",
+        "fertility-group": "everyday",
+        "time-bikes-gbt": "temporal",
+        "same": "same",
+        "same5": "same",
+        "small-target": "small-target",
+    }
     assert {bed: shift(0.8, bed).group for bed in names} == names
 
 
@@ -140,7 +149,7 @@ def test_the_alarms_are_those_of_the_committed_parts(tmp_path: Path) -> None:
     parts = [alarms.AskedPart.from_dict(one) for one in result["parts"]]
     assert alarms.page(result) == (RESULTS / "alarms.md").read_text(encoding="utf-8")
     natural = [p for p in parts if p.group == "natural" and p.part is None]
-    assert len(natural) > 400
+    assert len(natural) > 100
     for margin in prior.MARGINS:
         raised = alarms.alarms(natural, margin)
         fell = np.array([p.fell >= margin for p in natural])

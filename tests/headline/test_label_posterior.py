@@ -93,7 +93,7 @@ def test_what_labels_prove_alone_is_an_alarm_whatever_is_believed() -> None:
     """A prior that is sure of the contrary, and an exact interval below the bound."""
     sure = cdf_without_labels(packaged_prior(), None, Interval(0.95, 0.949, 0.951, 0.95, "conditional"))
     evidence = LabelEvidence(20, 29, 29, 100_000)
-    (fell,) = falls_by_labels([LabelPosterior(sure, evidence)], [None], 0.05, (190, 200), "covariate")
+    (fell,) = falls_by_labels([LabelPosterior(sure, evidence)], [None], 0.05, [(190, 200)], "covariate")
     assert fell is not None
     assert evidence.proof(0.9) is not None
     assert (fell.verdict, fell.alarm) == ("fell", True)

@@ -54,7 +54,7 @@ def test_the_believed_interval_stands_beside_the_exact_one() -> None:
     plain = json.loads(json.dumps(found.to_dict()))["believed"]
     assert {"value", "lower", "upper", "level", "kind", "assumes", "effective_labels"} <= set(plain)
     assert plain["effective_labels"] > 25
-    assert "1733 public cases of 38 sources (adult, " in plain["assumes"]
+    assert "2433 public cases of 93 sources (adult, " in plain["assumes"]
     (text,) = (one for one in found.view().sentences if one.startswith("If this shift resembles public ones: "))
     assert text.endswith(f"as informative as {plain['effective_labels']:.0f} random labels")
 
