@@ -51,8 +51,9 @@ def promises() -> str:
     natural, held = (cells("natural", "the first three together", table) for table in (0, 1))
     same, same_held = (cells("natural", "same", table) for table in (1, 2))  # its first line says what it is
     by_source = (RESULTS / "prior.md").read_text(encoding="utf-8").partition("## Source by source")[2].split("\n\n")[1]
-    sources = [line.strip("| ").split(" | ") for line in by_source.splitlines()[2:]]
-    worst = min(sources, key=lambda row: int(row[4].rstrip("%")))
+    names, _, *lines = (line.strip("| ").split(" | ") for line in by_source.splitlines())
+    sources = [dict(zip(names, line, strict=True)) for line in lines]
+    worst = min(sources, key=lambda row: int(row["coverage"].rstrip("%")))
     quality = (RESULTS / "quality.md").read_text(encoding="utf-8")
     (simulated,) = re.findall(r"best fixed method's \| (\S+) / (\S+) \((\w+)\)", quality)
     (group,) = re.findall(r"subgroup 0.1: error [^|]*\| ([\d.]+), (\w+) ([\d.]+)", quality)
@@ -66,7 +67,8 @@ def promises() -> str:
         ("---", "---:", "---:", "---:", "---"),
         (f"accuracy, {int(natural[1]):,} natural shifts", held[2], held[6], natural[3],
          f"{natural[4]}: best other (`im`)"),
-        (f"the worst of {len(sources)} sources (`{worst[0]}`)", f"**{worst[4]}**", worst[6], worst[2], ""),
+        (f"the worst of {len(sources)} sources (`{worst['source']}`)", f"**{worst['coverage']}**", worst["width"],
+         worst["error"], ""),
         (f"{same[1]} times without a shift", same_held[2], same_held[6], same[3], f"{same[4]}: `im`"),
         ("real outputs, simulated shifts", "", "", simulated[0], f"{simulated[1]}: best other (`{simulated[2]}`)"),
         ("of these, subgroups re-weighted", "", "", group[0], f"**{group[2]}**: `{group[1]}`"),
