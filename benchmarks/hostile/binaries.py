@@ -140,7 +140,7 @@ _typed("labels as a dictionary", "`dictionary<int8, string>`", _cast("label", "d
 _typed("labels as large strings", "`large_string`", _cast("label", "large"))
 _typed("labels as bytes", "`binary`", _cast("label", "binary"), (SAME, REFUSED))
 _typed("half precision", "`halffloat` probabilities in one column", _cast("prob_cat", "half"), (SAME, REFUSED, WARNED),
-    (), 1e-2)  # fmt: skip
+    (), 2e-2)  # fmt: skip; as for three digits: the classifier of domains sees the rounding
 _typed("decimals", "`decimal128(12, 9)`", _cast("prob_cat", "decimal"), (SAME, REFUSED), (), 1e-7)
 _typed("many chunks", "24 pieces of 10 rows",
     lambda t: __import__("pyarrow").concat_tables([t.slice(i, 10) for i in range(0, t.num_rows, 10)]))  # fmt: skip
