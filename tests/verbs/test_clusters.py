@@ -59,7 +59,7 @@ def test_known_labels_are_those_of_clusters() -> None:
             part.truth if hasattr(part, "truth") else Interval(**part.target["accuracy"]) for part in (plain, wide)
         )
         assert (one.kind, other.kind) == ("exact", "asymptotic")
-        assert one.value == other.value
+        assert one.value == pytest.approx(other.value, rel=1e-12)  # of labels that count less
         assert other.width > 1.3 * one.width
         assert abs(wide.fell.p - 0.5) <= abs(plain.fell.p - 0.5)
 
