@@ -158,8 +158,8 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
     if sampled is not None:
         biased = _biased(sampled, parts, score, predicted, read)
         fitted = getattr(sources[0], "fitted", None)
-        cluster = options.cluster or (None if fitted is None else fitted.options.get("cluster"))
-        clustered = clustered_labels(sampled, target, cluster, level)
+        known = None if fitted is None else fitted.options.get("cluster")
+        clustered = clustered_labels(sampled, target, options.cluster or known, level, known)
         counted = sampled if clustered is None else clustered[0]
         evidence = LabelEvidence.of_sample(counted, score, len(sampled), biased)
     estimation = estimated(EstimateJob(homes, away, **how), execution, evidence)

@@ -153,10 +153,10 @@ def _confidence(batch: Predictions) -> Array:
 
 
 def clustered_labels(
-    sampled: SampledRows, target: Source, asked: str | None, level: float
+    sampled: SampledRows, target: Source, asked: str | None, level: float, fitted: str | None = None
 ) -> tuple[SampledRows, Estimate, str] | None:
     """What labels of dependent rows are worth, the accuracy with its interval, what to say; None without."""
-    column = cluster_column(target, asked, int(sampled.row.max(initial=0)))
+    column = cluster_column(target, asked, int(sampled.row.max(initial=0)), fitted)
     if column is None:
         return None
     sums = Clusters.of(keys_of(target, column)[sampled.row], sampled.correct)
