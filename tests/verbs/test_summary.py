@@ -23,7 +23,8 @@ def test_an_estimation_shows_its_summary() -> None:
     assert lines[0].startswith("True accuracy: ")
     assert lines[1].startswith("  Measured on 240 labelled rows: ")
     assert lines[3].startswith("  Fell by 1 point or more: ")
-    assert lines[4].startswith(f"  Estimated without labels: {percent(found.headline.value)} (")
+    assert lines[4].startswith("  If only the inputs changed: ")
+    assert lines[5].startswith(f"  Estimated without labels: {percent(found.headline.value)} (")
     assert "  Assumes: this shift resembles shifts seen in public data sets" in lines
     for part in found.slices:
         assert any(line.startswith(f"{part.place['value']} ") for line in lines)

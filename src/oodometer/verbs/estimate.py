@@ -658,7 +658,9 @@ class _Answers:
         if statistics is not None:
             changed = statistics.p_value(states["shift_statistics"], options.seed, outputs, beside)
         if part is not None and whole is not None and self.plan.by is not None and beside is None:
-            changed = whole.changed  # beside the whole reference a slice differs in composition, whatever happened
+            # beside the whole reference a slice differs in composition, whatever happened: the whole must have changed,
+            # and the slice must not be like the reference
+            changed = None if changed is None or whole.changed is None else max(changed, whole.changed)
         doubt = "" if signs is None or headline.trust != "high" else doubt_of(signs, self.evidence)
         headline = replace(headline, trust="low", why=doubt) if doubt else headline
         metrics = self._metrics(by_metric, states, here, signs)
