@@ -139,8 +139,9 @@ def _cast(column: str, to: str) -> Any:
 _typed("labels as a dictionary", "`dictionary<int8, string>`", _cast("label", "dictionary"))
 _typed("labels as large strings", "`large_string`", _cast("label", "large"))
 _typed("labels as bytes", "`binary`", _cast("label", "binary"), (SAME, REFUSED))
+# as for three digits: the classifier that tells both sides apart sees the rounding
 _typed("half precision", "`halffloat` probabilities in one column", _cast("prob_cat", "half"), (SAME, REFUSED, WARNED),
-    (), 2e-2)  # fmt: skip; as for three digits: the classifier of domains sees the rounding
+    (), 2e-2)  # fmt: skip
 _typed("decimals", "`decimal128(12, 9)`", _cast("prob_cat", "decimal"), (SAME, REFUSED), (), 1e-7)
 _typed("many chunks", "24 pieces of 10 rows",
     lambda t: __import__("pyarrow").concat_tables([t.slice(i, 10) for i in range(0, t.num_rows, 10)]))  # fmt: skip
