@@ -74,7 +74,8 @@ def _untied(record: Predictions, order: Array, marks: Array) -> Array:
     if not len(tied):
         return order
     rows, out = order[tied], order.copy()
-    out[tied] = rows[np.lexsort((_row_content(record.take(rows)), marks[tied]))]
+    held = replace(record.take(rows), columns={})  # an id or a slice is nothing that the model said
+    out[tied] = rows[np.lexsort((_row_content(held), marks[tied]))]
     return out
 
 
