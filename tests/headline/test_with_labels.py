@@ -51,13 +51,27 @@ def test_the_believed_interval_stands_beside_the_exact_one() -> None:
     lower, upper = found.believed.interval.lower, found.believed.interval.upper
     assert upper - lower < found.estimate.upper - found.estimate.lower
     assert found.estimate.lower <= TARGET.accuracy <= found.estimate.upper
-    assert abs(found.believed.interval.value - TARGET.accuracy) < 0.1
     plain = json.loads(json.dumps(found.to_dict()))["believed"]
     assert {"value", "lower", "upper", "level", "kind", "assumes", "effective_labels"} <= set(plain)
     assert plain["effective_labels"] > 25
     assert "2433 public cases of 93 sources (adult, " in plain["assumes"]
     (text,) = (one for one in found.view().sentences if one.startswith("If this shift resembles public ones: "))
     assert text.endswith(f"as informative as {plain['effective_labels']:.0f} random labels")
+
+
+def test_the_believed_interval_holds_the_truth_however_the_rows_are_drawn() -> None:
+    """At 95 %, of draws of 25 rows from three targets nine in ten hold; least where the prior expects too deep a fall."""
+    held = []
+    for difficulty in (1.0, 1.2, 1.4):
+        target = example_record(900, seed=2, difficulty=difficulty)
+        for seed in range(20):
+            rows = np.random.default_rng(seed).permutation(900)[:25]
+            given = {"probabilities": REFERENCE.probabilities, "label": REFERENCE.label}
+            labels = {"row": rows, "label": target.label[rows]}
+            asked = {"labels": labels, "methods": ["doc", "source"]}
+            believed = oodometer.audit(given, {"probabilities": target.probabilities}, **asked).believed
+            held.append(believed.interval.lower <= target.accuracy <= believed.interval.upper)
+    assert np.mean(held) >= 0.9
 
 
 def test_whether_it_fell_is_believed_with_the_labels() -> None:
