@@ -83,7 +83,7 @@ def alarms_of(shift: Shift, prior: NaturalShifts, labels: int) -> Iterator[Line]
         inside.append(made.lower - 1e-9 <= truth <= made.upper + 1e-9)
         width.append(made.upper - made.lower)
         for margin in MARGINS:
-            (fell,) = falls_by_labels([posterior], [None], margin, reference, "natural")
+            (fell,) = falls_by_labels([posterior], [None], margin, [reference], "natural")
             assert fell is not None
             about = ({"name": "target"}, rows, {"accuracy": made}, {"accuracy": posterior.below}, fell.changed, {})
             watched = Watched(*about, {"accuracy": posterior.evidence.proof})

@@ -60,7 +60,7 @@ def test_the_believed_interval_stands_beside_the_exact_one() -> None:
 
 
 def test_the_believed_interval_holds_the_truth_however_the_rows_are_drawn() -> None:
-    """At 95 %, of draws of 25 rows from three targets nine in ten hold; least where the prior expects too deep a fall."""
+    """At 95 %, of draws of 25 rows from three targets nine in ten hold; least where too deep a fall is expected."""
     held = []
     for difficulty in (1.0, 1.2, 1.4):
         target = example_record(900, seed=2, difficulty=difficulty)
