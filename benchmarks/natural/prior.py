@@ -27,6 +27,7 @@ from benchmarks.kit import RESULTS, ROOT
 from benchmarks.natural.tables import DOMAIN_OF, FAR, LEVEL, Shift, read_shifts, unseen_falls
 from oodometer.headline.headline import Evidence
 from oodometer.headline.natural_shifts import (
+    ALARM,
     NaturalShifts,
     ShiftSigns,
     saturated,
@@ -166,6 +167,23 @@ def verdicts_of(shifts: Sequence[Shift]) -> tuple[tuple[float, str, int, float],
             if right:
                 rows.append((margin, verdict, len(right), round(mean(right), 3)))
     return tuple(rows)
+
+
+def alarm_rows(shifts: Sequence[Shift]) -> list[list[str]]:
+    """Family and margin: of falls that are `ALARM` likely, how many were found, false and right; sources left out."""
+    priors, out = priors_without(shifts, source_of), []
+    for name, few in (
+        ("all but unshifted", [s for s in shifts if s.group != "same"]),
+        *grouped(shifts, lambda s: s.group).items(),
+    ):
+        for margin in MARGINS:
+            fell = np.array([s.signs.source - s.case.truth >= margin for s in few])
+            likely = [priors[source_of(s)].share_below(s.signs, s.signs.source - margin) for s in few]
+            rung = np.array(likely) >= ALARM
+            shares = (rung[fell], rung[~fell], fell[rung])
+            cells = [f"{share.mean():.0%}" if len(share) else "-" for share in shares]
+            out.append([name, f"{100 * margin:.0f}", str(len(few)), f"{fell.mean():.0%}", *cells])
+    return out
 
 
 def packaged(shifts: Sequence[Shift], judged: Sequence[Shift], by_domain: Sequence[Shift], date: str) -> NaturalShifts:
@@ -350,6 +368,12 @@ def page(shifts: Sequence[Shift], by_domain: Sequence[Shift], prior: NaturalShif
         "## Did the accuracy fall by a margin: verdicts without a label, domains left out",
         "",
         *kit.table(["margin in points", "said", "of all cases", "right"], said),
+        f"## Falls that are {ALARM:.0%} likely, sources left out",
+        "",
+        *kit.table(
+            ["family", "margin in points", "cases", "fell", "found", "false alarms", "alarms that are right"],
+            alarm_rows(shifts),
+        ),
         "## The quantiles",
         "",
         f"The cost is {prior.cost}. Quantile of the truth less the value: standard error, and q v / (1 + v).",

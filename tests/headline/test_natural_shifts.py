@@ -22,6 +22,7 @@ from oodometer.headline.natural_shifts import (
     MOST_OFF,
     NaturalShifts,
     ShiftSigns,
+    contradicted,
     doubt_of,
     headline_under,
     natural_headline,
@@ -32,8 +33,8 @@ from oodometer.headline.natural_shifts import (
     trust_of,
     under_assumptions,
 )
-from oodometer.results import Estimate
-from oodometer.results.estimation import ASSUMPTIONS
+from oodometer.results import Estimate, Interval
+from oodometer.results.estimation import ASSUMPTIONS, Assumed, Headline
 from oodometer.testing import example_record
 
 PRIOR = packaged_prior()
@@ -311,3 +312,21 @@ def test_data_that_refute_an_assumption_are_heard() -> None:
     said = headline_under("label", natural, found)
     assert (said.trust, said.value) == ("none", 0.5)
     assert said.why.startswith("the data contradict this assumption; ")
+
+
+def contradicting(low: float, kind: str = "label", refuted: str | None = None) -> tuple[str, str]:
+    """Trust and reason of a headline of 80 % whose answer under label shift reaches from ``low`` to 99 %."""
+    band = Interval(0.8, 0.7, 0.85, 0.9, "empirical")
+    headline = Headline(band, "doc", "", "low", "as measured", {"nine_in_ten": band})
+    label = Assumed(Interval(0.98, low, 0.99, 0.95, "conditional"), "leap", refuted=refuted)
+    found = contradicted(headline, label, Diagnosis(kind, (), "", {}))
+    return found.trust, found.why
+
+
+def test_two_readings_that_contradict_each_other_leave_no_trust() -> None:
+    trust, why = contradicting(0.95)
+    assert trust == "none"
+    assert "95.0 % to 99.0 % if only the class shares changed" in why
+    assert contradicting(0.84) == ("low", "as measured")  # it reaches into the band of 90 %
+    assert contradicting(0.95, "none") == ("low", "as measured")
+    assert contradicting(0.95, refuted="the confusion matrix cannot be mixed so") == ("low", "as measured")

@@ -296,7 +296,7 @@ def judged(
         elif assume != "natural":
             why = "under the assumption that was chosen"
         elif verdict == "cannot say":
-            why = "a few labels decide it (`oodometer audit`)"
+            why = _DECIDE
         elif measured is not None:
             words = "had" if verdict == "fell" else "had not fallen so far"
             why = f"of {measured[0]} public cases called so, their domains left out, {percent(measured[1], 0)} {words}"
@@ -396,6 +396,7 @@ MOST_OFF = 0.05  # share of public cases, their whole domain left out, off by mo
 LEAST_CASES = 30  # of them
 WIDEST = 0.5  # of all accuracies: a wider interval is no knowledge
 _LABELS = "a few labels make it narrower (`oodometer audit`)"
+_DECIDE = "a few labels decide it (`oodometer audit`)"
 
 
 def natural_headline(
@@ -424,6 +425,20 @@ def natural_headline(
     )
     method = still.method if signs.models or not middle else median_of(middle) + _LESS
     return Headline(interval, method, assumed_of(prior), trust, why, bands)
+
+
+def contradicted(natural: Headline, label: Assumed, diagnosis: Diagnosis | None) -> Headline:
+    """The headline without trust where a shift is seen, nothing refutes that the class shares alone moved, and the
+    answer under that assumption lies outside of the band of 90 %: of such public cases fewer ended inside it.
+    """
+    nine, seen = natural.bands.get("nine_in_ten"), diagnosis is not None and diagnosis.kind != "none"
+    if not seen or nine is None or label.interval is None or label.refuted is not None or natural.trust == "none":
+        return natural
+    low, high = label.interval.lower, label.interval.upper
+    if low <= nine.upper and nine.lower <= high:
+        return natural
+    why = f"{percent(low)} to {percent(high)} if only the class shares changed, which nothing refutes: {_DECIDE}"
+    return replace(natural, trust="none", why=f"two readings contradict each other, this one and {why}")
 
 
 def median_of(methods: Sequence[str]) -> str:

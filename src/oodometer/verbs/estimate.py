@@ -36,6 +36,7 @@ from ..headline.natural_shifts import (
     ShiftSigns,
     chance_of_fall,
     check_margin,
+    contradicted,
     doubt_of,
     headline_under,
     judged,
@@ -643,6 +644,7 @@ class _Answers:
         assumptions = under_assumptions(natural, still, estimates, diagnosis)
         if part is not None and part.reference.share is not None:
             assumptions |= {"none": Assumed(part.seen.unchanged(options.level), "source")}
+        natural = contradicted(natural, assumptions["label"], diagnosis)
         headline = headline_under(options.assume, natural, assumptions)
         error = here.error_of_clusters(headline.interval.value, rows)
         assumed = headline.interval if judges_alone(still) or options.assume != "natural" else None
