@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Collection, Hashable, Iterable, KeysView, Mapping, Sequence, Set
 from typing import Any
 
@@ -27,6 +28,11 @@ class NewClassError(InputError):
 
 class NewLabelError(InputError):
     """A label of a class that is none of the known ones."""
+
+
+def one_form(text: str) -> str:
+    """A name in one of the forms that Unicode has for it (NFC): an e with an accent is one sign, not two."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def is_missing_word(value: Any) -> bool:

@@ -14,6 +14,7 @@ from ..classes import ClassNames
 from .base import rows_of_a_part
 from .columns import Kind
 from .files import check_unpacked, translated
+from .nested import odd_columns
 from .parquet import stated_classes
 from .places import local_copy
 from .scan import Reader, runs_of
@@ -107,6 +108,7 @@ class ArrowReader(Reader):
     batch_rows: tuple[int, ...] | None = None
     start: int = 0
     classes: ClassNames | None = None
+    odd: tuple[str, ...] = ()
     form = "arrow"
 
     @staticmethod
@@ -117,7 +119,7 @@ class ArrowReader(Reader):
             is_file = source.read(6) == b"ARROW1"
             source.seek(0)
             schema = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(source).schema
-            reader = ArrowReader(path, tuple(schema.names), classes=stated_classes(schema))
+            reader = ArrowReader(path, tuple(schema.names), classes=stated_classes(schema), odd=odd_columns(schema))
             if not is_file:
                 return reader
             # The footer does not tell how long the batches are: read the smallest column.
@@ -172,6 +174,7 @@ class MemoryReader(Reader):
         self.file = None
         self.columns = tuple(table.column_names)
         self.rows: int = table.num_rows
+        self.odd = odd_columns(table.schema)
         self.binding = classes is not None
         self.classes = stated_classes(table.schema) if classes is None else classes
         self.stated_names = names or {}

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from typing import IO, Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..errors import InputError
 from .cells import holds_truth
 from .columns import Kind, says_truth
 from .files import check_row, most_row, opened, opened_natively, packing, translated
+from .nested import odd_cell
 from .scan import TextIndex, TextReader
 
 _STEP = 1 << 20
@@ -135,6 +137,8 @@ def _rows(lines: Iterable[list[str]], columns: int) -> Iterator[list[str]]:
 
 
 _HEAD = 1 << 20
+_LOOKED_AT = 16  # rows whose cells may be nested, of which the first may be empty
+_LAST = ("]", "}", ")", "%", " ")  # what they end with
 _BLOCK = 8 << 20  # long, so that each batch is worth the work of asking all methods
 _DECIMAL = r"(?:^|[;\t])[ \"]*[-+]?\d*{}\d+(?:[eE][-+]?\d+)?[ \"]*(?=[;\t]|\r?$)"
 _COMMA, _POINT = (re.compile(_DECIMAL.format(sign), re.MULTILINE) for sign in (",", r"\."))
@@ -157,11 +161,12 @@ class CsvReader(TextReader):
     block: int
     truths: tuple[str, ...] = ()  # features that say true or false in the first row, as indicators are written
     steady: bool = True  # whether the decimal sign is known for sure: no number further down can tell another one
+    odd: tuple[str, ...] = ()
     loose: dict[str, Any] = field(default_factory=dict)  # types of columns that no name gives, found by a pass
     form = "csv"
     text = True
     finds_types = True
-    opening = ("columns", "delimiter", "comma", "block", "truths", "steady")
+    opening = ("columns", "delimiter", "comma", "block", "truths", "steady", "odd")
 
     @staticmethod
     def open(path: str) -> CsvReader:
@@ -202,11 +207,16 @@ class CsvReader(TextReader):
         body = text.partition("\n")[2]
         comma = delimiter != "," and (_COMMA.search(body) is not None and _POINT.search(body) is None)
         truths: tuple[str, ...] = ()
+        odd: dict[str, None] = {}
         with suppress(csv.Error):  # told by the pass that reads all rows
-            cells = zip(names, next(filter(None, lines), []), strict=False)
-            truths = tuple(name for name, cell in cells if cell.strip() in _TRUTHS and says_truth(name))
+            for number, row in enumerate(islice(filter(None, lines), _LOOKED_AT)):
+                cells = [(name, cell) for name, cell in zip(names, row, strict=False) if cell]
+                if number == 0:
+                    truths = tuple(name for name, cell in cells if cell.strip() in _TRUTHS and says_truth(name))
+                odd |= dict.fromkeys(name for name, cell in cells if cell[-1:] in _LAST and odd_cell(cell, name))
         steady = comma or delimiter == "," or _POINT.search(body) is not None
         about: dict[str, Any] = {"delimiter": delimiter, "comma": comma, "truths": truths, "steady": steady}
+        about["odd"] = tuple(odd)
         block = max(_HEAD, min(_BLOCK, most), 8 * len(first))
         return CsvReader(file=path, columns=tuple(names), block=block, **about)
 

@@ -126,7 +126,9 @@ def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Re
     arrays = {str(name): value for name, value in data.items() if value is not None}
     classes = arrays.pop("classes", None)
     named = {axis: arrays.pop(f"names_{axis}") for axis in AXES.values() if f"names_{axis}" in arrays}
-    layout = Layout.parse(tuple(arrays), mapping)
+    nested = {name: pa.array(list(value)) for name, value in arrays.items() if _is_nested(value)}
+    arrays = {name: value for name, value in arrays.items() if name not in nested}
+    layout = Layout.parse(tuple(arrays), {theirs: ours for theirs, ours in (mapping or {}).items() if theirs in arrays})
     used = layout.kinds(layout.feeds.values())
     table = table_of(arrays, layout) if used else None
     columns = {} if table is None else dict(zip(table.column_names, table.columns, strict=True))
@@ -137,11 +139,26 @@ def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Re
             rows = len(array) if rows is None and array.ndim == 1 else rows
             if array.ndim == 1 and len(array) == rows:
                 columns[name] = pa.array(array if array.dtype.kind == "M" else array.tolist())
+    for name, cells in nested.items():
+        rows = len(cells) if rows is None else rows
+        if len(cells) != rows:
+            remedy = "align the arrays by sample"
+            raise InputError(f"{rows} entries, one a sample", got=f"{len(cells)}", column=name, remedy=remedy)
+        columns[name] = cells
     if not columns:
         raise layout.nothing_known()
     table = pa.table(columns)
     names = {axis: tuple(map(str, as_numpy(own).tolist())) for axis, own in named.items()}
     return MemoryReader(table, None if classes is None else named_classes(classes), names)
+
+
+def _is_nested(value: Any) -> bool:
+    """Whether the first row holds an object, or a list of objects, as tools give their answers."""
+    listed = isinstance(value, (list, tuple)) or getattr(getattr(value, "dtype", None), "kind", "") == "O"
+    first = next(iter(value), None) if listed else None
+    while isinstance(first, (list, tuple)) and first:
+        first = first[0]
+    return isinstance(first, dict)
 
 
 def table_of_columns(data: Mapping[str, Any]) -> Any:

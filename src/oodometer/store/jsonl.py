@@ -18,6 +18,7 @@ from ..fields import FIELDS
 from .cells import holds_truth
 from .columns import WIDE, Kind, says_truth
 from .files import check_row, opened, packing, translated
+from .nested import odd_cell
 from .scan import TextIndex, TextReader
 
 _BLOCK = 8 << 20
@@ -48,8 +49,9 @@ class JsonlReader(TextReader):
     """A file of JSON objects, one a line; plain or packed (gzip, xz, bzip2)."""
 
     types: Mapping[str, str | None]  # of columns, by their first value; None where it is to be inferred
+    odd: tuple[str, ...] = ()
     form = "jsonl"
-    opening = ("columns", "types")
+    opening = ("columns", "types", "odd")
 
     @staticmethod
     def open(path: str) -> JsonlReader:
@@ -93,7 +95,8 @@ class JsonlReader(TextReader):
                             if late.get(name) is None and named.fullmatch(json.dumps(name).encode()):
                                 late[name] = row[name]
         types = {name: _type_of(value) for name, value in (first | late).items()}
-        return JsonlReader(file=path, columns=tuple(types), types=types)
+        odd = tuple(name for name, value in (first | late).items() if odd_cell(value, name))
+        return JsonlReader(file=path, columns=tuple(types), types=types, odd=odd)
 
     def type_of(self, column: str) -> str:
         """The type of the first value."""

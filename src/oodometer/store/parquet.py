@@ -16,6 +16,7 @@ from ..errors import OodometerError
 from .base import rows_of_a_part
 from .columns import Kind
 from .files import Stamp, check_unpacked, translated
+from .nested import odd_columns
 from .places import is_remote, open_remote
 from .predicates import matches
 from .scan import Reader, runs_of
@@ -40,6 +41,7 @@ class ParquetReader(Reader):
     groups: tuple[int, ...]  # rows of each row group of this piece
     start: int = 0
     classes: ClassNames | None = None
+    odd: tuple[str, ...] = ()
     form = "parquet"
 
     @staticmethod
@@ -49,7 +51,8 @@ class ParquetReader(Reader):
             meta = file.metadata
             groups = tuple(meta.row_group(i).num_rows for i in range(meta.num_row_groups))
             schema = file.schema_arrow
-            return ParquetReader(path, tuple(schema.names), meta.num_rows, groups, 0, stated_classes(schema))
+            names, odd = tuple(schema.names), odd_columns(schema)
+            return ParquetReader(path, names, meta.num_rows, groups, 0, stated_classes(schema), odd)
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
         """Read the named columns of the row groups, one thread, so that workers do not fight for cores."""

@@ -26,6 +26,7 @@ from .where import Condition, none_left, said
 
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
+    from .nested import Unfolded
 
 TYPE = "type of "  # what a fact of a column is called
 MOST_CELLS = 8_000_000  # numbers in a batch, however many classes a row has
@@ -51,6 +52,7 @@ class Reader(ABC):
     binding = False  # whether they stand beside the arrays; else a note that other tools may have left behind
     stated_names: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # likewise of the axes in AXES
     cast = ""  # what else decides how cells are read, besides the plan and the file itself
+    odd: tuple[str, ...] = ()  # columns whose first cells may be nested answers, or percents (`nested`)
 
     @abstractmethod
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
@@ -150,8 +152,9 @@ class TextReader(Reader):
 @dataclass(frozen=True)
 class Piece:
     """Consecutive rows of one file, or of a table in memory, that all conditions of ``where`` hold of; ``values`` are
-    what the names of folders say. ``in_file`` rows of the file are before these, ``before`` of those that are left in
-    all files (None: only a pass can tell), and ``left`` are here, once they were counted.
+    what the names of folders say, ``unfolded`` the columns of nested answers. ``in_file`` rows of the file are before
+    these, ``before`` of those that are left in all files (None: only a pass can tell), and ``left`` are here, once they
+    were counted.
     """
 
     reader: Reader
@@ -161,6 +164,7 @@ class Piece:
     in_file: int = 0
     before: int | None = 0
     left: int | None = None
+    unfolded: tuple[Unfolded, ...] = ()
 
     @property
     def file(self) -> str | None:
@@ -175,7 +179,8 @@ class Piece:
     @property
     def cast(self) -> str:
         """What else decides how cells are read and which rows are left, besides the plan and the file itself."""
-        return repr((self.reader.cast, self.reader.rows, self.where)) if self.where else self.reader.cast
+        cast = f"{self.reader.cast}{self.unfolded or ''}"
+        return repr((cast, self.reader.rows, self.where)) if self.where else cast
 
     def verify(self) -> None:
         """Raise `InputError` if the file is not what it was."""
@@ -192,13 +197,15 @@ class Piece:
 
         where, values, reader = self.where, self.values, self.reader
         read = {**{condition.column: condition.kind or "any" for condition in where}, **kinds}
-        own = {name: kind for name, kind in read.items() if name not in values} or {reader.columns[0]: "any"}
+        own = self._raw_kinds({name: kind for name, kind in read.items() if name not in values})
         for part, before in reader.split(reader.rows or 1, where) if where else [(reader, 0)]:
             at = self.in_file + before
             done = 0
             try:
                 for batch in part.tables(own, max(rows, _FEWEST * bool(where))):
                     count = batch.num_rows
+                    if self.unfolded:
+                        batch = self._unfolded(batch, [name for name in read if name not in values], done)
                     if values:
                         same = {name: pa.repeat(lone_cell(values[name])[0], count) for name in read if name in values}
                         columns = [same[name] if name in same else batch.column(name) for name in read]
@@ -217,6 +224,23 @@ class Piece:
             except InputError as error:
                 raise error.at(file=self.file, row_offset=at) from None
         self.verify()
+
+    def _raw_kinds(self, kinds: Mapping[str, Kind]) -> dict[str, Kind]:
+        """The columns that the file itself has, for those that are asked for."""
+        reader, out = self.reader, dict(kinds)
+        for one in self.unfolded:
+            given = [name for name in one.gives if out.pop(name, None) is not None]
+            out |= {one.column: "text" if reader.text else "raw"} if given else {}
+        return out or {reader.columns[0]: "any"}
+
+    def _unfolded(self, batch: Any, names: Sequence[str], done: int) -> Any:
+        """The batch with the columns that nested answers give."""
+        from .nested import unfolded_batch
+
+        try:
+            return unfolded_batch(batch, names, self.unfolded) if names else batch
+        except InputError as error:
+            raise error.at(row_offset=done) from None
 
     def _matching(self, batch: Any, done: int) -> Array:
         """The places in a batch of the rows that all conditions hold of."""

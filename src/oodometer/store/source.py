@@ -93,8 +93,17 @@ class ReaderSource(Source):
         times: TimeFormat = IN_UTC,
     ) -> None:
         path, pieces, columns = opened
-        self.path, self._wanted = path, wanted
-        self.layout = layout = Layout.parse(columns, mapping, tuple(extra), path)
+        self.path, self._wanted, extra = path, wanted, tuple(extra)
+        if pieces and pieces[0].reader.odd:
+            from .nested import unfold
+
+            kept = (*extra, *(condition.column for condition in where))
+            try:
+                columns, mapping, unfolded = unfold(pieces[0].reader, columns, mapping or {}, kept)
+            except InputError as error:
+                raise error.at(file=path) from None
+            pieces = [replace(piece, unfolded=unfolded) for piece in pieces]
+        self.layout = layout = Layout.parse(columns, mapping, extra, path)
         try:
             pieces = [replace(piece, reader=piece.reader.bound(layout)) for piece in pieces]
         except InputError as error:

@@ -1,0 +1,526 @@
+"""Nested: answers of tools that stand in one cell, such as ``[{"label": "cat", "score": 0.9}, ...]``, as columns."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json as pajson
+import pyarrow.types as pt
+
+from ..arrays import Array
+from ..classes import one_form
+from ..errors import InputError
+from ..fields import FIELDS
+from .base import name_order
+from .cells import arrow_of, coded_cells, first_true, number_cells, numbers_of, plain
+from .columns import WIDE, usual_field
+
+HEAD_ROWS = 1024  # rows that say what a column holds
+_LABEL = re.compile(r"label|class|(class|display)_?name|category|name|value")
+_LABELS = re.compile(r"labels|classes|(class|display)_?names")
+_SCORE = re.compile(r"scores?|p|probs?|probabilit(y|ies)|confidences?")
+_ANSWERS = {name for name, field in FIELDS.items() if field.elsewhere and field.kind in ("class", "number", "numbers")}
+_ANSWERS = (_ANSWERS - {"label"}) | {"output"}  # fields whose column may hold such cells
+_VECTORS = {name for name, field in FIELDS.items() if field.kind == "numbers"}  # and vectors of Spark
+_OFF = 0.02  # by which probabilities of a tool may miss 1
+_WHOLE = re.compile(r"(-?\d+)\.0+")
+_NUMBERS = re.compile(r"\[[\s\d.eE+-]*\]")  # as numpy prints an array
+_PERCENT = re.compile(r"\s*[-+]?\d+([.,]\d+)?\s*%\s*")
+_SHOWN = 60
+
+Form = Literal["every class", "best class", "numbers by class", "vector", "percents"]
+
+
+class Pairs(NamedTuple):
+    """Classes and their scores, end to end; ``offsets`` say where the pairs of each row begin."""
+
+    codes: Array
+    names: list[str]
+    scores: Array
+    offsets: Array
+
+
+@dataclass(frozen=True)
+class Unfolded:
+    """A column of the file whose cells are read as the columns ``gives``: of each of ``classes``, of the best class and
+    its score, or of numbers. ``text``: cells are JSON, or what Python prints.
+    """
+
+    column: str
+    form: Form
+    gives: tuple[str, ...]
+    classes: tuple[str, ...] = ()
+    text: bool = False
+
+    def columns_of(self, cells: Any) -> dict[str, Any]:
+        """The columns that the cells give, by name. Raises `InputError` for a row that holds something else."""
+        try:
+            return self._columns(plain(cells, coded=False))
+        except InputError:
+            raise
+        except (pa.ArrowException, AttributeError, KeyError, IndexError, TypeError, ValueError):
+            remedy = "write every cell of the column in one form"
+            got = f"cells of type {cells.type}"[:120]
+            raise InputError("answers as in the first rows", got=got, column=self.column, remedy=remedy) from None
+
+    def _columns(self, cells: Any) -> dict[str, Any]:
+        if self.form == "percents":
+            return {self.column: _of_percents(cells, self.column)}
+        cells = _parsed(cells, self.column) if self.text else cells
+        if self.form == "vector":
+            return {self.column: _of_vectors(cells, self.column)}
+        if self.form == "numbers by class":
+            _refuse_rows(~_valid(cells), self.column, "a number for each class", cells)
+            absent = [name for name in self.classes if cells.type.get_field_index(name) < 0]
+            more = [one.name for one in cells.type if one_form(one.name) not in self.classes]
+            if absent or more:
+                raise _other_classes(self, 0, more[0] if more else None, absent)
+            return {own: cells.field(name) for own, name in zip(self.gives, self.classes, strict=True)}
+        pairs = _pairs(_single(cells), self.column)
+        if self.form == "best class":
+            lengths = np.diff(pairs.offsets)
+            _refuse_rows(lengths < 1, self.column, "an answer", cells)
+            row = np.repeat(np.arange(len(lengths)), lengths)
+            best = np.lexsort((-pairs.scores, row))[pairs.offsets[:-1]]
+            label = arrow_of([pairs.names[code] for code in pairs.codes[best]])
+            return dict(zip(self.gives, (label, arrow_of(pairs.scores[best])), strict=True))
+        return dict(zip(self.gives, map(arrow_of, self._matrix(pairs).T), strict=True))
+
+    def _matrix(self, pairs: Pairs) -> Array:
+        """Scores with the axes (sample, class)."""
+        place = {name: k for k, name in enumerate(self.classes)}
+        at = np.array([place.get(name, -1) for name in pairs.names] or [0], dtype=int)[pairs.codes]
+        lengths, size = np.diff(pairs.offsets), len(self.classes)
+        row = np.repeat(np.arange(len(lengths)), lengths)
+        if (at < 0).any():
+            first = first_true(at < 0)
+            raise _other_classes(self, int(row[first]), pairs.names[pairs.codes[first]], [])
+        counts = np.bincount(row * size + at, minlength=len(lengths) * size).reshape(-1, size)
+        if (counts != 1).any():
+            where, k = map(int, np.unravel_index(first_true((counts != 1).ravel()), counts.shape))
+            if counts[where, k]:
+                got, remedy = f"{self.classes[k]} {counts[where, k]} times", "give every class once a row"
+                raise InputError("each class once", got=got, row=where + 1, column=self.column, remedy=remedy)
+            raise _other_classes(self, where, None, [self.classes[k]])
+        out = np.empty((len(lengths), size))
+        out[row, at] = pairs.scores
+        return out
+
+
+def _other_classes(unfolded: Unfolded, row: int, more: str | None, absent: Sequence[str]) -> InputError:
+    """The error for a row with other classes than the first rows."""
+    some = ", ".join(unfolded.classes[:6]) + (", ..." if len(unfolded.classes) > 6 else "")
+    expected = f"the {len(unfolded.classes)} classes of the first rows ({some})"
+    got = f"no {absent[0]}" if more is None else f"{more!r}"
+    remedy = "ask the tool for all classes (top_k=None of a Hugging Face pipeline), or for the best alone (top_k=1)"
+    return InputError(expected, got=got, row=row + 1, column=unfolded.column, remedy=remedy)
+
+
+def _valid(cells: Any) -> Array:
+    return np.asarray(cells.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _refuse_rows(bad: Array, column: str, expected: str, cells: Any) -> None:
+    """Raise `InputError` for the first bad row, with what stands there."""
+    if bad.any():
+        row = first_true(bad)
+        value = cells[row].as_py()
+        got = "null (an empty cell)" if value is None else repr(value)[:_SHOWN]
+        raise InputError(expected, got=got, row=row + 1, column=column, remedy="fill in the value or drop the row")
+
+
+def _parsed(cells: Any, column: str) -> Any:
+    """Cells of JSON, or of what Python or numpy prints, as Arrow's nested values."""
+    texts = cells.to_pylist()
+    lines = "\n".join('{"c":' + ("null" if t is None else t.replace("\n", " ")) + "}" for t in texts).encode()
+    try:
+        options = pajson.ReadOptions(use_threads=False, block_size=len(lines) + 1)
+        table = pajson.read_json(pa.BufferReader(lines), options)
+        if table.num_rows == len(texts) and table.column_names == ["c"]:
+            return plain(table.column(0))
+    except (pa.ArrowException, ValueError):
+        pass
+    values = []
+    for row, text in enumerate(texts, start=1):
+        value = None if text is None else value_of(text)
+        if text is not None and value is None:
+            expected = 'an answer such as [{"label": "cat", "score": 0.9}] or {"cat": 0.9, "dog": 0.1}'
+            got, remedy = repr(text[:_SHOWN]), "write it as JSON (json.dumps)"
+            raise InputError(expected, got=got, row=row, column=column, remedy=remedy)
+        values.append(value)
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        got = " ".join(str(error).split())[:_SHOWN]
+        remedy = "write every cell in one form, as JSON"
+        raise InputError("cells of one form", got=got, column=column, remedy=remedy) from None
+
+
+def value_of(text: str) -> Any:
+    """What a text of JSON, of Python or of numpy holds; None where it is neither.
+
+    >>> value_of("[{'label': 'cat', 'score': 0.9}]"), value_of("[0.1 0.9]"), value_of("cat")
+    ([{'label': 'cat', 'score': 0.9}], [0.1, 0.9], None)
+    """
+    bare = text.strip()
+    if not bare.startswith(("[", "{", "(")):
+        return None
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return _dense(read(bare))
+        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+            continue
+    return [float(part) for part in bare[1:-1].split()] if _NUMBERS.fullmatch(bare) else None
+
+
+def _dense(value: Any) -> Any:
+    """A sparse vector as Spark prints it, (size, places, numbers), as a list; anything else as it is."""
+    if not isinstance(value, tuple):
+        return value
+    if len(value) != 3 or not isinstance(value[0], int):
+        return list(value)
+    out = [0.0] * value[0]
+    for at, number in zip(value[1], value[2], strict=True):
+        out[at] = float(number)
+    return out
+
+
+def _of_percents(cells: Any, column: str) -> Any:
+    """Cells such as ``73.1 %`` as shares of 1."""
+    out: list[float | None] = []
+    for row, text in enumerate(cells.to_pylist(), start=1):
+        if text is None or not str(text).strip():
+            out.append(None)
+            continue
+        if not _PERCENT.fullmatch(str(text)):
+            expected, remedy = "percents such as 73.1%, as in row 1", "write every cell of the column in one way"
+            raise InputError(expected, got=repr(text)[:_SHOWN], row=row, column=column, remedy=remedy)
+        out.append(float(text.strip().rstrip("%").strip().replace(",", ".")) / 100)
+    return pa.array(out, pa.float64())
+
+
+def _of_vectors(cells: Any, column: str) -> Any:
+    """Lists of numbers, or Spark's vectors, as lists of numbers."""
+    _refuse_rows(~_valid(cells), column, "a list of numbers", cells)
+    if not pt.is_struct(cells.type):
+        return cells
+    if all(kind == 1 for kind in cells.field("type").unique().to_pylist()):
+        return plain(cells.field("values"))
+    return pa.array(
+        [_dense((v["size"], v["indices"], v["values"])) if not v["type"] else v["values"] for v in cells.to_pylist()]
+    )
+
+
+def _single(cells: Any) -> Any:
+    """Lists of one list, as older pipelines of Hugging Face give them, as the list inside."""
+    listed = pt.is_list(cells.type) or pt.is_large_list(cells.type)
+    inner = cells.type.value_type if listed else None
+    if inner is not None and (pt.is_list(inner) or pt.is_large_list(inner)) and not cells.null_count:
+        offsets = numbers_of(cells.offsets)
+        if (np.diff(offsets) == 1).all():
+            return cells.values.slice(offsets[0], len(cells))
+    return cells
+
+
+def _pairs(cells: Any, column: str) -> Pairs:
+    """The classes and scores of each row, whichever way they are nested."""
+    _refuse_rows(~_valid(cells), column, "an answer", cells)
+    offsets = np.arange(len(cells) + 1)
+    if pt.is_map(cells.type):
+        inside, offsets = _flat(cells)
+        labels, scores = inside.field(0), inside.field(1)
+    elif pt.is_struct(cells.type):
+        label, score, many = keys_of([one.name for one in cells.type])
+        labels, scores = plain(cells.field(label)), plain(cells.field(score))
+        if many:
+            _refuse_rows(~_valid(labels) | ~_valid(scores), column, "lists of classes and scores", cells)
+            (labels, offsets), (scores, ends) = _flat(labels), _flat(scores)
+            _refuse_rows(np.diff(ends) != np.diff(offsets), column, f"as many {score} as {label}", cells)
+    else:
+        inside, offsets = _flat(cells)
+        label, score, _ = keys_of([one.name for one in inside.type])
+        labels, scores = inside.field(label), inside.field(score)
+    labels, scores = plain(labels, coded=False), plain(scores, coded=False)
+    for array, what in ((labels, "a class beside every score"), (scores, "a score beside every class")):
+        if array.null_count:
+            row = int(np.searchsorted(offsets, first_true(~_valid(array)), side="right")) - 1
+            _refuse_rows(np.arange(len(cells)) == row, column, what, cells)
+    codes, distinct = coded_cells(labels)
+    return Pairs(codes, list(map(class_text, distinct.to_pylist())), number_cells(scores, column), offsets)
+
+
+def _flat(lists: Any) -> tuple[Any, Array]:
+    """The entries of lists, end to end, and where those of each begin."""
+    if pt.is_fixed_size_list(lists.type):
+        size = lists.type.list_size
+        return plain(lists.values.slice(lists.offset * size, len(lists) * size)), np.arange(len(lists) + 1) * size
+    if not len(lists):
+        return lists.values.slice(0, 0), np.zeros(1, dtype=np.int64)
+    offsets = numbers_of(lists.offsets).astype(np.int64)
+    return plain(lists.values.slice(offsets[0], offsets[-1] - offsets[0])), offsets - offsets[0]
+
+
+def class_text(value: Any) -> str:
+    """A class as a column name has it: 1 for 1.0."""
+    text = one_form(str(value).lower() if isinstance(value, bool) else str(value).strip())
+    whole = _WHOLE.fullmatch(text)
+    return whole[1] if whole else text
+
+
+def keys_of(names: Iterable[str]) -> tuple[str, str, bool]:
+    """The names of the classes and of their scores in an object, and whether they are lists; "" where there are none.
+
+    >>> keys_of(["label", "score"]), keys_of(["classes", "scores"]), keys_of(["cat", "dog"])
+    (('label', 'score', False), ('classes', 'scores', True), ('', '', False))
+    """
+    own = [*names]
+    score = next((name for name in own if _SCORE.fullmatch(name.lower())), "")
+    for many, form in ((True, _LABELS), (False, _LABEL)):
+        label = next((name for name in own if form.fullmatch(name.lower())), "")
+        if label and score:
+            return label, score, many
+    return "", "", False
+
+
+# --- what a column holds, by its first rows
+
+
+def odd_cell(value: Any, name: str) -> bool:
+    """Whether a cell may hold an answer that is nested, or a percent, as text or as it is."""
+    if isinstance(value, str):
+        bare = value.strip()
+        return bare.startswith(("[", "{", "(")) or (bare.endswith("%") and _PERCENT.fullmatch(bare) is not None)
+    if isinstance(value, list) and value and not isinstance(value[0], (list, dict)):
+        return usual_field(name) == "probabilities"
+    return isinstance(value, (list, dict))
+
+
+def odd_columns(schema: Any) -> tuple[str, ...]:
+    """Columns of a schema that may hold such cells; of texts those whose name is one of answers."""
+    out = []
+    for one in schema:
+        kind, usual = one.type, usual_field(one.name)
+        inner = getattr(kind, "value_type", None)
+        while inner is not None and hasattr(inner, "value_type") and not pt.is_dictionary(inner):
+            inner = inner.value_type
+        nested = pt.is_struct(kind) or pt.is_map(kind) or (inner is not None and pt.is_struct(inner))
+        listed = inner is not None and not pt.is_dictionary(kind) and usual == "probabilities"
+        text = pt.is_string(kind) or pt.is_large_string(kind) or str(kind) == "string_view"
+        named = usual in _ANSWERS or one.name in _ANSWERS or one.name.startswith("prob_")
+        if nested or listed or (text and (named or _may_answer(one.name))):
+            out.append(one.name)
+    return tuple(out)
+
+
+def _may_answer(name: str) -> bool:
+    return re.search(r"(?i)prob|score|pred|answer|output|result|class", name) is not None
+
+
+class _Seen(NamedTuple):
+    """What the first rows of a column hold: Python's values, whether they were written as text (``json``) or as
+    Arrow's maps.
+    """
+
+    values: list[Any]
+    text: bool = False
+    maps: bool = False
+    json: bool = False
+
+
+def _seen(cells: Any) -> _Seen | None:
+    cells = plain(cells, coded=False)
+    values = [value for value in cells.to_pylist() if value is not None and value != ""]
+    if not values:
+        return None
+    if isinstance(values[0], str):
+        if _PERCENT.fullmatch(values[0]):
+            return _Seen(values, text=True)
+        read = [value_of(value) for value in values]
+        known = [value for value in read if value is not None]
+        return None if read[0] is None else _Seen(known, text=True, json=_is_json(values[0]))
+    if pt.is_map(cells.type):
+        return _Seen([dict(value) for value in values], maps=True)
+    return _Seen(values)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _form_of(column: str, seen: _Seen, ours: str | None) -> Unfolded | None:
+    """How a column is unfolded; None where it holds nothing that is known."""
+    values = seen.values
+    first = values[0]
+    if isinstance(first, str):
+        return Unfolded(column, "percents", (column,), text=True)
+    while isinstance(first, list) and len(first) == 1 and isinstance(first[0], list):
+        values = [value[0] for value in values if value]
+        first = values[0]
+    if isinstance(first, list) and first and not isinstance(first[0], dict):
+        numbers = all(isinstance(entry, (int, float)) and not isinstance(entry, bool) for entry in first)
+        if (ours or column) in _VECTORS and (seen.json or not seen.text):
+            return None  # lists of a field are read as they are
+        named = usual_field(column) == "probabilities" or (ours or column) == "probabilities"
+        return Unfolded(column, "vector", (column,), text=seen.text) if numbers and named else None
+    if isinstance(first, dict) and {"type", "values"} <= first.keys() <= {"type", "values", "size", "indices"}:
+        named = usual_field(column) == "probabilities" or column in _VECTORS
+        return Unfolded(column, "vector", (column,), text=seen.text) if named else None
+    rows = [_answers_of(value) for value in values]
+    if any(row is None for row in rows) or not rows[0]:
+        return None
+    own = [row for row in rows if row is not None]
+    named = not isinstance(first, dict) or bool(keys_of(first)[0])
+    return _of_answers(column, own, named, seen)
+
+
+def _answers_of(value: Any) -> list[tuple[str, float]] | None:
+    """Classes with their scores; None where a cell is no such thing."""
+    if isinstance(value, dict):
+        label, score, many = keys_of(value)
+        if not label:
+            pairs = list(value.items())
+        elif many:
+            both = value[label], value[score]
+            pairs = list(zip(*both, strict=False)) if all(isinstance(own, list) for own in both) else []
+        else:
+            pairs = [(value[label], value[score])]
+    else:
+        if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+            return None
+        keys = [keys_of(entry) for entry in value]
+        if not all(label and not many for label, _, many in keys):
+            return None
+        pairs = [(entry[label], entry[score]) for entry, (label, score, _) in zip(value, keys, strict=True)]
+    numbers = all(isinstance(s, (int, float)) and not isinstance(s, bool) for _, s in pairs)
+    names = all(isinstance(name, (str, int, float)) for name, _ in pairs)
+    return [(class_text(name), float(s)) for name, s in pairs] if pairs and numbers and names else None
+
+
+def _of_answers(column: str, rows: Sequence[list[tuple[str, float]]], named: bool, seen: _Seen) -> Unfolded | None:
+    """All classes where every row has them and they sum to 1; else, of ``named`` pairs, the best one."""
+    order = [name for name, _ in rows[0]]
+    by_class = [dict(row) for row in rows]
+    same = all(row.keys() == by_class[0].keys() for row in by_class)
+    unit = all(abs(sum(row.values()) - 1) <= _OFF and min(row.values()) >= 0 for row in by_class)
+    if same and unit and len(order) > 1:
+        steady = all([name for name, _ in row] == order for row in rows)
+        classes = tuple(order) if steady else name_order(tuple(order))
+        gives = tuple(f"{column}.{name}" for name in classes)
+        form: Form = "every class" if named or seen.maps else "numbers by class"
+        return Unfolded(column, form, gives, classes, seen.text)
+    if named and all(0 <= score <= 1 for row in rows for _, score in row):
+        return Unfolded(column, "best class", (f"{column}.label", f"{column}.score"), (), seen.text)
+    return None
+
+
+def renamings_of(unfolded: Unfolded) -> dict[str, str]:
+    """What the columns that it gives are called by us."""
+    if unfolded.form == "best class":
+        return dict(zip(unfolded.gives, ("prediction", "confidence"), strict=True))
+    if unfolded.form == "vector":
+        return {} if unfolded.column in _VECTORS else {unfolded.column: "probabilities"}
+    if unfolded.form == "percents":
+        return {}
+    return {own: f"prob_{name}" for own, name in zip(unfolded.gives, unfolded.classes, strict=True)}
+
+
+class Unfolding(NamedTuple):
+    """The columns of a file with those that nested answers give in their place, and the renamings with theirs."""
+
+    columns: tuple[str, ...]
+    mapping: Mapping[str, str]
+    unfolded: tuple[Unfolded, ...] = ()
+
+
+def unfold(reader: Any, columns: tuple[str, ...], mapping: Mapping[str, str], kept: Collection[str] = ()) -> Unfolding:
+    """Find the columns of nested answers by the first rows; ``kept`` are asked for as they are, too. Raises
+    `InputError` where two columns hold the answers, or one that is named so holds something else.
+    """
+    may_be = [n for n in reader.odd if n in columns and (n not in FIELDS or n in (*_ANSWERS, *_VECTORS))]
+    names = [name for name in may_be if mapping.get(name) in (None, *_ANSWERS) or name in FIELDS]
+    wide = [name for name in reader.odd if name.startswith(tuple(WIDE)) and name in columns]
+    names = list(dict.fromkeys((*names, *wide)))
+    if not names:
+        return Unfolding(columns, mapping)
+    found: list[Unfolded] = []
+    for name, cells in _head(reader, names).items():
+        seen = _seen(cells)
+        one = None if seen is None else _form_of(name, seen, mapping.get(name))
+        found += [] if one is None else [one]
+    chosen = _chosen(found, [mapping.get(c, c) for c in columns if c not in {one.column for one in found}], mapping)
+    return _applied(chosen, columns, mapping, kept)
+
+
+def _head(reader: Any, names: Sequence[str]) -> dict[str, Any]:
+    """The first rows of columns; none where they cannot be read, which is told by whoever wants them."""
+    kinds = dict.fromkeys(names, "text" if reader.text else "raw")
+    try:
+        batch = next(iter(reader.tables(kinds, HEAD_ROWS)), None)
+    except InputError:
+        return {}
+    return {} if batch is None else {name: batch.column(name) for name in names}
+
+
+def _chosen(found: Sequence[Unfolded], others: Sequence[str], mapping: Mapping[str, str]) -> list[Unfolded]:
+    """Those of the columns that are read, beside fields that ``others`` give."""
+    vectors = [one for one in found if one.form == "vector" and one.column in _VECTORS]
+    percents = [one for one in found if one.form == "percents" and _is_share(one.column)]
+    scored = any(ours in ("probabilities", "logits") or ours.startswith(("prob_", "logit_")) for ours in others)
+    scored = scored or any(one.column in ("probabilities", "logits") for one in vectors) or bool(percents)
+    every = [one for one in found if one not in vectors and one.form not in ("best class", "percents")]
+    best = [one for one in found if one.form == "best class"]
+    answers = [] if scored else every or ([] if "confidence" in others else best)
+    answers = [one for one in answers if one.column in mapping] or answers
+    answers = [one for one in answers if usual_field(one.column) or one.column in _ANSWERS] or answers
+    if len(answers) > 1 and not {"prediction", "correct", "confidence"} & {*others}:
+        named = ", ".join(one.column for one in answers)
+        remedy = f"name the one that is meant, --map {answers[0].column}=probabilities"
+        raise InputError("one column of answers", got=named, column=answers[1].column, remedy=remedy)
+    return [*vectors, *percents, *(answers if len(answers) == 1 else ())]
+
+
+def _is_share(column: str) -> bool:
+    return column.startswith("prob_") or usual_field(column) == "probabilities"
+
+
+def _applied(
+    chosen: Sequence[Unfolded], columns: tuple[str, ...], mapping: Mapping[str, str], kept: Collection[str]
+) -> Unfolding:
+    by_column = {one.column: one for one in chosen}
+    others = {mapping.get(c, c) for c in columns if c not in by_column}
+    renamed, out = dict(mapping), list[str]()
+    for column in columns:
+        one = by_column.get(column)
+        if one is None or column in kept:
+            out.append(column)
+        if one is not None:
+            given = {own: ours for own, ours in renamings_of(one).items() if ours not in others}
+            if one.form in ("vector", "percents"):
+                out += [column] * (column not in kept)
+                given = {} if column in mapping else given
+            else:
+                renamed.pop(column, None)
+                out += given
+            renamed |= given
+    return Unfolding(tuple(out), renamed, tuple(chosen))
+
+
+def unfolded_batch(batch: Any, names: Iterable[str], unfolded: Sequence[Unfolded]) -> Any:
+    """A record batch with the columns of these names, those of nested answers among them."""
+    given: dict[str, Any] = {}
+    wanted = list(names)
+    for one in unfolded:
+        if not {*one.gives}.isdisjoint(wanted):
+            given |= one.columns_of(batch.column(one.column))
+    return pa.record_batch([given[n] if n in given else batch.column(n) for n in wanted], names=wanted)
