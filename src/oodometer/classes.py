@@ -107,6 +107,7 @@ def named_classes(value: Any) -> ClassNames:
         if odd is not None or None in names:
             expected, remedy = "class names that are integers or strings", "give one name for each class"
             raise InputError(expected, got=repr(odd)[:60], remedy=remedy, column="classes")
+    names = [one_form(name) if isinstance(name, str) else name for name in names]
     if len({str(name) for name in names}) != len(names):
         raise InputError("distinct class names", got="a name twice", remedy="rename one", column="classes")
     return tuple(names)
@@ -204,7 +205,8 @@ def _dictionary(value: Any, column: str) -> tuple[Array, list[Any]]:
         if is_null(item):
             codes[i] = -1
         elif isinstance(item, Hashable):
-            codes[i] = index.setdefault(item, len(index))
+            name = one_form(item) if isinstance(item, str) else item
+            codes[i] = index.setdefault(name, len(index))
         else:
             here = np.arange(array.size).reshape(array.shape) == i
             refuse(here, column, _NO_CLASS[0], repr(item)[:60], _NO_CLASS[1])

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Array, present
 from ..calibrators.binned_map import BlockRates, bin_numbers, bins_for, count_bins, fit_block_rates
-from ..classes import ClassNames
+from ..classes import ClassNames, one_form
 from ..errors import NotApplicable, UsageError
 from ..inference import decision_metrics as of
 from ..inference.decision_metrics import Margins, ratio
@@ -726,7 +726,7 @@ def class_metric(name: str, classes: ClassNames = (), payoff: Array | None = Non
         return ClassMetric(base, base, None, payoff if base == "expected_value" else None, max(len(classes), 2))
     if base not in _OF_ONE_CLASS:
         raise UsageError(f"{name!r}: {base} is of all classes together; of one there are {', '.join(_OF_ONE_CLASS)}")
-    texts = [str(label) for label in classes]
+    texts, of_class = [str(label) for label in classes], one_form(of_class)
     if of_class not in texts:
         shown = ", ".join(texts[:10]) + (", ..." if len(texts) > 10 else "")
         raise UsageError(f"{name!r}: there is no class {of_class!r}; the classes are {shown}")

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..arrays import Array
-from ..classes import ClassNames
+from ..classes import ClassNames, one_form
 from ..errors import InputError, NotApplicable
 from ..intervals import clopper_pearson, normal_quantile
 from ..predictions import Predictions
@@ -271,11 +271,12 @@ def place_of_class(classes: ClassNames, positive: int | str | None) -> int:
     if positive is None:
         return 1
     names = [str(name) for name in classes]
-    if str(positive) not in names:
+    wanted = one_form(str(positive))
+    if wanted not in names:
         remedy = "name one of them, --positive COLUMN=CLASS or --positive =CLASS"
         among = f"{', '.join(names[:10])}{', ...' if len(names) > 10 else ''}"
         raise InputError(f"a positive class among {among}", got=repr(positive), remedy=remedy)
-    return names.index(str(positive))
+    return names.index(wanted)
 
 
 class AboutClass:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from ..arrays import Array, Coded, Ragged, as_numpy
-from ..classes import ClassNames, class_of_truth, encode, encode_positions, label_codes, truth_values
+from ..classes import ClassNames, class_of_truth, encode, encode_positions, label_codes, one_form, truth_values
 from ..errors import InputError
 from ..fields import FIELDS, both_classes
 from .columns import Feed, Kind, Layout
@@ -208,6 +208,8 @@ def _class_of(value: Any, text: bool, names: frozenset[str]) -> Any:
         value = float(value)
     if isinstance(value, float):
         return None if value != value else int(value) if value.is_integer() else value
+    if isinstance(value, str):
+        value = one_form(value)
     if not text or not isinstance(value, str) or value in names:
         return value
     bare = value.strip()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-from ..classes import ClassNames
+from ..classes import ClassNames, one_form
 from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageError, near_names
 from ..fields import FIELDS, refuse_classes_beside_positions
 from ..fields import Kind as Kind
@@ -169,6 +169,7 @@ class Layout:
             raise unknown_column(unknown, message, columns)
         names = {**index, **mapping, **{c: mapping[INDEX] for c in index if INDEX in mapping}}
         ours = [names[c] if c in names else c.strip() if c.strip() in FIELDS else c.lstrip() for c in columns]
+        ours = list(map(one_form, ours))
         repeated = _repeated(ours) if repeated is None else repeated
         if repeated is not None:
             got, remedy = f"{repeated} twice", "rename or drop one of them"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from ..arrays import Array, Ragged
-from ..classes import NewClassError, encode_positions
+from ..classes import NewClassError, encode_positions, one_form
 from ..errors import InputError, UsageError
 from ..fields import FIELDS
 from ..kernels import Top
@@ -139,7 +139,7 @@ def decided(record: Predictions, threshold: float, positive: int | str | None = 
     if record.prediction is not None:
         remedy = "leave --threshold out: the decisions in the column are used as they are"
         raise fault("no `prediction` beside a threshold", got="both", column="prediction", remedy=remedy)
-    at = 1 if positive is None else [str(name) for name in record.classes].index(str(positive))
+    at = 1 if positive is None else [str(name) for name in record.classes].index(one_form(str(positive)))
     chosen = np.where(record.probabilities[:, at] >= threshold, at, 1 - at).astype(np.int32)
     return record.with_prediction(chosen)
 

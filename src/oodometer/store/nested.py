@@ -78,11 +78,12 @@ class Unfolded:
             return {self.column: _of_vectors(cells, self.column)}
         if self.form == "numbers by class":
             _refuse_rows(~_valid(cells), self.column, "a number for each class", cells)
-            absent = [name for name in self.classes if cells.type.get_field_index(name) < 0]
-            more = [one.name for one in cells.type if one_form(one.name) not in self.classes]
+            places = {class_text(one.name): i for i, one in enumerate(cells.type)}
+            absent = [name for name in self.classes if name not in places]
+            more = [name for name in places if name not in self.classes]
             if absent or more:
                 raise _other_classes(self, 0, more[0] if more else None, absent)
-            return {own: cells.field(name) for own, name in zip(self.gives, self.classes, strict=True)}
+            return {own: cells.field(places[name]) for own, name in zip(self.gives, self.classes, strict=True)}
         pairs = _pairs(_single(cells), self.column)
         if self.form == "best class":
             lengths = np.diff(pairs.offsets)
@@ -483,7 +484,7 @@ def _chosen(found: Sequence[Unfolded], others: Sequence[str], mapping: Mapping[s
     answers = [] if scored else every or ([] if "confidence" in others else best)
     answers = [one for one in answers if one.column in mapping] or answers
     answers = [one for one in answers if usual_field(one.column) or one.column in _ANSWERS] or answers
-    if len(answers) > 1 and not {"prediction", "correct", "confidence"} & {*others}:
+    if len(answers) > 1 and not {"prediction", "correct"} & {*others}:
         named = ", ".join(one.column for one in answers)
         remedy = f"name the one that is meant, --map {answers[0].column}=probabilities"
         raise InputError("one column of answers", got=named, column=answers[1].column, remedy=remedy)

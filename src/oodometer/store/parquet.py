@@ -11,7 +11,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.types as pt
 
-from ..classes import ClassNames
+from ..classes import ClassNames, one_form
 from ..errors import OodometerError
 from .base import rows_of_a_part
 from .columns import Kind
@@ -150,6 +150,7 @@ def stated_classes(schema: Any) -> ClassNames | None:
     except ValueError:
         return None
     right = isinstance(names, list) and all(isinstance(n, (int, str)) and not isinstance(n, bool) for n in names)
+    names = [one_form(name) if isinstance(name, str) else name for name in names] if right else []
     return tuple(names) if right and len(set(names)) == len(names) else None
 
 
