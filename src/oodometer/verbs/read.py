@@ -34,7 +34,7 @@ from ..store import as_source, refuse_clashes, together, write_predictions
 from ..store.cells import plain
 from ..store.columns import Layout, as_options, bare_name
 from ..store.files import translated
-from ..store.harness import LogOptions, json_rows, log_files, log_kind, read_command, read_logs
+from ..store.harness import LOG_NAMES, LogOptions, json_rows, log_files, log_kind, read_command, read_logs
 from ..store.record_table import as_table
 from ..version import __version__
 from .guessing import guess, opened_raw
@@ -42,10 +42,6 @@ from .model_options import ReadOptions
 
 EXAMPLES = 3  # rows without an answer, which are named
 _ENDINGS = (".parquet", ".csv", ".jsonl", ".arrow", ".feather", ".npz")
-_NAMES = {
-    "lm_eval": "lm-evaluation-harness", "helm": "HELM", "opencompass": "OpenCompass", "squad": "SQuAD predictions",
-    "alpaca_eval": "AlpacaEval", "simple_evals": "simple-evals", "chat": "a chat with roles",
-}  # fmt: skip
 # Names of columns, as words of small letters.
 _HUMAN = re.compile(r"(.*_)?(human|annotators?|experts?|manual|reviewers?|people|gold_(verdict|grade|score))(_.*)?")
 _JUDGE = re.compile(
@@ -97,7 +93,7 @@ def read_log(options: ReadOptions) -> Reading:
             files = content.written(out)
         content.file, content.renamed = files[0], {}
     elif content.file is None:  # nothing else reads it as it is
-        name = re.sub(r"\.(jsonl?|eval|parquet|csv)(\.gz)?$", "", os.path.basename(os.path.normpath(paths[0])))
+        name = re.sub(r"\.(jsonl?|eval|parquet|csv)(\.gz)?$", "", os.path.basename(os.path.abspath(paths[0])))
         content.file = f"{_plain(name)}.parquet"
         metrics = [options.metric] if isinstance(options.metric, str) else options.metric or ()
         words = ["oodometer", "read", *map(os.fspath, paths), *(f"--metric={metric}" for metric in metrics)]
@@ -154,7 +150,8 @@ def _table(path: str, mapping: Mapping[str, str], error: InputError) -> _Content
         given = table.append_column("score", pa.array(says, pa.float64(), from_pandas=True))
         renamed = {theirs: ours for theirs, ours in renamed.items() if ours != "words"} | {"score": "score"}
     layout, record = Layout.parse(getattr(given, "column_names", [*columns]), renamed), None
-    fed = {column: name for name, feed in layout.feeds.items() for column in feed.columns}
+    fed = {column: ours for column, ours in fed.items() if column not in FIELDS and column not in renamed}
+    fed |= {column: name for name, feed in layout.feeds.items() for column in feed.columns}
     if fed:
         extra = tuple(n for n in columns if n not in {*fed, *renamed, *words} and columns[n].kind != "list")
         opened = as_source(given, mapping=renamed or None, extra_columns=extra)
@@ -212,7 +209,7 @@ def _logs(kinds: set[str], options: ReadOptions) -> _Content:
     logs = options.logs if isinstance(options.logs, (str, os.PathLike)) else Path(options.logs[0]).parent
     about: dict[str, Any] = {"model": read.model or "", "log": os.fspath(logs), "metrics": read.metrics}
     about |= {"data": listed([*read.tasks[:3], *([f"{len(read.tasks) - 3} more"] if len(read.tasks) > 3 else ())])}
-    about |= {"format": listed(sorted(_NAMES.get(kind, kind) for kind in kinds)), "notes": read.notes}
+    about |= {"format": listed(sorted(LOG_NAMES.get(kind, kind) for kind in kinds)), "notes": read.notes}
     about |= {"skipped": len(read.skipped), "examples": read.skipped[:EXAMPLES], "left_out": tuple(read.left_out)}
     return _Content(read.record, columns, taken, about | {"warnings": read.warnings}, parts=read.parts)
 

@@ -320,6 +320,29 @@ def test_the_newest_whole_run_of_a_task_is_read(tmp_path: Path) -> None:
     assert "2 older left out: a.json, c.json" in remarks(result)
 
 
+def test_a_second_log_in_one_file_is_refused(tmp_path: Path) -> None:
+    text = json.dumps(given(SUMS))
+    path = tmp_path / "two.json"
+    path.write_text(f"{text}\n{text}\n")
+    with pytest.raises(InputError, match="expected one log a file, got more behind it"):
+        read(path)
+
+
+def test_what_is_left_out_of_a_folder_is_named(tmp_path: Path) -> None:
+    put(tmp_path, given(SUMS), "a.json")
+    put(tmp_path, {**given(ANIMALS), "status": "success"}, "b.json")
+    assert not any("left out" in text for text in read(tmp_path).warnings)
+    (tmp_path / "t.csv").write_text("label,prediction\n1,1\n")
+    (tmp_path / "README.txt").write_text("logs")
+    (tmp_path / "small").mkdir()
+    row = {"doc_id": 0, "doc": {}, "target": "4", "arguments": {}, "resps": [["4"]], "filtered_resps": ["4"]}
+    (tmp_path / "small" / "samples_x.jsonl").write_text(json.dumps({**row, "exact_match": 1.0}) + "\n")
+    (warning,) = (text for text in read(tmp_path).warnings if "left out" in text)
+    assert f"{tmp_path}: left out: " in warning
+    assert "small/samples_x.jsonl (lm-evaluation-harness)" in warning.replace("small (", "small/samples_x.jsonl (")
+    assert "t.csv (no log)" in warning
+
+
 def test_a_single_score_of_version_1(tmp_path: Path) -> None:
     log = given(SUMS)
     for one in log["samples"]:

@@ -399,6 +399,17 @@ def test_a_passage_that_questions_share_is_a_column_by_which_they_are_clusters(t
     assert not {"context", "story", "question"} & {*record.columns}  # each its own, or one for all
 
 
+def test_a_line_that_is_an_array_is_refused(tmp_path: Path) -> None:
+    rows = [json.dumps(choice(day, [-1, -2], [" a", " b"], 0, acc=1.0)) for day in (1, 2, 3)]
+    path = tmp_path / "samples_quiz.jsonl"
+    path.write_text(f"[{rows[0]}]\n{rows[1]}\n{rows[2]}\n")
+    assert "one JSON array, which begins in line 1 and has 1 row, got more behind it: '{" in refused(path)
+    path.write_text(f"{rows[0]}\n[{rows[1]}]\n{rows[2]}\n")
+    assert "row 2: expected a JSON object, got list" in refused(path)
+    path.write_text(f"[{', '.join(rows)}]\n\n")
+    assert len(read(path).record) == 3
+
+
 def test_the_newest_run_of_a_task_is_read(tmp_path: Path) -> None:
     below = tmp_path / "org__model"
     below.mkdir()

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .base import LogOptions, json_rows
-from .join import LogRecord, log_files, log_kind, read_command, read_logs
+from .join import LOG_NAMES, LogRecord, log_files, log_kind, read_command, read_logs
 
-__all__ = ["LogOptions", "LogRecord", "json_rows", "log_files", "log_kind", "read_command", "read_logs"]
+__all__ = ["LOG_NAMES", "LogOptions", "LogRecord", "json_rows", "log_files", "log_kind", "read_command", "read_logs"]

@@ -354,6 +354,12 @@ class JsonStream:
             self._at = end
             return value
 
+    def check_end(self, what: str, remedy: str) -> None:
+        """Raise `InputError` where more comes behind ``what`` was read."""
+        if self.peek():
+            more = " ".join(self._text[self._at : self._at + 60].split())
+            raise InputError(what, got=f"more behind it: {more!r}", file=self._file, remedy=remedy)
+
     def elements(self) -> Iterator[Any]:
         """The values of the array that comes next."""
         self.take("[")
@@ -372,8 +378,11 @@ def json_rows(file: str) -> Iterator[tuple[int, dict[str, Any]]]:
         head = stream.read(64).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     if head.startswith("["):  # as releases up to 0.4.3 wrote them
         with translated(file, "JSON"), opened(file) as stream:
-            for row, value in enumerate(JsonStream(stream, file).elements(), 1):
+            whole, row = JsonStream(stream, file), 0
+            for row, value in enumerate(whole.elements(), 1):
                 yield row, _object(value, file, row)
+            what = f"one JSON array, which begins in line 1 and has {row} row{'s' * (row != 1)}"
+            whole.check_end(what, "write one object a line, without [ and ], or the whole file as one array")
         return
     row, decode, most = 0, json.JSONDecoder().raw_decode, most_row()
     with translated(file, "JSONL"), opened(file) as source, io.BufferedReader(source, 1 << 20) as stream:
@@ -396,9 +405,12 @@ def json_rows(file: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def read_json(file: str) -> Any:
-    """A whole file of JSON."""
+    """A whole file of JSON. Raises `InputError` where a second text comes behind the first."""
     with translated(file, "JSON"), opened(file) as stream:
-        return json.loads(stream.read())
+        text = JsonStream(stream, file)
+        value = text.value()
+        text.check_end("one JSON text a file", "write each log to a file of its own")
+        return value
 
 
 def _object(value: Any, file: str, row: int) -> dict[str, Any]:

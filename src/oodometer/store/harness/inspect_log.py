@@ -222,7 +222,8 @@ def _streamed(file: str, header: dict[str, Any]) -> Iterator[Any]:
             else:
                 header[name] = text.value()
             if text.take(",}") == "}":
-                return
+                break
+        text.check_end("one log a file", "write each log to a file of its own")
 
 
 def _members(file: str, wanted: Callable[[str], bool]) -> Iterator[Any]:

@@ -6,8 +6,9 @@ import os
 import re
 import shlex
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,6 +28,7 @@ LogKind = Literal[
     "lm_eval", "inspect", "helm", "lighteval", "opencompass", "alpaca_eval", "simple_evals", "uqlm", "squad", "chat"
 ]
 _HEAD = 1 << 16
+_TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".arrow", ".feather", ".npz", ".xlsx")
 _ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".eval", ".parquet")
 # Names that stand in the first object of such a log; texts of the data may come between them.
 _SAMPLES = (b'"doc_id"', b'"doc"')
@@ -40,6 +42,13 @@ _FORMS: dict[LogKind, re.Pattern[bytes]] = {  # of the other files of JSON, by w
     "alpaca_eval": re.compile(rb'(?s)[\[{](?=.*"instruction"\s*:)(?=.*"(preference|generator_2|generator)"\s*:)'),
     "chat": re.compile(rb'(?s)[\[{].*"messages"\s*:\s*\[\s*\{[^}]*"role"\s*:'),
 }
+
+
+LOG_NAMES: dict[str, str] = {
+    "lm_eval": "lm-evaluation-harness", "helm": "HELM", "opencompass": "OpenCompass", "squad": "SQuAD predictions",
+    "alpaca_eval": "AlpacaEval", "simple_evals": "simple-evals", "chat": "a chat with roles",
+}  # fmt: skip
+_MOST_BESIDE = 200  # files of a folder that are looked at for what is left out
 
 
 def log_kind(path: Any) -> LogKind | None:
@@ -135,6 +144,38 @@ def _newest(files: Sequence[tuple[str, LogKind]]) -> tuple[list[tuple[str, LogKi
     return [(file, kind) for file, kind in files if file not in older], older
 
 
+def left_out_of(folder: str, files: Sequence[tuple[str, LogKind]]) -> list[str]:
+    """What lies in a folder and is not read: logs of other kinds and in other folders, and tables; with what they are.
+    Older runs of a task, which stand beside it, are named elsewhere.
+    """
+    read = {os.path.abspath(file) for file, _ in files}
+    kinds = {(os.path.dirname(os.path.abspath(file)), kind) for file, kind in files}
+    logs: dict[tuple[str, str], list[str]] = {}
+    tables: list[str] = []
+    for path in islice(_files_below(folder), _MOST_BESIDE):
+        parent, kind = os.path.dirname(os.path.abspath(path)), log_kind(path)
+        if os.path.abspath(path) in read or (parent, kind) in kinds or (parent, "helm") in kinds:
+            continue
+        name = os.path.relpath(path, folder)
+        if kind is not None and kind != "squad":  # as many a file of settings looks
+            logs.setdefault((os.path.dirname(name), LOG_NAMES.get(kind, kind)), []).append(name)
+        elif kind is None and name.lower().endswith(_TABLES):
+            tables.append(name)
+    said = [
+        f"{below or names[0]} ({kind}{f', {len(names)} logs' if len(names) > 1 else ''})"
+        for (below, kind), names in logs.items()
+    ]
+    said += [f"{', '.join(tables[:3])}{', ...' * (len(tables) > 3)} (no log)"] if tables else []
+    return [f"{folder}: left out: {', '.join(said)}; name one to read it"] if said else []
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    """Files of a folder and of those in it, without hidden ones, in their order."""
+    for at, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+        yield from (os.path.join(at, name) for name in sorted(names) if not name.startswith((".", "_")))
+
+
 def read_command(log: str) -> str:
     """The command that makes a predictions file of a log, named after it."""
     stem = re.sub(r"(\.jsonl|\.json|\.eval)(\.gz)?$", "", os.path.basename(os.path.normpath(log)))
@@ -189,11 +230,13 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
     what is no log, a row that cannot be read, and logs that do not belong together.
     """
     options, (files, notes) = options or LogOptions(), log_files(logs)
+    given = logs if isinstance(logs, Sequence) and not isinstance(logs, str) else [logs]
     options = replace(options, several=len(files) > 1)
     without = next((file for file, kind in files if kind != "lm_eval"), None)
     if options.filter is not None and without is not None:
         raise UsageError(f"--filter is of lm-evaluation-harness; {without} is of another kind: use --metric")
-    read, warnings, without_metric = list[Answers](), list[str](), list[NoMetric]()
+    beside = [text for path in given if os.path.isdir(path) for text in left_out_of(os.fspath(path), files)]
+    read, warnings, without_metric = list[Answers](), beside, list[NoMetric]()
     for file, kind in files:
         try:
             with translated(file, "log"):  # what holds a number where a list should be is no log, and no traceback
