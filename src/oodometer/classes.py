@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Collection, Hashable, Iterable, KeysView, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, KeysView, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -48,20 +48,55 @@ def label_codes(coded: Coded, classes: ClassNames, others: bool = False) -> tupl
     """
     by_name = {str(name) for name in classes}
     alike = {name.strip().casefold() for name in by_name}
-    codes, noted = coded.codes, {}
-    distinct = [v for v in coded.values if v is not None and not is_missing_word(v)]
+    noted: dict[str, int] = {}
+    is_numbered_otherwise = _other_numbering([v for v in coded.values if not is_missing_word(v)], classes)
+    table = np.arange(len(coded.values) + 2)  # the last two entries are what codes -2 and -1 pick
+    table[-2:] = -2, -1
+    rows = np.bincount(coded.codes.ravel() + 2, minlength=len(table))[2:].tolist()
     for code, value in enumerate(coded.values):
         if value is None or (class_of_truth(value, by_name) if isinstance(value, bool) else str(value)) in by_name:
             continue
         word = is_missing_word(value)
-        odd = str(value).strip().casefold() in alike or _other_numbering(value, distinct, classes)
-        if not word and (odd or not others):
-            continue
-        rows = int(np.count_nonzero(codes == code))
-        if rows:
-            noted[f"{'missing' if word else 'class'} {value!r}"] = rows
-            codes = np.where(codes == code, -1 if word else -2, codes)
-    return Coded(codes, coded.values), noted
+        odd = str(value).strip().casefold() in alike or is_numbered_otherwise(value)
+        if rows[code] and (word or (others and not odd)):
+            noted[f"{'missing' if word else 'class'} {value!r}"] = rows[code]
+            table[code] = -1 if word else -2
+    if noted:
+        refuse_ids("label", sum(own < -1 for own in table[:-2].tolist()), coded.codes.size, shared=False)
+    return Coded(table[coded.codes] if noted else coded.codes, coded.values), noted
+
+
+MOST_CLASSES = 4_096  # without a probability for each: a table of classes by classes then takes 128 MB
+_MANY, _NEARLY_ALL = 1_000, 0.9  # different values, and their share of the rows, that ids have
+
+
+def refuse_ids(column: str, many: int, rows: int, shared: bool = True) -> None:
+    """Raise `InputError` where a column of classes has more different values than classes can have, or hardly one twice
+    and none that another column has (``shared``).
+
+    >>> refuse_ids("label", 99_000, 100_000)
+    Traceback (most recent call last):
+    ...
+    oodometer.errors.InputError: column label: expected classes, at most 4,096 of them, got 99,000 different values \
+in 100,000 rows: these look like ids; name the column of the classes, --map COLUMN=label, or give the column \
+`correct` (true or false) in place of label and prediction
+    """
+    ids = many > _MANY and many > _NEARLY_ALL * rows
+    if many > MOST_CLASSES or (ids and not shared):
+        size = (8 * many * many) >> 20
+        why = "these look like ids" if 2 * many > rows else f"a table of classes by classes would take {size:,} MB"
+        got = f"{many:,} different values in {rows:,} rows: {why}"
+        remedy = f"name the column of the classes, --map COLUMN={column}, or give the column `correct` (true or false) "
+        remedy += "in place of label and prediction"
+        raise InputError(f"classes, at most {MOST_CLASSES:,} of them", got=got, remedy=remedy, column=column)
+
+
+def refuse_ids_among(columns: Mapping[str, Collection[Any]], rows: int) -> None:
+    """`refuse_ids` of class columns that were read together: their different values, by column."""
+    for name, own in columns.items():
+        shared = len(own) <= _MANY or len(columns) == 1
+        shared = shared or any(not set(own).isdisjoint(other) for n, other in columns.items() if n != name)
+        refuse_ids(name, len(own), rows, shared)
 
 
 def said_of_classes(noted: Mapping[str, int], who: str) -> list[str]:
@@ -81,13 +116,17 @@ def said_of_classes(noted: Mapping[str, int], who: str) -> list[str]:
     return out
 
 
-def _other_numbering(cell: Any, distinct: Sequence[Any], classes: ClassNames) -> bool:
+def _other_numbering(distinct: Sequence[Any], classes: ClassNames) -> Callable[[Any], bool]:
     """Whether a class rather shows that classes are named or numbered otherwise than that it is a new one."""
-    if isinstance(cell, str) and all(isinstance(c, int) for c in classes) and not cell.lstrip("-").isdigit():
-        return True
-    numbers = [int(cell_) for cell_ in distinct if str(cell_).lstrip("-").isdigit()]
-    counted = classes == tuple(range(len(classes)))
-    return counted and str(cell) == str(len(classes)) and min(numbers) >= 1
+    numbered, counted = all(isinstance(c, int) for c in classes), classes == tuple(range(len(classes)))
+    numbers = [int(cell) for cell in distinct if str(cell).lstrip("-").isdigit()] if counted else []
+    from_one = min(numbers, default=0) >= 1
+
+    def is_so(cell: Any) -> bool:
+        named = numbered and isinstance(cell, str) and not cell.lstrip("-").isdigit()
+        return named or (from_one and str(cell) == str(len(classes)))
+
+    return is_so
 
 
 def named_classes(value: Any) -> ClassNames:
@@ -231,11 +270,15 @@ def find_classes(columns: Mapping[str, Any]) -> ClassNames:
     """
     seen: set[int | str] = set()
     labels: set[int | str] = set()
-    answered = True
+    answered, codes = True, np.zeros(0)
+    found: dict[str, list[Any]] = {}
     for name, values in columns.items():
         codes, cells = _dictionary(values, name)
+        refuse_ids(name, len(cells), codes.size)
+        found[name] = cells
         (labels if name == "label" else seen).update(int(cell) if isinstance(cell, bool) else cell for cell in cells)
         answered &= name != "prediction" or not bool((codes < 0).any())
+    refuse_ids_among(found, codes.shape[-1] if found else 0)
     seen |= {cell for cell in labels if cell in seen or not is_missing_word(cell)}
     if not answered:
         return (*sorted(map(str, seen)), NO_ANSWER)
@@ -301,7 +344,7 @@ def _remedy_for_class(cell: Any, distinct: Sequence[Any], classes: ClassNames, f
         hint = " (of one column its class: --positive COLUMN=CLASS)" if len(classes) == 2 else ""
         remedy = "name the classes in the order of the probabilities: columns prob_<class>, or classes=[...]"
         return remedy + hint
-    if _other_numbering(cell, distinct, classes):
+    if _other_numbering(distinct, classes)(cell):
         return "these seem to count from 1: subtract 1, or name the classes with classes=[...]"
     near = [name for name in classes if str(name).strip().casefold() == str(cell).strip().casefold()]
     if near:

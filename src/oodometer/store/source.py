@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Array
-from ..classes import NO_ANSWER, ClassNames, is_missing_word, named_classes
+from ..arrays import Array, Coded
+from ..classes import NO_ANSWER, ClassNames, is_missing_word, named_classes, refuse_ids, refuse_ids_among
 from ..errors import InputError, OodometerError, UsageError
 from ..fields import FIELDS, refuse_classes_beside_positions
 from ..options import checked
@@ -71,6 +71,14 @@ def _facts(pieces: Sequence[Piece], wanted: Sequence[Sequence[str]], each: Each)
         for what, fact in facts[i].items():
             known.put(str(pieces[i].file), pieces[i].stamp, what, fact)
     return facts
+
+
+def _first_rows(coded: Coded) -> Array:
+    """Where each of the values comes first among the samples, the last axis; -1 where it does not."""
+    rows = np.broadcast_to(np.arange(coded.codes.shape[-1]), coded.codes.shape).ravel()
+    out = np.full(len(coded.values) + 1, -1)  # the last entry is what code -1 fills
+    out[coded.codes.ravel()[::-1]] = rows[::-1]
+    return out[:-1]
 
 
 def _rows_of(pieces: Sequence[Piece]) -> int | None:
@@ -421,17 +429,23 @@ class ReaderSource(Source):
         at: dict[Any, tuple[str, str | None, int | None]] = {}  # where each class comes first
         others: set[Any] = set()
         labels: set[Any] = set()
+        of_column: dict[str, set[Any]] = {name: set() for _, name in wanted}
+        done = 0
         for piece in self.pieces:
             for batch, places in piece.tables(kinds, BATCH_ROWS):
+                done += len(places)
                 for feed, name in wanted:
                     with piece.located(places):
                         coded = decode.seen(batch.column(name), feed, name, text)
+                    of_column[name].update(coded.values)
+                    refuse_ids(name, len(of_column[name]), done)
                     (labels if feed.field == "label" else others).update(coded.values)
                     answered &= feed.field != "prediction" or not bool((coded.codes < 0).any())
-                    for code, value in enumerate(coded.values):
+                    first = _first_rows(coded)
+                    for value, row in zip(coded.values, first.tolist(), strict=True):
                         if value not in at or at[value][2] is None:
-                            rows = np.nonzero(coded.codes == code)[-1]
-                            at[value] = name, piece.file, int(places[rows[0]]) + 1 if len(rows) else None
+                            at[value] = name, piece.file, int(places[row]) + 1 if row >= 0 else None
+        refuse_ids_among(of_column, done)
         classes = others | {value for value in labels if not is_missing_word(value)}
         classes.discard(None)
         if not answered:
