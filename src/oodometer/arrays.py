@@ -160,6 +160,8 @@ def as_numpy(value: Any) -> Array:
             value = _of_tensor(value)
         elif hasattr(value, "to_numpy"):
             value = value.to_numpy()
+        elif hasattr(value, "toarray") and hasattr(value, "nnz"):
+            raise InputError("a dense array", got="a sparse one", remedy="call toarray()")
         elif isinstance(value, (list, tuple)) and any(issubclass(t, _masked_array()) for t in {*map(type, value)}):
             # numpy would drop their masks
             bare = [_unmasked(cell) if isinstance(cell, _masked_array()) else cell for cell in value]
@@ -220,7 +222,8 @@ def as_cells(value: Any) -> Array:
 def softmax(logits: Array, temperature: float = 1.0) -> Array:
     """Softmax over the last axis, exp(z / t) / sum exp(z / t), in the dtype of the input."""
     z = logits / np.asarray(temperature, dtype=logits.dtype)
-    z -= z.max(axis=-1, keepdims=True)
-    np.exp(z, out=z)
-    z /= z.sum(axis=-1, keepdims=True)
+    with np.errstate(under="ignore"):  # whatever a user has set: what is that small is 0
+        z -= z.max(axis=-1, keepdims=True)
+        np.exp(z, out=z)
+        z /= z.sum(axis=-1, keepdims=True)
     return z  # type: ignore[no-any-return]

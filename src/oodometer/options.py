@@ -221,6 +221,8 @@ def _face(function: Callable[..., Any], record: type[Options], *before: inspect.
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
+        import numpy as np  # here, as options are declared where `-h` must not load it
+
         try:
             given = signature.bind(*args, **kwargs).arguments
         except TypeError as error:
@@ -229,7 +231,8 @@ def _face(function: Callable[..., Any], record: type[Options], *before: inspect.
             hint = f"did you mean {near[0]}=?" if near else f"call {function.__name__}({', '.join(map(str, places))}), "
             raise TypeError(f"{error}; {hint}{'' if near else 'its options by name'}") from None
         try:
-            return function(*(given.pop(parameter.name, ()) for parameter in before), record(**given))
+            with np.errstate(under="ignore"):  # what a user has set is no part of the question
+                return function(*(given.pop(parameter.name, ()) for parameter in before), record(**given))
         except OodometerError as error:
             reword(error, hints)
             raise

@@ -305,6 +305,8 @@ class CsvReader(TextReader):
                         yield fresh
                     return
                 except (pa.ArrowException, OSError, ValueError, EOFError) as error:
+                    if isinstance(error, MemoryError):
+                        raise
                     if "straddling" in str(error) and block < most_row():
                         # a row longer than the block: begin again and skip what was given
                         block = min(8 * block, most_row())

@@ -260,6 +260,9 @@ def explained(error: Exception, file: str | None, form: str) -> InputError:
     if isinstance(error, (OodometerError, AssertionError, ImportError, NameError, StopIteration, Warning)):
         raise error
     text = " ".join((str(error) or type(error).__name__).split())
+    if isinstance(error, MemoryError):  # Arrow's among them
+        remedy = "raise the limit on memory (ulimit -v, or the container's), or give fewer rows"
+        return InputError("memory to read it", got=f"out of memory ({text[:120]})", remedy=remedy, file=file)
     expected, got = f"a whole and readable {form} file", text if len(text) <= 200 else text[:197] + "..."
     return InputError(expected, got=got, remedy="it may be cut off or damaged: write it again", file=file)
 

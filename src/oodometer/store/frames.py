@@ -138,7 +138,11 @@ def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Re
             array = as_numpy(value)
             rows = len(array) if rows is None and array.ndim == 1 else rows
             if array.ndim == 1 and len(array) == rows:
-                columns[name] = pa.array(array if array.dtype.kind == "M" else array.tolist())
+                try:
+                    columns[name] = pa.array(array if array.dtype.kind == "M" else array.tolist())
+                except UnicodeEncodeError as error:  # half of a pair of surrogates
+                    got, remedy = str(error)[:120], "replace it"
+                    raise InputError("text that UTF-8 can hold", got=got, column=name, remedy=remedy) from None
     for name, cells in nested.items():
         rows = len(cells) if rows is None else rows
         if len(cells) != rows:

@@ -24,6 +24,7 @@ from .scan import TextIndex, TextReader
 _BLOCK = 8 << 20
 _HEAD = 1 << 20
 _MARKED = 1 << 20  # bytes between places where a file may be cut
+_HALF = re.compile("[\ud800-\udfff]")  # of a pair of surrogates
 _FEW = 8  # names that are counted one by one
 _NUMBERS = pa.list_(pa.float64())
 _FIXED: dict[str, Any] = {"number": pa.float64(), "nested": pa.list_(_NUMBERS)}
@@ -145,6 +146,8 @@ class JsonlReader(TextReader):
                 table = pajson.read_json(pa.BufferReader(block), options, parsing)
                 if table.num_rows != block.count(b"\n") and table.num_rows != filled_lines(block):
                     raise ValueError  # several objects on a line, or one on several
+            except MemoryError:
+                raise
             except (pa.ArrowException, ValueError):
                 table = _carefully(block, schema, kinds, self.file, done)
             for name in schema:
@@ -239,6 +242,8 @@ def _carefully(block: bytes, schema: Mapping[str, Any], kinds: Mapping[str, Kind
                     continue
                 wanted = schema[name]  # of the rows before
                 raise ValueError
+        except MemoryError:
+            raise
         except (pa.ArrowException, ValueError, TypeError, OverflowError):
             seen: Any = wanted
             for row, cell in enumerate(cells, start=done + 1):
@@ -249,6 +254,11 @@ def _carefully(block: bytes, schema: Mapping[str, Any], kinds: Mapping[str, Kind
                 except (pa.ArrowException, ValueError, TypeError, OverflowError):
                     expected = _EXPECTED.get(kind, "values of one type")
                     remedy = "write it as a string" if kind == "text" else "make every cell of the column one type"
+                    if isinstance(cell, str) and _HALF.search(cell):
+                        expected, remedy = (
+                            "text that UTF-8 can hold",
+                            "write both halves of the pair, or U+FFFD (\\ufffd)",
+                        )
                     fault = InputError(expected, got=repr(cell)[:60], file=file, row=row, column=name, remedy=remedy)
                     raise fault from None
                 if seen is None and cell is not None:
