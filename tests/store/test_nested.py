@@ -196,6 +196,18 @@ def test_text_that_is_none_is_named(tmp_path: Path) -> None:
         as_source(path).read()
 
 
+UNREAD = (["a", "b"], {"type": "x", "n": [1]}, {"cat": 0.9, "dog": 0.9}, [{"name": "cat"}])
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "pandas"])
+@pytest.mark.parametrize("cell", UNREAD)
+def test_what_is_no_answer_is_refused_with_its_cell(cell: Any, form: str, tmp_path: Path) -> None:
+    rows = [{"label": "cat", "probability": cell} for _ in range(30)]
+    with pytest.raises(InputError, match=r"row 1: column probability: expected an answer such as .* got"):
+        as_source(given(rows, form, tmp_path))
+    as_source(given([{**row, "prediction": "dog"} for row in rows], form, tmp_path)).read()  # that is answer enough
+
+
 def test_parts_conditions_and_slices(tmp_path: Path) -> None:
     rows = [{**row, "site": "AB"[i % 2]} for i, row in enumerate(WIDE["hugging_face"])]
     for form in ("csv", "parquet", "jsonl"):

@@ -34,6 +34,7 @@ _WHOLE = re.compile(r"(-?\d+)\.0+")
 _NUMBERS = re.compile(r"\[[\s\d.eE+-]*\]")  # as numpy prints an array
 _PERCENT = re.compile(r"\s*[-+]?\d+([.,]\d+)?\s*%\s*")
 _SHOWN = 60
+_EXPECTED = 'an answer such as [{"label": "cat", "score": 0.9}] or {"cat": 0.9, "dog": 0.1}'
 
 Form = Literal["every class", "best class", "numbers by class", "vector", "percents"]
 
@@ -152,9 +153,8 @@ def _parsed(cells: Any, column: str) -> Any:
     for row, text in enumerate(texts, start=1):
         value = None if text is None else value_of(text)
         if text is not None and value is None:
-            expected = 'an answer such as [{"label": "cat", "score": 0.9}] or {"cat": 0.9, "dog": 0.1}'
             got, remedy = repr(text[:_SHOWN]), "write it as JSON (json.dumps)"
-            raise InputError(expected, got=got, row=row, column=column, remedy=remedy)
+            raise InputError(_EXPECTED, got=got, row=row, column=column, remedy=remedy)
         values.append(value)
     try:
         return pa.array(values)
@@ -455,12 +455,34 @@ def unfold(reader: Any, columns: tuple[str, ...], mapping: Mapping[str, str], ke
     if not names:
         return Unfolding(columns, mapping)
     found: list[Unfolded] = []
-    for name, cells in _head(reader, names).items():
+    head = _head(reader, names)
+    for name, cells in head.items():
         seen = _seen(cells)
         one = None if seen is None else _form_of(name, seen, mapping.get(name))
         found += [] if one is None else [one]
-    chosen = _chosen(found, [mapping.get(c, c) for c in columns if c not in {one.column for one in found}], mapping)
+    others = [mapping.get(c, c) for c in columns if c not in {one.column for one in found}]
+    chosen = _chosen(found, others, mapping)
+    if not chosen:
+        _refuse_unread(head, others)
     return _applied(chosen, columns, mapping, kept)
+
+
+def _refuse_unread(head: Mapping[str, Any], others: Sequence[str]) -> None:
+    """Raise `InputError` where a column that is named as answers are holds none that is known, and no other does."""
+    unread: dict[str, tuple[int, Any]] = {}
+    for name, cells in head.items():
+        first = next(((i, v) for i, v in enumerate(cells.to_pylist(), 1) if v not in (None, "")), None)
+        if first is not None and odd_cell(first[1], name):
+            unread[name] = first
+    known = [name for name in others if name not in unread]
+    if any((name in FIELDS and name != "label") or name.startswith(tuple(WIDE)) for name in known):
+        return
+    if any(usual_field(name) not in (None, "time", "label") for name in known):
+        return
+    for name, (row, value) in unread.items():
+        if usual_field(name) == "probabilities":
+            remedy = "write one number for each class, as columns prob_<class>"
+            raise InputError(_EXPECTED, got=repr(value)[:_SHOWN], row=row, column=name, remedy=remedy)
 
 
 def _head(reader: Any, names: Sequence[str]) -> dict[str, Any]:
