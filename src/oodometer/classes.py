@@ -53,8 +53,9 @@ def label_codes(coded: Coded, classes: ClassNames, others: bool = False) -> tupl
     table = np.arange(len(coded.values) + 2)  # the last two entries are what codes -2 and -1 pick
     table[-2:] = -2, -1
     rows = np.bincount(coded.codes.ravel() + 2, minlength=len(table))[2:].tolist()
+    known = [value is None or _name_of(value, by_name) in by_name for value in coded.values]
     for code, value in enumerate(coded.values):
-        if value is None or (class_of_truth(value, by_name) if isinstance(value, bool) else str(value)) in by_name:
+        if known[code]:
             continue
         word = is_missing_word(value)
         odd = str(value).strip().casefold() in alike or is_numbered_otherwise(value)
@@ -64,6 +65,10 @@ def label_codes(coded: Coded, classes: ClassNames, others: bool = False) -> tupl
     if noted:
         refuse_ids("label", sum(own < -1 for own in table[:-2].tolist()), coded.codes.size, shared=False)
     return Coded(table[coded.codes] if noted else coded.codes, coded.values), noted
+
+
+def _name_of(value: Any, names: Collection[str]) -> str:
+    return class_of_truth(value, names) if isinstance(value, bool) else str(value)
 
 
 MOST_CLASSES = 4_096  # without a probability for each: a table of classes by classes then takes 128 MB
@@ -307,7 +312,7 @@ def encode(value: Any, classes: ClassNames, column: str, field: str = "label") -
     if field == "label":
         codes = label_codes(Coded(codes, distinct), classes)[0].codes
     by_name = {str(name): position for position, name in enumerate(classes)}
-    names = [class_of_truth(v, by_name) if isinstance(v, bool) else str(v) for v in distinct]
+    names = [_name_of(value, by_name) for value in distinct]
     unknown = by_name.get(NO_ANSWER, -1) if field == "prediction" else -1
     lookup = np.array([by_name.get(name, -3) for name in names] + [-2, unknown], dtype=np.int32)
     out: Array = lookup[codes]

@@ -360,69 +360,99 @@ def _is_json(text: str) -> bool:
 
 
 def _form_of(column: str, seen: _Seen, ours: str | None) -> Unfolded | None:
-    """How a column is unfolded; None where it holds nothing that is known."""
+    """How a column is unfolded; None where it holds nothing that is known. ``ours`` is what a user called it."""
     values = seen.values
-    first = values[0]
-    if isinstance(first, str):
+    if isinstance(values[0], str):
         return Unfolded(column, "percents", (column,), text=True)
-    while isinstance(first, list) and len(first) == 1 and isinstance(first[0], list):
+    if _is_list(values[0]) and len(values[0]) == 1 and _is_list(values[0][0]):  # of one list, as of older pipelines
         values = [value[0] for value in values if value]
-        first = values[0]
-    if isinstance(first, list) and first and not isinstance(first[0], dict):
-        numbers = all(isinstance(entry, (int, float)) and not isinstance(entry, bool) for entry in first)
-        if (ours or column) in _VECTORS and (seen.json or not seen.text):
-            return None  # lists of a field are read as they are
-        named = usual_field(column) == "probabilities" or (ours or column) == "probabilities"
-        return Unfolded(column, "vector", (column,), text=seen.text) if numbers and named else None
-    if isinstance(first, dict) and {"type", "values"} <= first.keys() <= {"type", "values", "size", "indices"}:
-        named = usual_field(column) == "probabilities" or column in _VECTORS
-        return Unfolded(column, "vector", (column,), text=seen.text) if named else None
+    first = values[0]
+    if _is_vector(first):
+        return _of_vector(column, seen, ours)
     rows = [_answers_of(value) for value in values]
-    if any(row is None for row in rows) or not rows[0]:
-        return None
     own = [row for row in rows if row is not None]
-    named = not isinstance(first, dict) or bool(keys_of(first)[0])
-    return _of_answers(column, own, named, seen)
+    if len(own) < len(rows):
+        return None
+    return _of_answers(column, own, not isinstance(first, dict) or bool(keys_of(first)[0]), seen)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_vector(value: Any) -> bool:
+    """Whether a cell is a list of numbers, or one of Spark's vectors."""
+    if isinstance(value, dict):
+        return {"type", "values"} <= value.keys() <= {"type", "values", "size", "indices"}
+    return _is_list(value) and bool(value) and all(map(_is_number, value))
+
+
+def _of_vector(column: str, seen: _Seen, ours: str | None) -> Unfolded | None:
+    """Vectors are read where the name is that of probabilities, since many columns hold some; lists of a field as
+    they are.
+    """
+    ours, is_list = ours or column, _is_list(seen.values[0])
+    if is_list and ours in _VECTORS and (seen.json or not seen.text):
+        return None
+    named = usual_field(column) == "probabilities" or ours in _VECTORS
+    return Unfolded(column, "vector", (column,), text=seen.text) if named else None
 
 
 def _answers_of(value: Any) -> list[tuple[str, float]] | None:
     """Classes with their scores; None where a cell is no such thing."""
-    if isinstance(value, dict):
-        label, score, many = keys_of(value)
-        if not label:
-            pairs = list(value.items())
-        elif many:
-            both = value[label], value[score]
-            pairs = list(zip(*both, strict=False)) if all(isinstance(own, list) for own in both) else []
-        else:
-            pairs = [(value[label], value[score])]
-    else:
-        if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-            return None
-        keys = [keys_of(entry) for entry in value]
-        if not all(label and not many for label, _, many in keys):
-            return None
-        pairs = [(entry[label], entry[score]) for entry, (label, score, _) in zip(value, keys, strict=True)]
-    numbers = all(isinstance(s, (int, float)) and not isinstance(s, bool) for _, s in pairs)
+    pairs = _of_object(value) if isinstance(value, dict) else _of_objects(value)
+    if not pairs or not all(_is_number(score) for _, score in pairs):
+        return None
     names = all(isinstance(name, (str, int, float)) for name, _ in pairs)
-    return [(class_text(name), float(s)) for name, s in pairs] if pairs and numbers and names else None
+    return [(class_text(name), float(score)) for name, score in pairs] if names else None
+
+
+def _of_object(value: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    """Pairs of one object: a class and its score, lists of both, or a score under the name of each class."""
+    label, score, many = keys_of(value)
+    if not label:
+        return list(value.items())
+    if not many:
+        return [(value[label], value[score])]
+    both = value[label], value[score]
+    return list(zip(*both, strict=False)) if all(map(_is_list, both)) else []
+
+
+def _of_objects(value: Any) -> list[tuple[Any, Any]]:
+    """Pairs of a list of objects, each a class and its score."""
+    keys = (
+        [keys_of(entry) if isinstance(entry, dict) else ("", "", False) for entry in value] if _is_list(value) else []
+    )
+    if not all(label and not many for label, _, many in keys):
+        return []
+    return [(entry[label], entry[score]) for entry, (label, score, _) in zip(value, keys, strict=True)] if keys else []
 
 
 def _of_answers(column: str, rows: Sequence[list[tuple[str, float]]], named: bool, seen: _Seen) -> Unfolded | None:
     """All classes where every row has them and they sum to 1; else, of ``named`` pairs, the best one."""
-    order = [name for name, _ in rows[0]]
-    by_class = [dict(row) for row in rows]
-    same = all(row.keys() == by_class[0].keys() for row in by_class)
-    unit = all(abs(sum(row.values()) - 1) <= _OFF and min(row.values()) >= 0 for row in by_class)
-    if same and unit and len(order) > 1:
-        steady = all([name for name, _ in row] == order for row in rows)
-        classes = tuple(order) if steady else name_order(tuple(order))
+    orders = [tuple(name for name, _ in row) for row in rows]
+    if _are_alike(orders) and all(_sums_to_one([score for _, score in row]) for row in rows):
+        classes = orders[0] if len({*orders}) == 1 else name_order(orders[0])
         gives = tuple(f"{column}.{name}" for name in classes)
         form: Form = "every class" if named or seen.maps else "numbers by class"
         return Unfolded(column, form, gives, classes, seen.text)
     if named and all(0 <= score <= 1 for row in rows for _, score in row):
         return Unfolded(column, "best class", (f"{column}.label", f"{column}.score"), (), seen.text)
     return None
+
+
+def _are_alike(orders: Sequence[tuple[str, ...]]) -> bool:
+    """Whether every row has the same classes, each once."""
+    first = sorted(orders[0])
+    return len({*first}) == len(first) > 1 and all(sorted(order) == first for order in {*orders})
+
+
+def _sums_to_one(scores: Sequence[float]) -> bool:
+    return abs(sum(scores) - 1) <= _OFF and min(scores) >= 0
 
 
 def renamings_of(unfolded: Unfolded) -> dict[str, str]:
@@ -497,24 +527,30 @@ def _head(reader: Any, names: Sequence[str]) -> dict[str, Any]:
 
 def _chosen(found: Sequence[Unfolded], others: Sequence[str], mapping: Mapping[str, str]) -> list[Unfolded]:
     """Those of the columns that are read, beside fields that ``others`` give."""
-    vectors = [one for one in found if one.form == "vector" and one.column in _VECTORS]
-    percents = [one for one in found if one.form == "percents" and _is_share(one.column)]
-    scored = any(ours in ("probabilities", "logits") or ours.startswith(("prob_", "logit_")) for ours in others)
-    scored = scored or any(one.column in ("probabilities", "logits") for one in vectors) or bool(percents)
-    every = [one for one in found if one not in vectors and one.form not in ("best class", "percents")]
-    best = [one for one in found if one.form == "best class"]
-    answers = [] if scored else every or ([] if "confidence" in others else best)
-    answers = [one for one in answers if one.column in mapping] or answers
-    answers = [one for one in answers if usual_field(one.column) or one.column in _ANSWERS] or answers
+    sure = [one for one in found if (one.form == "vector" and one.column in _VECTORS) or _is_share(one)]
+    fields = {*others, *(one.column for one in sure)}
+    if any(WIDE.get(f"{name.partition('_')[0]}_", name) in _VECTORS - {"features"} for name in fields):
+        return sure  # which are the answers
+    answers = _likeliest([one for one in found if one not in sure], others, mapping)
     if len(answers) > 1 and not {"prediction", "correct"} & {*others}:
         named = ", ".join(one.column for one in answers)
         remedy = f"name the one that is meant, --map {answers[0].column}=probabilities"
         raise InputError("one column of answers", got=named, column=answers[1].column, remedy=remedy)
-    return [*vectors, *percents, *(answers if len(answers) == 1 else ())]
+    return [*sure, *(answers if len(answers) == 1 else ())]
 
 
-def _is_share(column: str) -> bool:
-    return column.startswith("prob_") or usual_field(column) == "probabilities"
+def _likeliest(found: Sequence[Unfolded], others: Sequence[str], mapping: Mapping[str, str]) -> list[Unfolded]:
+    """Columns of all classes before those of the best one; of them those that a user or their names call answers."""
+    every = [one for one in found if one.form not in ("best class", "percents")]
+    best = [one for one in found if one.form == "best class" and "confidence" not in others]
+    answers = every or best
+    answers = [one for one in answers if one.column in mapping] or answers
+    return [one for one in answers if usual_field(one.column) or one.column in _ANSWERS] or answers
+
+
+def _is_share(one: Unfolded) -> bool:
+    named = one.column.startswith("prob_") or usual_field(one.column) == "probabilities"
+    return one.form == "percents" and named
 
 
 def _applied(
