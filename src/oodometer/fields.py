@@ -518,7 +518,7 @@ FIELDS: dict[str, Field] = {
         _probabilities,
         tells=("prediction",),
         elsewhere="(.*_)?(prob|proba|probs|probability|probabilities)(_.*)?|p_?(pos|positive|yes|true)|"
-        "(y_?|model_?|pred(iction)?_?|predicted_?)?(scores?|p)(_?1)?",
+        "(y_?|model_?|pred(iction)?_?|predicted_?)?(scores?|p)(_?1)?|(.*_)?(risk|propensity|likelihood)(_score)?",
     ),
     "logits": Field(
         "number",

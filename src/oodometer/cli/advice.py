@@ -23,7 +23,7 @@ def better_command(
     name: str, offered: Sequence[Declared], given: Mapping[str, Any], error: OodometerError
 ) -> str | None:
     """The command with renamings that fit the files; None where they are not understood, or nothing would change."""
-    from ..verbs.guessing import guess, label_of, opened_raw
+    from ..verbs.guessing import Asked, guess, label_of, opened_raw
     from ..verbs.opening import renamings as both
 
     if not {"mapping", "positive"} <= given.keys():
@@ -61,11 +61,13 @@ def better_command(
         files = files[::-1]
     apart = bool(labels) and not given.get("reference")  # the truth of the predictions stands in a file of its own
     others = files[1:] if paired else []
-    guessed = guess(files[0], others, not apart, renamings, repair=True)
+    guessed = guess(files[0], others, not apart, Asked(renamings, given.get("classes"), repair=True))
+    if guessed.remedy:  # no renaming is one
+        return None
     for file in files[1:]:
         renamings |= {
             c: ours
-            for c, ours in guess(file, truth=False, taken=renamings).renamings.items()
+            for c, ours in guess(file, truth=False, asked=Asked(renamings)).renamings.items()
             if c not in guessed.renamings
         }
     renamings |= guessed.renamings

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Array
-from ..classes import NO_ANSWER, ClassNames, is_missing_word, named_classes
+from ..classes import MOST_DECIMALS, NO_ANSWER, ClassNames, are_decimals, named_classes, regression, without_missing
 from ..errors import InputError, OodometerError, UsageError
 from ..fields import FIELDS, refuse_classes_beside_positions
 from ..options import checked
@@ -423,7 +423,7 @@ class ReaderSource(Source):
                         if value not in at or at[value][2] is None:
                             rows = np.nonzero(coded.codes == code)[-1]
                             at[value] = name, piece.file, int(places[rows[0]]) + 1 if len(rows) else None
-        classes = others | {value for value in labels if not is_missing_word(value)}
+        classes = others | without_missing(labels, others)
         classes.discard(None)
         if not answered:
             return (*sorted(map(str, classes)), NO_ANSWER)
@@ -431,6 +431,9 @@ class ReaderSource(Source):
             value: not isinstance(value, str) or (text and isinstance(class_names([value])[0], int))
             for value in classes
         }
+        if text and len(classes) > MOST_DECIMALS and are_decimals(classes):
+            column, file, row = at[next(value for value in at if not numbers.get(value, True))]
+            raise regression(len(classes), file=file, row=row, column=column)
         if len(set(numbers.values())) < 2:
             return tuple(sorted(int(value) for value in classes)) if all(numbers.values()) else tuple(sorted(classes))
         order = sorted((value for value in at if value in classes), key=lambda value: value not in others)

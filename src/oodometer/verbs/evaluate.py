@@ -67,7 +67,7 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
     with executing("evaluate", options, predictions=sources) as execution:
         opener = Opener(
             renamings(options.mapping, positive),
-            guessing=Guessing((), truth is None, decided=options.threshold is not None),
+            guessing=Guessing((), truth is None, decided=options.threshold is not None, classes=options.classes),
         )
         opened = [opener.with_ids(given, cluster, classes, extra, where=options.where) for given in sources]
         if options.threshold is not None:

@@ -285,7 +285,14 @@ def opener_for(options: Reading) -> Opener:
     apart = labels is not None and isinstance(options, Truth)
     others = tuple(target) if isinstance(target, (list, tuple)) else () if target is None else (target,)
     every = getattr(options, "every", None) or getattr(options, "by", None) == "time"
-    guessing = Guessing(others, not apart, hasattr(options, "reference"), bool(every), options.threshold is not None)
+    guessing = Guessing(
+        others=others,
+        truth=not apart,
+        shared=hasattr(options, "reference"),
+        time=bool(every),
+        decided=options.threshold is not None,
+        classes=options.classes,
+    )
     how: dict[str, Any] = {"timezone": getattr(options, "timezone", None), "guessing": guessing}
     return Opener(renamings(options.mapping, options.positive), options.threshold, options.positive, **how)
 
