@@ -41,15 +41,18 @@ def measure(given: argparse.Namespace) -> Result:
     return {"tables": len(rows), "limits": limits, "rows": [row.to_dict() for row in rows]}
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+def _numbers(numbers: dict[str, float | None]) -> str:
+    """Accuracy and ROC AUC, and other numbers with their names."""
+    usual = [numbers.get("accuracy"), numbers.get("roc_auc")]
+    text = " / ".join("-" if value is None else f"{value:.4f}" for value in usual)
+    return text + "".join(f", {name} {numbers[name]:.4f}" for name in numbers if name in ("truth", "mean_score"))
 
 
 def _line(row: dict[str, Any]) -> list[str]:
-    forms = f"not: {row['apart']}" if row["apart"] else "the same"
-    came = row["numbers"]
-    pairs = [f"{_number(source.get('accuracy'))} / {_number(source.get('roc_auc'))}" for source in (row["right"], came)]
-    return [row["tool"], row["name"].replace("|", "\\|"), row["trap"] or "-", row["verdict"], *pairs, forms]
+    forms = row["apart"] or "the same"
+    name = row["name"].replace("<", "&lt;")
+    return [row["tool"], name, row["trap"] or "-", row["verdict"], _numbers(row["right"]), _numbers(row["numbers"]),
+        forms]  # fmt: skip
 
 
 def page(result: Result) -> str:
@@ -67,8 +70,8 @@ def page(result: Result) -> str:
         "",
         f"Made by `python -m benchmarks.roles`: {len(rows)} tables as {tools} tools write them, asked about by the "
         "bare command, and where that is refused, by the command that it prints. A number is wrong that differs by "
-        f"more than {CLOSE} from the right one, or that no such table can give, where no line names the cause. A ROC AUC that is "
-        "not said is no fault.",
+        f"more than {CLOSE} from the right one, or that no such table can give, where no line names the cause. A ROC "
+        "AUC that is not said is no fault.",
         "",
         *as_table(["verdict (CSV)", "plain tables", "tables with a trap"], totals),
         f"In {apart} tables another form (Parquet, JSONL, a pandas frame) comes out otherwise than CSV.",

@@ -68,10 +68,11 @@ def _ask_command_line(files: Files, form: str, folder: Path) -> list[Reply]:
     with contextlib.chdir(folder):
         replies = [_run(words)]
         while replies[-1].refused and len(replies) <= MOST_REMEDIES:
-            remedy = remedy_of(replies[-1].said)
+            remedy = remedy_of(replies[-1].said, words)
             if remedy is None:
                 break
-            replies.append(_run(remedy))
+            words = remedy
+            replies.append(_run(words))
     return replies
 
 
@@ -88,22 +89,28 @@ def _written(files: Files, form: str, folder: Path) -> list[str]:
 
 
 _PRINTED = re.compile(r"(?:try|run|write|use): (oodometer [^\n`]+)|`(oodometer (?:evaluate|estimate) [^`]+)`")
-_PLACEHOLDER = re.compile(r"[A-Z]{3,}|.*<.*|.*=[A-Z]{3,}|[A-Z]{3,}=.*")
+_OPTIONS = re.compile(r"the file has [^:]+: (--map [^\n;`]+)")
 
 
-def remedy_of(message: str) -> list[str] | None:
-    """The words of the command that the message prints; None without one that can be typed as it stands."""
-    found = _PRINTED.search(message)
-    if found is None:
-        return None
+def remedy_of(message: str, typed: list[str]) -> list[str] | None:
+    """The words that the message tells to type: a whole command, or options for the one that was typed.
+
+    None without words that can be typed as they stand, or where they were typed already.
+    """
+    printed, options = _PRINTED.search(message), _OPTIONS.search(message)
     try:
-        words = shlex.split(found[1] or found[2])[1:]
+        if printed is not None:
+            words = shlex.split(printed[1] or printed[2])[1:]
+        elif options is not None:
+            words = [*typed, *shlex.split(options[1])]
+        else:
+            return None
     except ValueError:
         return None
-    kept = [word for word in words if word not in ("--json", "-")]
-    told = re.search(r", where ([A-Z]+) is ", message)
-    has_place = told and any(told[1] in word for word in kept)
-    return None if has_place or len(kept) < 2 or any("<" in word for word in kept) else kept
+    words = [word for word in words if word not in ("--json", "-")]
+    place = re.search(r", where ([A-Z]+) is ", message)
+    is_open = any("<" in word or (place is not None and place[1] in word) for word in words)
+    return None if is_open or len(words) < 2 or words == typed else words
 
 
 def _run(words: list[str]) -> Reply:
@@ -112,7 +119,8 @@ def _run(words: list[str]) -> Reply:
 
     typed = [*words, "--json", "-"]
     out, err = io.StringIO(), io.StringIO()
-    with _argv(typed), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with _argv(typed), warnings.catch_warnings(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        warnings.simplefilter("always")
         try:
             code = main(typed)
         except BaseException:

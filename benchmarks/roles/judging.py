@@ -83,26 +83,27 @@ def faults(numbers: Numbers, right: Right) -> list[str]:
     return found
 
 
+# Lines that name columns without a word about what is the matter with them.
+_NAMES_ALONE = re.compile(r"[^\n]*: read [^\n]* changes it|expected columns of a predictions file .*?, got [^;\n]*")
+
+
+def names(cause: str, said: str) -> bool:
+    """Whether what was said names the cause, in more than a list of the columns or of what they were read as."""
+    return bool(cause) and re.search(cause, _NAMES_ALONE.sub("", said), re.IGNORECASE) is not None
+
+
 def verdict_on(replies: Sequence[Reply], right: Right, cause: str) -> Verdict:
     """What the replies to one table come to; ``cause`` is the words by which a message names the table's trap."""
-    last = replies[-1]
-    names_cause = bool(cause) and re.search(cause, last.said, re.IGNORECASE) is not None
+    last, after = replies[-1], len(replies) > 1
     if last.crashed:
         return Verdict.CRASH
     if last.refused:
-        return Verdict.REFUSED if names_cause else Verdict.UNCLEAR
-    after = len(replies) > 1
+        return Verdict.REFUSED if names(cause, last.said) else Verdict.UNCLEAR
     if not faults(last.numbers, right):
         return Verdict.REMEDY if after else Verdict.RIGHT
-    if names_cause and not _only_read_as(cause, last.said):
+    if names(cause, last.said):
         return Verdict.TOLD
     return Verdict.WRONG_REMEDY if after else Verdict.WRONG
-
-
-def _only_read_as(cause: str, said: str) -> bool:
-    """Whether the cause is named by nothing but the line that says which columns were read as what."""
-    lines = [line for line in said.splitlines() if not re.search(r": read .* changes it", line)]
-    return not any(re.search(cause, line, re.IGNORECASE) for line in lines)
 
 
 def difference(one: Judged, other: Judged) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .base import Files, Right, table
+from .base import Files, table
 from .drawn import ANIMALS, NO_YES, Rng, ages, binary, days, ids, several
 
 
@@ -393,12 +393,19 @@ def _(rng: Rng) -> Files:
     return Files(columns=columns, right=model.right_answers)
 
 
-@table("capitals, blanks and Yes or No", "a spreadsheet")
+@table("YES beside Yes", "a spreadsheet", cause="case|capital|upper")
 def _(rng: Rng) -> Files:
     model = binary(rng, 120, ("No", "Yes"))
     shout = [str(name).upper() if i % 7 == 0 else name for i, name in enumerate(model.answer)]
-    columns = {"Case No": np.arange(1, model.rows + 1), " Actual ": model.truth, "Predicted ": shout}
+    columns = {"Case No": np.arange(1, model.rows + 1), "Actual": model.truth, "Predicted": shout}
     return Files(columns=columns, right=model.right_answers)
+
+
+@table("blanks around cells and names", "a spreadsheet", cause="blank|space")
+def _(rng: Rng) -> Files:
+    model = several(rng, 130, ("Late", "On time", "Lost"))
+    padded = [f"{name} " if i % 5 == 0 else name for i, name in enumerate(model.answer)]
+    return Files(columns={"Truth ": model.truth, " Prediction": padded}, right=model.right_answers)
 
 
 @table("Ytrue, Ypred, scores_<class>", "MATLAB")
@@ -408,8 +415,8 @@ def _(rng: Rng) -> Files:
     return Files(columns=columns, right=model.right)
 
 
-@table("model_<answer> and correct", "a spreadsheet")
+@table("Model answer, Correct answer, Sure (0-1)", "a spreadsheet")
 def _(rng: Rng) -> Files:
     model = several(rng, 150, ANIMALS)
     columns = {"Model answer": model.answer, "Correct answer": model.truth, "Sure (0-1)": model.confidence.round(2)}
-    return Files(columns=columns, right=Right(accuracy=model.accuracy))
+    return Files(columns=columns, right=model.right_answers)

@@ -470,7 +470,7 @@ def _(rng: Rng) -> Files:
     return Files(columns={**columns, "prediction_label": model.answer}, right=model.right_answers)
 
 
-@table("score_rate, an input, beside the probability", "Vertex AI", Trap.INPUT, "rate")
+@table("open_rate, an input, beside the probability", "Vertex AI", Trap.INPUT, "rate")
 def _(rng: Rng) -> Files:
     model = binary(rng, 400)
     columns = {"open_rate": rng.random(model.rows), "bought": model.truth, "predicted_bought": model.answer}
@@ -494,7 +494,7 @@ def _(rng: Rng) -> Files:
     return Files(columns={"row_id": numbers, "kind_PREDICTION": model.answer}, labels=labels, right=model.right_answers)
 
 
-@table("case numbers of other names, labels for a part", "SAS", Trap.OTHER_ID, "case|--key")
+@table("case numbers of other names, labels for a part", "SAS", Trap.OTHER_ID, "case_id|CaseNo|--key")
 def _(rng: Rng) -> Files:
     model = binary(rng, 300, NO_YES)
     numbers, some = ids(rng, model.rows, 50_000), rng.permutation(model.rows)[:180]
