@@ -16,7 +16,7 @@ from benchmarks.kit import table as as_table
 
 from .base import Table
 from .catalogue import tables
-from .judging import CLOSE, SILENT, Verdict, judge_at
+from .judging import CLOSE, Verdict, judge_at
 
 
 def chosen(words: list[str]) -> list[int]:
@@ -36,8 +36,15 @@ def measure(given: argparse.Namespace) -> Result:
             rows = list(pool.map(judge_at, places, chunksize=4))
     else:
         rows = [judge_at(place) for place in places]
-    wrong = sum(row.first.verdict in SILENT for row in rows)
-    limits = [{"name": "tables with a wrong number and no word of it", "most": 0, "found": wrong, "holds": not wrong}]
+    wrong = sum(bool(row.silent) for row in rows)
+    limits = [
+        {
+            "name": "tables with a wrong number and no word of it, in any form",
+            "most": 0,
+            "found": wrong,
+            "holds": not wrong,
+        }
+    ]
     return {"tables": len(rows), "limits": limits, "rows": [row.to_dict() for row in rows]}
 
 
@@ -84,9 +91,11 @@ def page(result: Result) -> str:
         "",
     ]  # fmt: skip
     for row in rows:
-        if row["verdict"] in SILENT:
-            said = " ".join(row["said"].split())[-400:] or "nothing"
+        said = " ".join(row["said"].split())[-400:] or "nothing"
+        if row["form"] in row["silent"]:
             lines += [f"- **{row['tool']}, {row['name']}** (`{row['asked']}`): {said}"]
+        elif row["silent"]:
+            lines += [f"- **{row['tool']}, {row['name']}**, in {', '.join(row['silent'])} alone"]
     return joined(lines)
 
 

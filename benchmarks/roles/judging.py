@@ -33,6 +33,7 @@ class Verdict(StrEnum):
 
 
 SILENT = (Verdict.WRONG, Verdict.WRONG_REMEDY, Verdict.CRASH)
+REFUSALS = (Verdict.REFUSED, Verdict.UNCLEAR)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,11 +62,16 @@ class Row:
     def first(self) -> Judged:
         return self.forms[0]
 
+    @property
+    def silent(self) -> list[str]:
+        """The forms in which a number is wrong without a word, or nothing comes at all."""
+        return [one.form for one in self.forms if one.verdict in SILENT]
+
     def to_dict(self) -> dict[str, Any]:
         first = asdict(self.first)
         others = {one.form: one.verdict for one in self.forms[1:]}
         return {"tool": self.tool, "name": self.name, "trap": self.trap, "right": asdict(self.right), **first,
-            "others": others, "apart": self.apart}  # fmt: skip
+            "others": others, "apart": self.apart, "silent": self.silent}  # fmt: skip
 
 
 def faults(numbers: Numbers, right: Right) -> list[str]:
@@ -109,8 +115,10 @@ def verdict_on(replies: Sequence[Reply], right: Right, cause: str) -> Verdict:
 def difference(one: Judged, other: Judged) -> str:
     """How the other form of a table came out otherwise; nothing where it did not.
 
-    CSV has no types: there a number may take another way, as long as it is the same one.
+    CSV has no types: there a number may take another way, as long as it is the same one. Refusals are alike.
     """
+    if one.verdict in REFUSALS and other.verdict in REFUSALS:
+        return ""
     if one.numbers.keys() != other.numbers.keys():
         return f"{other.form}: {other.verdict}"
     for name, value in one.numbers.items():

@@ -20,7 +20,7 @@ from benchmarks.roles.catalogue import tables
 from benchmarks.roles.judging import SILENT, Verdict, faults, judge, names
 
 TABLES = tables()
-EVERY = 6  # of the tables, in all forms
+EVERY = 4  # of the tables, in all forms
 
 
 def title(table: Table) -> str:
@@ -35,7 +35,8 @@ def test_no_number_is_wrong_without_a_word(table: Table) -> None:
 
 @pytest.mark.parametrize("table", TABLES[::EVERY], ids=title)
 def test_every_form_of_a_table_says_the_same(table: Table) -> None:
-    assert judge(table).apart == ""
+    found = judge(table)
+    assert (found.apart, found.silent) == ("", [])
 
 
 def test_the_bed_is_wide_and_half_of_it_has_traps() -> None:
