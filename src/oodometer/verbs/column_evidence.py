@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow.types as pt
 
 from ..arrays import Array
+from ..classes import without_missing
 from ..errors import InputError
 from ..scores import stated_confidence
 from ..store.base import name_order
@@ -23,7 +24,7 @@ LEAST_ROWS, _ROWS_OF_TIMES = 20, 100  # that a test needs, that show times
 BEYOND = 3.0  # standard errors by which a label goes with the outputs beyond chance
 _TIME = re.compile(r"\d{4}[-/]\d\d?[-/]\d\d?([ T]\d\d:\d\d.*)?")
 _MOST_CLASSES, _MOST_NUMBERS = 1_000, 100  # more whole numbers are counts or amounts
-_NEARLY_ALL = 0.98  # rounded probabilities tie in a few rows
+NEARLY_ALL = 0.98  # rounded probabilities tie in a few rows
 _SURE = 0.95  # area under the curve of a column for the rows that are predicted as a class
 
 
@@ -36,7 +37,8 @@ class ColumnEvidence:
         self.differs = False  # in every row, as an id does
         with suppress(InputError):
             coded = dictionary(plain(cells), name, source.raw_text)
-            known = sorted({str(value) for value in coded.values if value is not None})
+            held = {str(value) for value in coded.values if value is not None}
+            known = sorted(without_missing(held, ()))
             most = _MOST_NUMBERS if isinstance(class_names(known)[0] if known else "", int) else _MOST_CLASSES
             self.differs = len(known) == len(cells) > 1
             texts = [*(None if value is None else str(value) for value in coded.values), None]
@@ -103,6 +105,12 @@ class ColumnEvidence:
         y = label.texts == label.classes[-1]
         return len(label.classes) == 2 and bool(np.nanmean((self.numbers - y) ** 2) < 0.95 * y.var())
 
+    @property
+    def is_told_by_classes(self) -> bool:
+        """Whether its classes are seldom those of another column: more than two, or two words besides yes and no."""
+        words = {name.strip().lower() for name in self.classes}
+        return len(words) > 1 and not all(name.isdecimal() for name in words) and not words <= _POSITIVE.keys()
+
     def goes_with(self, label: ColumnEvidence) -> float:
         """As `beyond_chance`, of the class in each row."""
         same = self.texts[:, None] == np.array(self.classes, dtype=object)
@@ -142,7 +150,7 @@ def proved_order(probabilities: Array, decision: ColumnEvidence) -> list[str] | 
     order: list[str | None] = []
     for k in range(probabilities.shape[1]):
         names, counts = np.unique(said[top == k].astype(str), return_counts=True)
-        if len(names) and counts.max() < _NEARLY_ALL * counts.sum():
+        if len(names) and counts.max() < NEARLY_ALL * counts.sum():
             return None
         order.append(str(names[counts.argmax()]) if len(names) else None)
     left = [name for name in decision.classes if name not in order]

@@ -20,11 +20,14 @@ from ..audits.joining import looking_like_keys
 from ..errors import MissingColumnsError, OodometerError
 from ..store import Source, as_source
 from ..store.columns import as_options, bare_name, usual_field
-from .column_evidence import BEYOND, ColumnEvidence, area, beyond_chance, positive_of, proved_order
+from .column_evidence import BEYOND, NEARLY_ALL, ColumnEvidence, area, beyond_chance, positive_of, proved_order
 from .confidences import REPEATS, as_read, may_repeat
 
 _ROWS = 20_000  # that are looked at
-_DECISION_OF = ("predicted_{}", "prediction_{}", "pred_{}", "{}_pred", "{}_predicted", "{}_prediction")
+_DECISION_OF: tuple[str, ...] = (
+    *("predicted_{}", "prediction_{}", "pred_{}", "{}_pred", "{}_predicted", "{}_prediction", "{}_predictions"),
+    *("i_{}", "l_{}", "c_{}", "n_{}", "most_likely_{}"),  # SAS, SPSS Modeler ($L-x, $C-x, $N-x), JMP
+)
 _SCORED = {"probabilities", "logits", "confidence", "candidate_scores", "token_logprobs"}
 _SCORED |= {"member_probabilities", "votes"}
 _TRUTH = {"label", "correct"}
@@ -201,8 +204,9 @@ class _Reader:
         free = [name for name in self.own if self.column[name].classes and name not in self.renamings]
         shares = [name for name in free if self._is_probability(name)]
         bare = {bare_name(name): name for name in free}
-        formed = [(bare.get(form.format(bare_name(t))), t) for t in free for form in _DECISION_OF]
-        pairs = [(f, t) for f, t in formed if f is not None]
+        stems = [(bare_name(t).removeprefix("f_"), t) for t in free]  # what SAS calls the truth
+        formed = [(bare.get(form.format(stem)), t) for stem, t in stems for form in _DECISION_OF]
+        pairs = [(f, t) for f, t in formed if f is not None and self._shares_classes(f, t)]
         if "prediction" not in fields:
             answers = [f for f, _ in pairs] or [c for c in free if self.usual[c] == "prediction"]
             self.choose("prediction", [c for c in answers if c not in shares])
@@ -212,6 +216,7 @@ class _Reader:
                 verdicts = {"0", "1", "true", "false", "True", "False"}
                 right = [c for c in free if self.usual[c] == "correct" and {*self.column[c].classes} <= verdicts]
                 self.choose("correct", right)
+            self._by_block()
             if not _TRUTH & {*self.renamings.values()}:
                 self._truth_by_values([c for c in free if self.usual[c] is None and c not in self.renamings])
         notes = () if self.has_scores else self._scores()
@@ -227,6 +232,30 @@ class _Reader:
         changed = {c: ours for c, ours in self.renamings.items() if c != ours}
         return Guess(changed, self.doubt, self.contested, self.remedy, notes, more, features)
 
+    def _shares_classes(self, name: str, other: str) -> bool:
+        return bool({*self.column[name].classes} & {*self.column[other].classes})
+
+    def _by_block(self) -> None:
+        """Answer and truth under names that say nothing: the answer is the class of the largest of the probabilities in
+        nearly all rows, the truth the only other column of the same classes.
+        """
+        blocks = [] if self.has_scores or "probabilities" in self.source.fields else self._blocks()
+        if len(blocks) != 1:
+            return
+        names = np.array([*blocks[0].values()], dtype=object)
+        largest = names[np.column_stack([self.column[c].numbers for c in blocks[0]]).argmax(axis=1)]
+        taken = {*self.renamings, *blocks[0]}
+        some = [c for c in self.own if c not in taken and self.column[c].classes and self._is_of(c, names)]
+        answers = [c for c in some if (self.column[c].texts == largest).mean() > NEARLY_ALL]
+        if self.of("prediction") is None and len(answers) == 1:
+            self.choose("prediction", answers)
+        left = [c for c in some if c not in answers]
+        if self.of("label") is None and self.of("correct") is None and len(left) == 1:
+            self.choose("label", left)
+
+    def _is_of(self, name: str, classes: Array) -> bool:
+        return {*self.column[name].classes} <= {*classes}
+
     def _truth_by_values(self, free: Sequence[str]) -> None:
         """The label under a name that says nothing: what the others lack and the prediction's classes are in."""
         decision = self.of("prediction")
@@ -240,6 +269,9 @@ class _Reader:
         shares = [c for c in self.scored if self.column[c].is_share]
         if decision is not None:
             free = [c for c in free if {*self.column[c].classes} == {*decision.classes}]
+            if len(free) == 1 and decision.is_told_by_classes:
+                self.choose("label", free)
+                return
             free = [c for c in free if decision.goes_with(self.column[c]) > BEYOND]
         else:
             free = [c for c in free if len(shares) == 1 and self.column[shares[0]].is_calibrated(self.column[c])]
@@ -327,6 +359,9 @@ class _Reader:
         """
         shares = [c for c in self.own if self.column[c].is_unit]
         known = [column.classes for name in ("prediction", "label") if (column := self.of(name)) is not None]
+        known = known or [
+            self.column[c].classes for c in self.own if self.column[c].is_told_by_classes or self.usual[c]
+        ]
         numbered = {c[len(c.rstrip("0123456789")) :] for c in shares} - {""}
         known += [["false", "true"], *([*map(str, range(len(names)))] for names in (*known, numbered))]
         out: dict[frozenset[str], dict[str, str]] = {}
@@ -359,7 +394,10 @@ class _Reader:
         if column is None:
             return columns
         names = [name.lower() for name in columns.values()]
-        if not {name.lower() for name in column.classes} <= {*names}:
+        if {name.lower() for name in column.classes} <= {*names}:
+            if not all(name.isdecimal() for name in names):
+                return columns  # each is called by its class, whatever the truth says
+        else:
             forms = ([*map(str, range(len(names)))], ["false", "true"])
             form = next((form for form in forms if {*form} == {*names} and len(form) == len(column.classes)), None)
             if form is None:
