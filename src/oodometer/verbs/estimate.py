@@ -28,7 +28,7 @@ from ..estimators.expected_classes import metric_name, metrics_named
 from ..headline.alarms import Watched, alarm_rules, judge_alarms
 from ..headline.headline import Evidence, TrialWeighting, make_headline, middle_methods
 from ..headline.label_posterior import LabelEvidence, LabelPosterior, cdf_without_labels, falls_by_labels, known_by
-from ..headline.metric_headline import MetricEvidence, Scale, metric_answers
+from ..headline.metric_headline import WIDE, MetricEvidence, Scale, metric_answers
 from ..headline.metric_shifts import packaged_metrics
 from ..headline.natural_shifts import (
     DOMAINS,
@@ -728,7 +728,8 @@ class _Answers:
                 value, why = settled
                 lower, upper = median(e.lower for e in estimates), median(e.upper for e in estimates)
                 interval = Interval(value, min(lower, value), max(upper, value), estimates[0].level, "exact")
-                trust, assumes = "high" if upper - lower < 1 else "none", "nothing: the predicted classes settle it"
+                trust = "high" if upper - lower <= WIDE else "low" if upper - lower < 1 else "none"
+                assumes = "nothing: the predicted classes settle it"
                 headline = Headline(interval, "predicted classes", assumes, trust, why)
                 made = MetricEstimation(headline, estimates, reference)
             else:
