@@ -90,7 +90,7 @@ def better_command(
         files = files[::-1]
     apart = bool(labels) and not given.get("reference")  # the truth of the predictions stands in a file of its own
     others = files[1:] if paired else []
-    guessed = guess(files[0], others, not apart, Asked(renamings, given.get("classes"), repair=True))
+    guessed = guess(files[0], others, not apart, Asked(renamings, given.get("classes"), repair=True, apart=apart))
     if guessed.remedy:  # no renaming is one
         return None
     for file in files[1:]:

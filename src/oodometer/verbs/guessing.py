@@ -42,12 +42,13 @@ _ANSWERS, _BESIDE_ANSWERS = (
 @dataclass(frozen=True)
 class Asked:
     """What was said by hand: columns that were renamed, class names in their order; ``repair`` looks at our own columns
-    of probabilities, too: whether they name the classes that the labels hold.
+    of probabilities, too: whether they name the classes that the labels hold; ``apart``: the truth has another file.
     """
 
     taken: Collection[str] = ()
     classes: Sequence[int | str] | None = None
     repair: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,20 @@ class _Reader:
             self.choose("label", left)
         self.choose("prediction", answers)
 
+    def _only_answer(self) -> None:
+        """The answers in a file whose truth stands in another one: the only column beside the key, however called."""
+        keys = looking_like_keys(self.source)
+        some = [c for c in dict.fromkeys((*self.fed.values(), *self.own)) if c not in keys]
+        if self.has_scores or self.given or len(some) != 1 or some[0] in self.asked.taken:
+            return
+        (name,) = some
+        for called in [called for called, column in self.fed.items() if column == name]:
+            self._release(called)
+        if self.column[name].is_share:
+            self.renamings[name] = "prob_1"
+        elif self.column[name].classes:
+            self.choose("prediction", [name])
+
     def _outcome(self) -> str | None:
         """The only column of 0 and 1 beside a `score` of decimals below and above 0, which grades seldom are."""
         feeds = self.source.layout.feeds
@@ -192,6 +207,8 @@ class _Reader:
         """The guess; ``truth``: the source holds it."""
         if self._is_probability(self.fed.get("prediction")):
             self.usual[self._release("prediction")] = "prediction"
+        if self.asked.apart:
+            self._only_answer()
         if truth:
             self._contest()
             if (outcome := self._outcome()) is not None:
@@ -508,7 +525,7 @@ class Guessing:
         more than one reading is left. ``labels``: of a file of labels; ``taken``: columns that were renamed by hand.
         """
         fields = {*source.fields} | ({"confidence"} if {*REPEATS} & {*taken} else set())
-        guessed, asked = Guess({}), Asked(taken, self.classes)
+        guessed, asked = Guess({}), Asked(taken, self.classes, apart=not self.truth and not is_target)
         contested = self.truth and not is_target and not labels and len(truths_by_name(source, taken)) > 1
         if labels:
             read, notes = label_of(source), list[str]()
