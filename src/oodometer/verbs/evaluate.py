@@ -17,7 +17,7 @@ from ..registry import FAILURES, broken, create, find, named, names, why_failed
 from ..results import Skipped
 from ..results.evaluation import Evaluation, Evaluations
 from ..store import Source, decided_source
-from ..vectors import given_pair, is_bare
+from ..vectors import given_pair, index_key, is_bare
 from .confidences import read_from, with_confidences
 from .guessing import Guessing
 from .opening import Opener, executing, in_name_order, positive_class, renamings
@@ -72,8 +72,10 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
         opened = [opener.with_ids(given, cluster, classes, extra, where=options.where) for given in sources]
         if options.threshold is not None:
             opened = [decided_source(one, options.threshold, positive_class(one, positive)) for one in opened]
+        keys = [index_key(truth, given, options.key) for given in sources]
         joined = [
-            Joined(one, ()) if truth is None else labelled(truth, one, options.key, opener.labels) for one in opened
+            Joined(one, ()) if truth is None else labelled(truth, one, key, opener.labels)
+            for one, key in zip(opened, keys, strict=True)
         ]
         opener.check()
         for source, lines in joined:

@@ -248,12 +248,21 @@ class Cluster(Options):
         "intervals are those of clusters. By itself where ids repeat.")
 
 
+def _key(name: str, value: Any) -> str:
+    """A key as the command line has it; a mapping of one column of the target to that of the labels is one, too."""
+    if isinstance(value, Mapping) and len(value) == 1:
+        value = "=".join(map(str, *value.items()))
+    return str(check_of(name, "str")(name, value))
+
+
 class Key(Options):
     """How labels are joined."""
 
-    key: str | None = option(default=None, group=_ROWS, metavar="COLUMN", rare=True,
+    key: Any = option(default=None, group=_ROWS, metavar="COLUMN", rare=True, check=_key,
         help="Join the labels by this column of both files, by default id, where both have it; TARGET=LABELS where "
-        "they call it differently.")
+        "they call it differently.",
+        doc="Column of both files to join the labels by, by default `id`, where both have it; "
+        '``"account=acct_no"`` or ``{"account": "acct_no"}`` where the labels call it differently.')
 
 
 class Truth(Key):
