@@ -89,17 +89,23 @@ def check_places(labels: Source, target: Source) -> bool:
     errors = [error for error in verdicts if isinstance(error, InputError)]
     if errors:  # one that names a key comes first
         raise min(errors, key=lambda error: _BY not in str(error.remedy))
-    if labels.holds(INDEX) and not target.holds(INDEX):
-        index, _ = _texts(labels, INDEX)
-        cells = [] if index is None else index.to_pylist()
-        is_whole = {*cells} == {*map(str, range(len(cells)))}
-        if is_whole and cells != sorted(cells, key=str) and not _counts(index):
-            row = next(i for i, cell in enumerate(cells) if cell != str(i))
-            remedy = f"join them by it with --map {INDEX}=row, or drop it if these rows are in the target's order"
-            expected = f"{row}, since the index counts rows and the target has none (rows are taken in their order)"
-            raise InputError(expected, got=str(cells[row]), file=labels.path, row=row + 1, column=INDEX, remedy=remedy)
+    _check_count(labels, target)
     _check_index(labels, target)
     return False
+
+
+def _check_count(labels: Source, target: Source) -> None:
+    """`InputError` where the index of labels counts rows in another order, and the target has none."""
+    if not labels.holds(INDEX) or target.holds(INDEX):
+        return
+    index, _ = _texts(labels, INDEX)
+    cells = [] if index is None else index.to_pylist()
+    is_whole = {*cells} == {*map(str, range(len(cells)))}
+    if is_whole and cells != sorted(cells, key=str) and not _counts(index):
+        row = next(i for i, cell in enumerate(cells) if cell != str(i))
+        remedy = f"join them by it with --map {INDEX}=row, or drop it if these rows are in the target's order"
+        expected = f"{row}, since the index counts rows and the target has none (rows are taken in their order)"
+        raise InputError(expected, got=str(cells[row]), file=labels.path, row=row + 1, column=INDEX, remedy=remedy)
 
 
 def _check_index(labels: Source, target: Source) -> None:

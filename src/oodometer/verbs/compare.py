@@ -733,7 +733,7 @@ def _read(options: CompareJob, execution: Execution, unseen: bool = False) -> Co
     sources = [in_name_order(source.source) for source in joined]
     homes, aways = sources[: len(models)], sources[len(models) :]
     targets = [
-        opener.open(data, axes=replace(home.axes, others=True), where=options.where)
+        opener.open(data, axes=replace(home.axes, others=True), where=options.where, file="target")
         for data, home in zip(options.target, homes, strict=False)
     ]
     opener.check()

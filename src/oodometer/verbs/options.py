@@ -140,8 +140,9 @@ class Renaming(Options):
 
     mapping: Mapping[str, str] | None = option(default=None, group=_ROWS, place="read", many=True, parse=parse_mapping,
         flag="--map --mapping", metavar="THEIRS=OURS",
-        help="Read a column as ours: label, prediction, time, ...",
-        doc="Columns to rename in any of the files, {theirs: ours}.")
+        help="Read a column as ours: label, prediction, time, ...; labels:THEIRS=OURS of the file of labels alone.",
+        doc="Columns to rename in any of the files, {theirs: ours}; ``{\"labels:theirs\": ours}`` in the labels alone, "
+        "and likewise ``reference:``, ``target:`` and ``predictions:``.")
 
 
 class Reading(Renaming):
