@@ -95,6 +95,7 @@ from .opening import (
 )
 from .options import EstimateOptions
 from .parts import AskedPart, asked_parts, said_of_references
+from .shared_rows import said_of_shared_rows
 
 if TYPE_CHECKING:
     from ..histories import Recorder
@@ -418,6 +419,9 @@ def _reference_warnings(reference: Reference, target: Source | None, sources: Se
         present = [path for path in paths if os.path.exists(path) and os.path.exists(target.path)]
         if target.path in paths or any(os.path.samefile(path, target.path) for path in present):
             warnings.append("reference and target are the same file")
+            return warnings
+    if target is not None and (shared := said_of_shared_rows(sources, target)) is not None:
+        warnings.append(shared)
     if record.label is not None and record.rows and (record.label == record.label[0]).all():
         warnings.append("all reference labels are of one class")
     return warnings

@@ -20,7 +20,7 @@ from ..store import Source, decided_source
 from ..vectors import given_pair, index_key, is_bare
 from .confidences import read_from, with_confidences
 from .guessing import Guessing
-from .opening import Opener, executing, in_name_order, positive_class, renamings
+from .opening import Opener, columns_named, executing, in_name_order, positive_class, renamings
 from .options import EvaluateOptions
 
 __all__ = ["Evaluation", "Evaluations", "evaluate"]
@@ -68,6 +68,8 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
         opener = Opener(
             renamings(options.mapping, positive),
             guessing=Guessing((), truth is None, decided=options.threshold is not None),
+            named=columns_named(options),
+            offers_cluster=cluster is None,
         )
         opened = [opener.with_ids(given, cluster, classes, extra, where=options.where) for given in sources]
         if options.threshold is not None:

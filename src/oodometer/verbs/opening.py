@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from os import PathLike
@@ -28,6 +28,7 @@ from .confidences import REPEATS, needs_reading, with_confidences
 from .fitted import FittedSource
 from .guessing import Guessing
 from .options import Reading, Running, Truth
+from .unused_columns import said_of_unused
 
 Result = TypeVar("Result")
 _TRUTH = ("label", "correct")
@@ -152,6 +153,8 @@ class Opener:
         positive: str | None = None,
         timezone: str | None = None,
         guessing: Guessing | None = None,
+        named: Collection[str] = (),
+        offers_cluster: bool = False,
     ) -> None:
         self.mapping, self._timezone = renamings_of(mapping, ""), timezone
         self._of_one_file = {theirs: ours for theirs, ours in (mapping or {}).items() if file_of(theirs)[0]}
@@ -165,6 +168,8 @@ class Opener:
         self._lone_class: int | str | None = None  # of the reference, where one column is of one class
         self._guessing = guessing
         self._guesses: dict[Any, dict[str, str]] = {}
+        self._named, self._offers_cluster = named, offers_cluster  # columns of options; `said_of_unused`
+        self._looked_at: set[Any] = set()
         self.notes: list[str] = []  # what is to be said of columns that were read, or not, without being named
 
     def references(
@@ -216,6 +221,7 @@ class Opener:
         self._positive = fitted.options.get("positive")
         self._timezone = self._timezone or fitted.options.get("timezone")
         self._threshold, self._axes = fitted.threshold, source.axes
+        self._offers_cluster &= fitted.options.get("cluster") is None
         taken = {*self.mapping.values()}
         before_now = {theirs: ours for theirs, ours in (fitted.mapping or {}).items() if ours not in taken}
         self._used.update(before_now)
@@ -295,6 +301,10 @@ class Opener:
                     continue
             if missing is not None:
                 raise missing
+            unseen = known not in self._looked_at and not isinstance(data, Source)
+            if self._guessing is not None and not labels and unseen:
+                self._looked_at.add(known)
+                self._say_unused(source)
             stated = derived is None and needs_reading(source, "confidence" in mapping.values())
             if derived is not None or stated:
                 theirs = next((theirs for theirs, ours in mapping.items() if ours == "confidence"), "confidence")
@@ -309,6 +319,13 @@ class Opener:
                 lone = positive_class(source, self._positive)
                 self._decides_for = decided_class(source.classes, self._positive) if lone is None else lone
             return decided_source(source, self._threshold, self._decides_for)
+
+    def _say_unused(self, source: Source) -> None:
+        """Note columns that no number rests on, though they might be meant to; of reference and target once."""
+        lines = said_of_unused(source, self._named, offers_cluster=self._offers_cluster)
+        if self._guessing is not None and self._guessing.shared:
+            self._named = {*self._named, *lines}
+        self.notes += [f"{source.name.rpartition('/')[2]}: {line}" for line in lines.values()]
 
     def with_ids(self, data: Any, cluster: str | None, classes: Any, extra: Sequence[str], **options: Any) -> Source:
         """The source as `open` gives it, with its column `id`, if it has one, where no ``cluster`` is named."""
@@ -338,8 +355,23 @@ def opener_for(options: Reading) -> Opener:
     others = tuple(target) if isinstance(target, (list, tuple)) else () if target is None else (target,)
     every = getattr(options, "every", None) or getattr(options, "by", None) == "time"
     guessing = Guessing(others, not apart, hasattr(options, "reference"), bool(every), options.threshold is not None)
-    how: dict[str, Any] = {"timezone": getattr(options, "timezone", None), "guessing": guessing}
-    return Opener(renamings(options.mapping, options.positive), options.threshold, options.positive, **how)
+    return Opener(
+        renamings(options.mapping, options.positive),
+        options.threshold,
+        options.positive,
+        timezone=getattr(options, "timezone", None),
+        guessing=guessing,
+        named=columns_named(options),
+        offers_cluster=getattr(options, "cluster", "") is None,
+    )
+
+
+def columns_named(options: Reading) -> set[str]:
+    """Columns that options name for what is worked out: to slice by, clusters, inputs."""
+    features = getattr(options, "features", None)
+    inputs = features.split(",") if isinstance(features, str) else features or ()
+    by = (getattr(options, "by", None), getattr(options, "cluster", None))
+    return {name.strip() for name in (*inputs, *by) if name is not None}
 
 
 def is_fitted(data: Any) -> bool:
