@@ -17,7 +17,8 @@ from ..store import Source
 from ..store.cells import key_cells, plain
 from ..store.columns import INDEX
 
-_ROWS, _COLUMNS = 100_000, 50  # that are looked at of each file
+_ROWS, _COLUMNS = 50_000, 50  # that are looked at of each file
+_QUICK = 3  # columns that say whether the others need to be looked at
 _FEWEST, _SHARE = 5, 0.01  # target rows that are worth a word
 _BY_CHANCE = 10  # so many times as many as rows that stand in the target twice
 _NUMBERED = re.compile(r"(\D*)(\d{1,15})")
@@ -58,20 +59,23 @@ def _count_rows(ids: Sequence[str]) -> bool:
 
 def _same_rows(reference: Source, target: Source) -> float:
     """The share of target rows of which all cells stand in a row of the reference; 0 where that may be by chance."""
-    names = [name for name in reference.columns if name in target.columns and name not in _UNLIKE]
-    truth = {column for source in (reference, target) for column in _truth(source)}
-    names = [name for name in names if name not in truth][:_COLUMNS]
-    if not names:
-        return 0.0
+    truth = {*_UNLIKE, *(column for source in (reference, target) for column in _truth(source))}
+    names = [name for name in reference.columns if name in target.columns and name not in truth][:_COLUMNS]
+    inputs = {*reference.own_columns}
+    names.sort(key=lambda name: name in inputs)  # outputs tell most rows apart, and few columns are read quickly
     try:
-        known, rows = _head(reference, names), _head(target, names)
-    except InputError:
+        alike, twice = _rows_alike(reference, target, names[:_QUICK]) if names else (0.0, 0.0)
+        if alike >= _SHARE and len(names) > _QUICK:
+            alike, twice = _rows_alike(reference, target, names)
+    except InputError:  # of cells that are no single values
         return 0.0
-    here, there = _hashes(known, rows)
-    _, counts = np.unique(there, return_counts=True)
-    twice = 1 - len(counts) / len(there)
-    share = _share(np.isin(there, here))
-    return share if share > _BY_CHANCE * twice else 0.0
+    return alike if alike > _BY_CHANCE * twice else 0.0
+
+
+def _rows_alike(reference: Source, target: Source, names: Sequence[str]) -> tuple[float, float]:
+    """The share of target rows whose cells of these columns stand in a row of the reference, and in one before."""
+    here, there = _hashes(_head(reference, names), _head(target, names))
+    return _share(np.isin(there, here)), 1 - len(np.unique(there)) / len(there)
 
 
 def _truth(source: Source) -> tuple[str, ...]:
