@@ -25,15 +25,15 @@ _NUMBERED = re.compile(r"(\D*)(\d{1,15})")
 _UNLIKE = ("label", "correct", "gold", KEY, "row", INDEX)  # what need not be alike in a row of both
 
 
-def said_of_shared_rows(references: Sequence[Source], target: Source) -> str | None:
-    """A warning where target rows stand in a reference, too; None where none do, or the files tell no rows apart."""
+def said_of_shared_rows(references: Sequence[Source], target: Source) -> list[str]:
+    """A warning where target rows stand in a reference, too; none where none do, or the files tell no rows apart."""
     for reference in references:
         told = {"id": _same_ids(reference, target), "cells": _same_rows(reference, target)}
         what = max(told, key=lambda name: told[name])
         if told[what] >= _SHARE:
             text = f"{percent(told[what])} of the target's rows stand in the reference, too (the same {what})"
-            return f"{text}: they say nothing of new rows; leave them out of one of the two"
-    return None
+            return [f"{text}: they say nothing of new rows; leave them out of one of the two"]
+    return []
 
 
 def _same_ids(reference: Source, target: Source) -> float:
