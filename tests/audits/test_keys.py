@@ -351,3 +351,39 @@ def test_a_dict_of_series_whose_index_does_not_begin_at_0() -> None:
         given = {"label": y, name: p}
         mapping = None if name == "prob_yes" else {name: "prob_yes"}
         assert oodometer.evaluate(given, mapping=mapping)["accuracy"].value == 0.75
+
+
+@pytest.mark.parametrize("key", [3, {"a": "b", "c": "d"}, {}])
+def test_a_key_that_is_none_is_one_line(key: Any) -> None:
+    with pytest.raises(
+        UsageError, match="expected key to be a column, or a mapping of the target's to that of the labels"
+    ):
+        oodometer.evaluate(TARGET, labels=LABELS, key=key)
+
+
+def test_every_verb_refuses_and_joins_ids_of_another_name() -> None:
+    rows = pd.concat([TARGET] * 4).drop(columns="id").assign(customer=[f"c{i * 7 % 241:03d}" for i in range(4 * ROWS)])
+    truth = pd.DataFrame({"client": rows["customer"], "label": np.tile(TRUTH, 4)}).sample(frac=1, random_state=3)
+    truth, reference = truth.reset_index(drop=True), rows.drop(columns="customer").assign(label=np.tile(TRUTH, 4))
+    few: dict[str, Any] = {"methods": ["ac"], "families": ["none"], "repeats": 1, "cache": None}
+
+    def accuracies(**key: Any) -> list[Any]:
+        return [
+            lambda: oodometer.estimate(reference, rows, labels=truth, methods=["ac"], **key).target["accuracy"][
+                "value"
+            ],
+            lambda: oodometer.audit(reference, rows, labels=truth, methods=["ac"], **key).label_only.value,
+            lambda: (
+                oodometer.compare([rows, rows], labels=truth, names=["a", "b"], **key)
+                .models[0]
+                .in_domain["accuracy"]
+                .value
+            ),
+            lambda: oodometer.backtest(rows, labels=truth, **few, **key).reference["accuracy"],
+        ]
+
+    for joined in accuracies(key={"customer": "client"}):
+        assert joined() == pytest.approx(RIGHT.mean())
+    for by_place in accuracies():
+        with pytest.raises(InputError, match=r'join them by key="customer=client"$'):
+            by_place()

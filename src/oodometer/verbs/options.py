@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from ..options import CHECKS, Options, argument, check_of, option, texts
+from ..options import CHECKS, Options, argument, check_of, need, option, texts
 
 if TYPE_CHECKING:
     from ..engines import Engine
@@ -249,11 +249,14 @@ class Cluster(Options):
         "intervals are those of clusters. By itself where ids repeat.")
 
 
+_text_of_key = need("a column, or a mapping of the target's to that of the labels", lambda key: isinstance(key, str))
+
+
 def _key(name: str, value: Any) -> str:
     """A key as the command line has it; a mapping of one column of the target to that of the labels is one, too."""
     if isinstance(value, Mapping) and len(value) == 1:
         value = "=".join(map(str, *value.items()))
-    return str(check_of(name, "str")(name, value))
+    return str(_text_of_key(name, value))
 
 
 class Key(Options):
