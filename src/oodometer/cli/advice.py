@@ -53,10 +53,11 @@ def better_command(
 ) -> str | None:
     """The command with renamings that fit the files; None where they are not understood, or nothing would change."""
     from ..verbs.guessing import Asked, guess, label_of, opened_raw
+    from ..verbs.opening import file_of
     from ..verbs.opening import renamings as both
 
-    if not {"mapping", "positive"} <= given.keys():
-        return None
+    if not {"mapping", "positive"} <= given.keys() or any(file_of(pair)[0] for pair in given["mapping"] or []):
+        return None  # who renames columns of one file has read of them
 
     def opened(*options: str, mapping: Mapping[str, str] | None = None) -> list[Any]:
         """The files of these options that are read, in this order, with the renamings that fit each."""

@@ -122,6 +122,7 @@ class ReaderSource(Source):
         self.raw_text, self.decimal_comma = self.first.text, self.first.comma
         self.name = (path or self.first.form) + (f" where {said(self.where)}" if where else "")
         self.columns = tuple(c or INDEX for c in layout.columns if c != "__index_level_0__")
+        self.index = INDEX if self.holds(INDEX) else self.first.index_column
         self._settled: Plan | None = None
         self._counted: tuple[Piece, ...] | None = None
         self.kept_alive: Any = None  # what must live as long as this: the temporary file of a frame
