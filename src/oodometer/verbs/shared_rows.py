@@ -14,7 +14,7 @@ from ..audits.joining import KEY
 from ..errors import InputError
 from ..results import percent
 from ..store import Source
-from ..store.cells import key_cells, plain
+from ..store.cells import key_cells, numbers_of, plain
 from ..store.columns import INDEX
 
 _ROWS, _COLUMNS = 10_000, 50  # that are looked at of each file
@@ -126,7 +126,7 @@ def _codes(here: Any, there: Any) -> list[Array]:
     if here.type != there.type:
         here, there = (cells.cast(pa.large_string()) for cells in (here, there))
     coded = pa.concat_arrays([here, there]).dictionary_encode()
-    return [np.asarray(coded.indices.fill_null(len(coded.dictionary)).to_numpy(zero_copy_only=False))]
+    return [numbers_of(coded.indices, len(coded.dictionary))]
 
 
 def _entries(cells: Any) -> list[Any]:
