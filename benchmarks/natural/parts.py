@@ -161,7 +161,8 @@ def natural_jobs(beds: Path) -> Iterator[Job]:
         drawn = [cases[i] for i in rng.permutation(len(cases))]
         for case in drawn if still else drawn[:MOST]:
             about = json.loads((case / "truth.json").read_text(encoding="utf-8"))
-            rows, named = about["rows"][1], "group" in pd.read_parquet(case / "target.parquet").columns
+            target = pd.read_parquet(case / "target.parquet")
+            rows, named = len(target), "group" in target.columns
             source, kind = about["source"].partition("-")[0], "none" if still else "natural"
             key = f"{bed.name}/{case.name}"
             if still and rows >= LARGE:

@@ -16,9 +16,11 @@ ClassNames = tuple[int | str, ...]
 _MOST_CANDIDATES = 2**31 - 1  # positions are int32
 NO_ANSWER = "(none)"  # the class of predictions that are null, as an answer is that could not be read
 # What people and libraries write in the place of a label that they do not have.
-_MISSING = frozenset(
-    ("", "?", "-", "--", ".", "na", "n/a", "#n/a", "#na", "<na>", "none", "null", "nan", "-nan", "nat", "nil")
-)
+_MISSING = frozenset(("", "?", "-", "--", ".", "na", "n/a", "#n/a", "#na", "<na>", "none", "null", "nan", "-nan")) | {
+    *("nat", "nil", "missing", "todo", "tbd", "to be determined", "pending", "not yet", "unknown", "unreviewed"),
+    *("not reviewed", "unlabeled", "unlabelled", "not labeled", "not labelled"),
+}
+_NOT_YET = (-1, "-1")  # how scikit-learn and torch write that a row has no label
 _SHOWN = 3
 
 
@@ -40,6 +42,47 @@ def is_missing_word(value: Any) -> bool:
     return isinstance(value, str) and value.strip().lower() in _MISSING
 
 
+def without_missing(labels: Collection[Any], others: Collection[Any]) -> set[Any]:
+    """The values of a column of labels that are classes: words for a missing label are, where another column holds
+    them, and so is -1; else -1 is none beside two whole numbers from 0 on.
+
+    >>> without_missing([-1, 0, 1], [0, 1]), without_missing([-1, 1], [1]), without_missing(["ok", "pending"], ["ok"])
+    ({0, 1}, {1, -1}, {'ok'})
+    """
+    kept = {value for value in labels if value in others or not is_missing_word(value)}
+    rest = {value for value in kept if value is not None and value not in _NOT_YET}
+    counts = len(rest) > 1 and all(str(value).isdecimal() for value in rest)
+    held = {str(value) for value in others}
+    return rest if counts and "-1" not in held else kept
+
+
+def are_decimals(texts: Collection[Any]) -> bool:
+    """Whether all texts are numbers, and some of them no whole ones: what a text file makes of a regression.
+
+    >>> are_decimals(["10.8", "11"]), are_decimals(["10", "11"]), are_decimals(["10.8", "cat"])
+    (True, False, False)
+    """
+    try:
+        return any(not float(text).is_integer() for text in texts)
+    except ValueError:
+        return False
+
+
+MOST_DECIMALS = 10  # different ones that a text file's classes may be, such as grades of 1.5
+
+
+def regression(different: int, file: str | None, row: int | None, column: str) -> InputError:
+    """The error for a column of decimals where classes should be, with the detour."""
+    got = f"decimals ({different} different ones): a regression, which accuracy does not measure"
+    return InputError("classes", got=got, remedy=DETOUR, file=file, row=row, column=column)
+
+
+DETOUR = (
+    "write 1 where an error is small enough and 0 elsewhere into a column `correct`, in the place of `label` and "
+    "`prediction`; if they are classes, put a letter before the numbers"
+)
+
+
 def label_codes(coded: Coded, classes: ClassNames, others: bool = False) -> tuple[Coded, dict[str, int]]:
     """A column of labels in which words for a missing one (`is_missing_word`) that are no class are unknown, -1; and
     with ``others`` classes that are none of the known ones -2, since rows of them are errors of the model. Beside it
@@ -53,11 +96,12 @@ def label_codes(coded: Coded, classes: ClassNames, others: bool = False) -> tupl
     table = np.arange(len(coded.values) + 2)  # the last two entries are what codes -2 and -1 pick
     table[-2:] = -2, -1
     rows = np.bincount(coded.codes.ravel() + 2, minlength=len(table))[2:].tolist()
+    counted = all(isinstance(c, int) and c >= 0 for c in classes)
     known = [value is None or _name_of(value, by_name) in by_name for value in coded.values]
     for code, value in enumerate(coded.values):
         if known[code]:
             continue
-        word = is_missing_word(value)
+        word = is_missing_word(value) or (value in _NOT_YET and counted)
         odd = str(value).strip().casefold() in alike or is_numbered_otherwise(value)
         if rows[code] and (word or (others and not odd)):
             noted[f"{'missing' if word else 'class'} {value!r}"] = rows[code]
@@ -236,7 +280,7 @@ def _dictionary(value: Any, column: str) -> tuple[Array, list[Any]]:
     if array.dtype.kind == "f":
         unknown = np.isnan(array)
         odd = ~unknown & ~(np.isfinite(array) & (array == np.round(array)))
-        refuse(odd, column, _NO_CLASS[0], lambda at: str(array[at]), _NO_CLASS[1])
+        refuse(odd, column, _NO_CLASS[0], lambda at: f"{array[at]} (a regression has no accuracy)", DETOUR)
         codes = np.full(array.shape, -1, dtype=np.int64)
         distinct, codes[~unknown] = np.unique(array[~unknown].astype(np.int64), return_inverse=True)
         return codes, distinct.tolist()
@@ -284,7 +328,7 @@ def find_classes(columns: Mapping[str, Any]) -> ClassNames:
         (labels if name == "label" else seen).update(int(cell) if isinstance(cell, bool) else cell for cell in cells)
         answered &= name != "prediction" or not bool((codes < 0).any())
     refuse_ids_among(found, codes.shape[-1] if found else 0)
-    seen |= {cell for cell in labels if cell in seen or not is_missing_word(cell)}
+    seen |= without_missing(labels, seen)
     if not answered:
         return (*sorted(map(str, seen)), NO_ANSWER)
     texts = [v for v in seen if isinstance(v, str)]

@@ -204,17 +204,33 @@ def given_labels(labels: Any, target: Any, key: str | None) -> tuple[Any, str | 
     if is_bare(labels) and _vector(labels) is not None:
         name = named if (named := getattr(labels, "name", None)) in FIELDS else "label"  # or `correct`
         labels = labels.to_frame(name) if hasattr(labels, "reindex") else {name: as_cells(labels)}
-    frames = [frame for frame in (labels, target) if hasattr(frame, "reindex")]
-    if key is None and len(frames) == 2 and not all("id" in (columns_of(frame) or ()) for frame in frames):
-        own, wanted = labels.index, target.index
-        counts = not own.is_unique or (type(own).__name__ == "RangeIndex" and own.start == 0)
-        if not counts and own.nlevels == wanted.nlevels == 1 and not own.equals(wanted) and own.isin(wanted).any():
-            theirs, ours = ("index" if index.name is None else str(index.name) for index in (own, wanted))
-            return labels, theirs if theirs == ours else f"{ours}={theirs}"
-    elif key is None and hasattr(labels, "reindex") and is_bare(target) and len(labels) != len(target):
+    frame = hasattr(labels, "reindex") and not hasattr(target, "reindex")
+    if key is None and frame and is_bare(target) and len(labels) != len(target):
         remedy = "to join them by their index give it to the target, pandas.DataFrame(p_target, index=X_target.index)"
         raise UsageError(f"expected {len(target)} labels, one for each target row, got {len(labels)}; {remedy}")
-    return labels, key
+    return labels, index_key(labels, target, key)
+
+
+def index_key(labels: Any, target: Any, key: str | None) -> str | None:
+    """The key to join labels by: ``key``, else the indices of two frames, where that of the labels names rows of the
+    target once each, and no column `id` of both does. An index that only counts the target's rows must hold them all.
+    """
+    frames = [frame for frame in (labels, target) if hasattr(frame, "reindex")]
+    if key is not None or len(frames) < 2 or all("id" in (columns_of(frame) or ()) for frame in frames):
+        return key
+    own, wanted = labels.index, target.index
+    if _counts(own) or not own.is_unique or max(own.nlevels, wanted.nlevels) > 1 or own.equals(wanted):
+        return None
+    known = own.isin(wanted)
+    if not (known.all() if _counts(wanted) else known.any()):
+        return None
+    theirs, ours = ("index" if index.name is None else str(index.name) for index in (own, wanted))
+    return theirs if theirs == ours else f"{ours}={theirs}"
+
+
+def _counts(index: Any) -> bool:
+    """Whether an index of pandas is one that nobody chose: it counts rows from 0."""
+    return type(index).__name__ == "RangeIndex" and index.start == 0
 
 
 def _counted(columns: Sequence[Any]) -> bool:

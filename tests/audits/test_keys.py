@@ -253,3 +253,137 @@ def test_series_of_one_mapping_are_not_joined_by_place_against_their_index() -> 
         assert as_source(other).read().rows == ROWS
     with pytest.raises(InputError, match=r"expected the index of prediction, 3 here, got 5"):
         oodometer.Predictions.from_classes(pd.Series([0, 1], index=[3, 5]), label=pd.Series([0, 1], index=[5, 3]))
+
+
+NAMES = [f"u{i * 7 % 61:03d}" for i in range(ROWS)]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "frame"])
+@pytest.mark.parametrize(
+    ("ours", "theirs", "ids"),
+    [
+        ("customer", "client", NAMES),
+        ("account", "acct_no", [9000 + i * 7 % 61 for i in range(ROWS)]),
+        ("user", "member", [i * 7 % 61 for i in range(1, ROWS + 1)]),  # a count, which the names say is an id
+        ("input", "question", [f"What is {name}?" for name in NAMES]),
+        ("booking", "id", [f"b{name}" for name in NAMES]),
+    ],
+)
+def test_ids_of_another_name_are_never_joined_by_place(
+    form: str, ours: str, theirs: str, ids: list[Any], tmp_path: Path
+) -> None:
+    target = TARGET[["prob_0", "prob_1"]].assign(**{ours: ids})
+    labels = LABELS[["label"]].assign(**{theirs: ids})
+    for rows in (ORDER, ORDER[:12]):
+        few = labels.iloc[rows].reset_index(drop=True)
+        given: list[Any] = [target, few]
+        if form != "frame":
+            given = [tmp_path / f"t.{form}", tmp_path / f"l.{form}"]
+            for one, path in zip((target, few), given, strict=True):
+                getattr(one, f"to_{form}")(path, index=False)
+        with pytest.raises(InputError, match=rf"row 1: column {theirs}: expected ") as error:
+            oodometer.evaluate(given[0], labels=given[1], metrics=["accuracy"])
+        assert str(error.value).endswith(f'join them by key="{ours}={theirs}"')
+        want = pytest.approx(RIGHT[rows].mean())
+        for key in (f"{ours}={theirs}", {ours: theirs}):
+            found = oodometer.evaluate(given[0], labels=given[1], key=key, metrics=["accuracy"])
+            assert found["accuracy"].value == want
+    assert accuracy(target, labels) == pytest.approx(RIGHT.mean())  # in the same order
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        LABELS[["label"]].assign(rank=ORDER),  # numbers of rows under any name
+        LABELS[["label"]].assign(score=P[ORDER]),
+        LABELS[["label"]].assign(site=["abc"[i % 3] for i in range(ROWS)]),
+    ],
+)
+def test_columns_that_only_look_alike_do_not_speak_against_places(labels: pd.DataFrame) -> None:
+    target = TARGET[["prob_0", "prob_1"]].assign(place=np.arange(ROWS), amount=P, city=list("abc" * 20))
+    assert accuracy(target, labels) == pytest.approx(RIGHT.mean())
+
+
+NAMED = LABELS["label"].set_axis(pd.Index(NAMES, name="case"))
+
+
+@pytest.mark.parametrize(
+    "labels", [NAMED.iloc[ORDER], NAMED.iloc[ORDER].to_frame(), NAMED.iloc[ORDER].rename_axis(None)]
+)
+def test_an_index_that_names_rows_is_never_passed_over(labels: Any) -> None:
+    """The target's index holds the same names: joined by it; it holds none of them: refused."""
+    target = TARGET[["prob_0", "prob_1"]]
+    reference = TARGET.assign(label=TRUTH).drop(columns="id")
+    for other in (NAMES, pd.Index(NAMES, name="case"), pd.Index(NAMES, name="id")):
+        named = target.set_axis(pd.Index(other))
+        found = oodometer.evaluate(named, labels=labels, metrics=["accuracy"])
+        assert found["accuracy"].value == pytest.approx(RIGHT.mean())
+        told = oodometer.estimate(reference, named, labels=labels, methods=["ac"], backtest="none")
+        assert told.target["accuracy"]["value"] == pytest.approx(RIGHT.mean())
+    foreign = pd.Index([f"r{i}" for i in range(ROWS)], name="id")
+    for one in (target, target.set_axis(foreign), target.to_dict("list")):
+        with pytest.raises(InputError, match=r"row 1: column (case|index): .* or labels.to_numpy\(\) if they are in"):
+            oodometer.evaluate(one, labels=labels)
+        with pytest.raises(InputError, match=r"row 1: column (case|index): .* or labels.to_numpy\(\) if they are in"):
+            oodometer.estimate(reference, one, labels=labels, methods=["ac"], backtest="none")
+
+
+def test_an_index_of_numbers_beside_a_target_that_has_none() -> None:
+    """As of labels behind `train_test_split`, and probabilities in an array."""
+    moved = LABELS["label"].set_axis(ORDER * 7 + 3)
+    arrays = TARGET[["prob_0", "prob_1"]].to_dict("list")
+    assert oodometer.evaluate(arrays, labels=moved)["accuracy"].value == pytest.approx(RIGHT.mean())
+    frame = TARGET[["prob_0", "prob_1"]]
+    with pytest.raises(InputError, match="row 1: column index: expected an index that table holds, too"):
+        oodometer.evaluate(frame, labels=moved)
+    assert oodometer.evaluate(frame, labels=moved.to_numpy())["accuracy"].value == pytest.approx(RIGHT.mean())
+    partly = LABELS["label"].set_axis(ORDER + 30)  # half of them are numbers of the target's rows
+    with pytest.raises(InputError, match="row 1: column index"):
+        oodometer.evaluate(frame, labels=partly)
+    found = oodometer.evaluate(frame, labels=LABELS["label"].iloc[ORDER], metrics=["accuracy"])
+    assert found["accuracy"].value == pytest.approx(RIGHT.mean())
+
+
+def test_a_dict_of_series_whose_index_does_not_begin_at_0() -> None:
+    y = pd.Series(["no", "yes", "yes", "no"] * 6, index=range(5, 29))
+    p = pd.Series([0.2, 0.8, 0.4, 0.3] * 6, index=range(5, 29))
+    for name in ("prob_yes", "y_prob", "p"):
+        given = {"label": y, name: p}
+        mapping = None if name == "prob_yes" else {name: "prob_yes"}
+        assert oodometer.evaluate(given, mapping=mapping)["accuracy"].value == 0.75
+
+
+@pytest.mark.parametrize("key", [3, {"a": "b", "c": "d"}, {}])
+def test_a_key_that_is_none_is_one_line(key: Any) -> None:
+    with pytest.raises(
+        UsageError, match="expected key to be a column, or a mapping of the target's to that of the labels"
+    ):
+        oodometer.evaluate(TARGET, labels=LABELS, key=key)
+
+
+def test_every_verb_refuses_and_joins_ids_of_another_name() -> None:
+    rows = pd.concat([TARGET] * 4).drop(columns="id").assign(customer=[f"c{i * 7 % 241:03d}" for i in range(4 * ROWS)])
+    truth = pd.DataFrame({"client": rows["customer"], "label": np.tile(TRUTH, 4)}).sample(frac=1, random_state=3)
+    truth, reference = truth.reset_index(drop=True), rows.drop(columns="customer").assign(label=np.tile(TRUTH, 4))
+    few: dict[str, Any] = {"methods": ["ac"], "families": ["none"], "repeats": 1, "cache": None}
+
+    def accuracies(**key: Any) -> list[Any]:
+        return [
+            lambda: oodometer.estimate(reference, rows, labels=truth, methods=["ac"], **key).target["accuracy"][
+                "value"
+            ],
+            lambda: oodometer.audit(reference, rows, labels=truth, methods=["ac"], **key).label_only.value,
+            lambda: (
+                oodometer.compare([rows, rows], labels=truth, names=["a", "b"], **key)
+                .models[0]
+                .in_domain["accuracy"]
+                .value
+            ),
+            lambda: oodometer.backtest(rows, labels=truth, **few, **key).reference["accuracy"],
+        ]
+
+    for joined in accuracies(key={"customer": "client"}):
+        assert joined() == pytest.approx(RIGHT.mean())
+    for by_place in accuracies():
+        with pytest.raises(InputError, match=r'join them by key="customer=client"$'):
+            by_place()

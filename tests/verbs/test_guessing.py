@@ -150,7 +150,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str | None, str]] = {
         "y",
         "p0, p1 and cal_p0, cal_p1, either of which may be the probabilities",
     ),
-    "two labels": ({"target": Y, "y_true": 1 - Y, "pred": D}, "target", "target and y_true, either of which may"),
+    "two labels": ({"target": Y, "y_true": 1 - Y, "pred": D}, None, "target and y_true, either of which may"),
     "label and prediction swapped": (
         {"target": D, "pred": Y, "score": P},
         "target",
@@ -229,3 +229,109 @@ def test_a_lone_column_of_times_is_the_time_whatever_its_name(form: str | None) 
     two = {"other": reference["hour_of"]}
     with pytest.raises(UnknownColumnError, match="needs the column"):
         oodometer.estimate(reference.assign(**two), target.assign(**two), every="month", methods=["source"])
+
+
+WORDS = np.array(["fraud", "ok"])
+RARE = rng.beta(0.3, 2.7, ROWS)
+FRAUD = np.where(rng.random(ROWS) < RARE, "fraud", "ok")
+ORDER = np.array(["water", "desert", "green", "clouds"])
+Q4 = rng.dirichlet([0.5] * 4, ROWS).round(3)
+Y4 = ORDER[(Q4.cumsum(1) > rng.random((ROWS, 1))).argmax(1)]
+NUMBERED = {f"pred_proba_{k}": Q4[:, k] for k in range(4)}
+SURE = np.maximum(P, 1 - P)
+
+BY_ROWS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    # what rows prove against names, the alphabet and the truth
+    "an order of classes that the predictions prove": (
+        {**NUMBERED, "y_pred": ORDER[Q4.argmax(1)], "y_true": Y4},
+        {"y_true": "label", "y_pred": "prediction", **wide(*NUMBERED, names=ORDER)},
+    ),
+    "a model that is worse than chance, by its decisions": (
+        {"y_true": NO_YES[1 - Y], "y_pred": NO_YES[D], "y_prob": P},
+        {"y_true": "label", "y_pred": "prediction", "y_prob": "prob_yes"},
+    ),
+    "a rare class that is the first by name": (
+        {"y_true": FRAUD, "y_prob": RARE},
+        {"y_true": "label", "y_prob": "prob_fraud"},
+    ),
+    "a class in the name of the column": (
+        {"y_true": WORDS[Y], "fraud_probability": 1 - P},
+        {"y_true": "label", "fraud_probability": "prob_fraud"},
+    ),
+    "the label of a pipeline": (
+        {"gold": NO_YES[Y], "label": NO_YES[D], "score": SURE},
+        {"gold": "label", "label": "prediction", "score": "confidence"},
+    ),
+    "a label that a score decides": (
+        {"ground_truth": Y, "label": D, "proba": P},
+        {"ground_truth": "label", "label": "prediction", "proba": "prob_1"},
+    ),
+    "PyCaret of old": (
+        {"target": Y, "Label": D, "Score": SURE},
+        {"target": "label", "Label": "prediction", "Score": "confidence"},
+    ),
+    "a probability that is called prediction": (
+        {"label": NO_YES[Y], "prediction": P.round(2)},
+        {"prediction": "prob_yes"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("columns", "read"), BY_ROWS.values(), ids=BY_ROWS)
+@pytest.mark.parametrize("form", ["frame", "csv"])
+def test_rows_say_more_than_names(columns: dict[str, Any], read: dict[str, str], form: str, tmp_path: Path) -> None:
+    table = pd.DataFrame(columns)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    guessed = guess(opened_raw(table if form == "frame" else tmp_path / "t.csv"))
+    assert (guessed.renamings, guessed.doubt) == (read, "")
+
+
+ASKED: dict[str, tuple[dict[str, Any], str]] = {
+    "two words of which neither is the positive one": (
+        {"y_true": np.array(["cat", "dog"])[Y], "y_prob": P},
+        r"y_prob, which may be the probability of dog, or of cat \(positive=\"y_prob=cat\"\)",
+    ),
+    "a model that is worse than chance": (
+        {"y_true": NO_YES[1 - Y], "y_prob": P},
+        'y_prob, which is higher where the label is no.*--positive y_prob=yes|positive="y_prob=yes"',
+    ),
+    "the confidence of an answer that is not there": (
+        {"label": Y, "probability": SURE},
+        "probability, which is never below 0.5, as the confidence in an answer; add a column of the answers",
+    ),
+    "two truths": ({"actual": Y, "label": 1 - D, "predicted": D}, "actual and label, either of which may be the label"),
+    "what a model ranks by": (
+        {"user_id": np.arange(ROWS) % 20, "score": rng.normal(size=ROWS), "clicked": Y},
+        "score, which takes values below 0 beside clicked",
+    ),
+    "an input between 0 and 1": ({"utilisation": P, "y_true": Y}, "utilisation, which goes with the label as a prob"),
+    "decimals of a regression": (
+        {"label": Y * 10 + P.round(1), "prediction": Y * 10 + (P + 0.1).round(1)},
+        "a regression, which accuracy does not measure",
+    ),
+}
+
+
+@pytest.mark.parametrize(("columns", "why"), ASKED.values(), ids=ASKED)
+def test_what_rows_leave_open_is_asked(columns: dict[str, Any], why: str, tmp_path: Path) -> None:
+    pd.DataFrame(columns).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(InputError, match=why):
+        oodometer.evaluate(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize(("word", "labels"), [(-1, Y), ("pending", NO_YES[Y]), ("Unknown", NO_YES[Y])])
+def test_labels_that_are_not_there_yet_are_unknown(word: Any, labels: Any, tmp_path: Path) -> None:
+    label = np.where(np.arange(ROWS) % 4 == 0, word, labels)
+    table = pd.DataFrame({"label": label, "prediction": (D if word == -1 else NO_YES[D])})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    known = np.arange(ROWS) % 4 != 0
+    for given in (table, tmp_path / "t.csv"):
+        found = oodometer.evaluate(given, metrics=["accuracy"])
+        assert found.metrics["accuracy"].value == pytest.approx((Y == D)[known].mean())
+        assert any("count as unknown" in line or "no known truth" in line for line in found.warnings)
+
+
+def test_a_column_renamed_to_a_field_takes_the_place_of_the_one_of_its_name() -> None:
+    table = pd.DataFrame({"actual": Y, "label": 1 - Y, "prediction": D})
+    found = oodometer.evaluate(table, mapping={"actual": "label"}, metrics=["accuracy"])
+    assert found.metrics["accuracy"].value == pytest.approx((Y == D).mean())

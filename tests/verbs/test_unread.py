@@ -62,7 +62,7 @@ def test_wide_columns_under_another_name_are_read() -> None:
         ({"proba_old": P, "proba_new": np.sqrt(P)}, r"proba_old, proba_new are not read; .* --positive proba_old=yes"),
         ({"score": 100 * P}, r"score is not read; if score holds percents, divide it by 100, then --positive score"),
         ({"score": np.maximum(P, 1 - P)}, r"score is not read; .* --map score=confidence"),
-        ({"risk": P}, r"risk is not read; if it is a probability, --positive risk=yes"),
+        ({"usage": P}, r"usage is not read; if it is a probability, --positive usage=yes"),
         ({"y_pred_proba": np.where(P > 0.5, "high", "low")}, r"y_pred_proba is not read; name a probability with"),
     ],
 )

@@ -23,8 +23,10 @@ from ..store.write import same_cell
 KEY = "id"
 _WORDS = re.compile(r"[\s_.:-]+|(?<=[a-z])(?=[A-Z])")
 _ID = re.compile(r"(id|uuid|guid|key|index|nr|no|number)", re.IGNORECASE)
+_WHO = re.compile(r"(customer|client|account|acct|user|member|patient|subject|person|case|order|loan|claim|ticket)s?")
 _TELLING = (KEY, "input", "time", "group")  # fields that tell of the row, not of the model
 _BY = "join them by --key "
+_FEWEST_IDS, _FEWEST_NUMBERS = 3, 10  # of which all are in another column, though some would be by chance
 
 
 class Key(NamedTuple):
@@ -77,22 +79,117 @@ def check_places(labels: Source, target: Source) -> bool:
     pairs = [(theirs, ours) for theirs in looking_like_keys(labels) for ours in looking_like_keys(target)]
     verdicts = [_compared(labels, theirs, target, ours) for theirs, ours in pairs]
     if True not in verdicts:
-        verdicts += [_compared(labels, a, target, b) for a, b in _shared(labels, target) if (a, b) not in pairs]
+        pairs += (shared := [pair for pair in _shared(labels, target) if pair not in pairs])
+        verdicts += [_compared(labels, theirs, target, ours) for theirs, ours in shared]
+    if True not in verdicts:
+        others = [pair for pair in _of_other_names(labels, target) if pair not in pairs]
+        verdicts += [_compared(labels, theirs, target, ours) for theirs, ours in others]
     if True in verdicts:
         return True
     errors = [error for error in verdicts if isinstance(error, InputError)]
     if errors:  # one that names a key comes first
         raise min(errors, key=lambda error: _BY not in str(error.remedy))
-    if labels.holds(INDEX) and not target.holds(INDEX):
-        index, _ = _texts(labels, INDEX)
-        cells = [] if index is None else index.to_pylist()
-        is_whole = {*cells} == {*map(str, range(len(cells)))}
-        if is_whole and cells != sorted(cells, key=str) and not _counts(index):
-            row = next(i for i, cell in enumerate(cells) if cell != str(i))
-            remedy = f"join them by it with --map {INDEX}=row, or drop it if these rows are in the target's order"
-            expected = f"{row}, since the index counts rows and the target has none (rows are taken in their order)"
-            raise InputError(expected, got=str(cells[row]), file=labels.path, row=row + 1, column=INDEX, remedy=remedy)
+    _check_count(labels, target)
+    _check_index(labels, target)
     return False
+
+
+def _check_count(labels: Source, target: Source) -> None:
+    """`InputError` where the index of labels counts rows in another order, and the target has none."""
+    if not labels.holds(INDEX) or target.holds(INDEX):
+        return
+    index, _ = _texts(labels, INDEX)
+    cells = [] if index is None else index.to_pylist()
+    is_whole = {*cells} == {*map(str, range(len(cells)))}
+    if is_whole and cells != sorted(cells, key=str) and not _counts(index):
+        row = next(i for i, cell in enumerate(cells) if cell != str(i))
+        remedy = f"join them by it with --map {INDEX}=row, or drop it if these rows are in the target's order"
+        expected = f"{row}, since the index counts rows and the target has none (rows are taken in their order)"
+        raise InputError(expected, got=str(cells[row]), file=labels.path, row=row + 1, column=INDEX, remedy=remedy)
+
+
+def _check_index(labels: Source, target: Source) -> None:
+    """`InputError` where an index names the rows of labels, and no column or index of the target holds its values.
+    One of numbers says nothing where the target has no index, as the rows of an array have none.
+    """
+    name = labels.index
+    if name is None or not labels.holds(name):
+        return
+    cells, _ = _texts(labels, name)
+    if cells is None or cells.null_count or len(cells.unique()) < len(cells) or _counts(cells):
+        return
+    if _numbers(cells) is not None and target.index is None:
+        return
+    known, _ = (None, False) if target.index is None else _texts(target, target.index)
+    if known is not None and cells.equals(known):
+        return
+    in_memory = "give the target this index, too, or labels.to_numpy() if they are in the target's order"
+    in_file = f"add the column {name} to the target, too, or drop it if the labels are in the target's order"
+    remedy = in_memory if labels.path is None else in_file
+    expected = f"an index that {target.name} holds, too, as it names the rows"
+    raise _fault(expected, f"{cells[0].as_py()!r}", 0, name, labels, remedy)
+
+
+def _of_other_names(labels: Source, target: Source) -> list[tuple[str, str]]:
+    """Columns of ids that the two files call differently: distinct in every row, and all in the other file's."""
+    theirs, ours = _distinct(labels), _distinct(target)
+    pairs = [(a, b) for a in theirs for b in ours if a.strip().casefold() != b.strip().casefold()]
+    return [(a, b) for a, b in pairs if _same_ids(theirs[a], ours[b], all(map(_named_as_id, (a, b))))]
+
+
+def _named_as_id(column: str) -> bool:
+    """Whether a name says that a column tells rows apart: customer, acct_no, orderId."""
+    words = [word.lower() for word in _WORDS.split(column.strip())]
+    return bool(_ID.fullmatch(words[-1]) or any(map(_WHO.fullmatch, words)))
+
+
+def _distinct(source: Source) -> dict[str, Any]:
+    """Columns whose cells are ids, no two alike, as Arrow arrays of strings."""
+    own = [name for name in source.own_columns if usual_field(name) in (None, *_TELLING)]
+    own += [name for name in (*_TELLING, INDEX) if source.holds(name) and name not in own]
+    if not own:
+        return {}
+    head = next(iter(source.raw(own)), None)  # enough to leave out all but a few
+    columns = [name for i, name in enumerate(own) if head is not None and _all_differ(plain(head.column(i)))]
+    read = {name: _texts(source, name) for name in columns}
+    return {name: cells for name, (cells, is_id) in read.items() if is_id and _all_differ(cells)}
+
+
+def _all_differ(cells: Any) -> bool:
+    """Whether no cell is null and no two are alike."""
+    import pyarrow as pa
+
+    if pa.types.is_nested(cells.type) or pa.types.is_floating(cells.type) or cells.null_count:
+        return False
+    return len(cells.unique()) == len(cells)
+
+
+def _same_ids(given: Any, known: Any, named: bool) -> bool:
+    """Whether ids of one column are all in another, and not by chance, as numbers that count rows would be; those are
+    believed where both columns are ``named`` as ids are.
+    """
+    import pyarrow.compute as pc
+
+    few, many = sorted((given, known), key=len)
+    if len(few) < _FEWEST_IDS or not pc.all(pc.is_in(few, value_set=many)).as_py():
+        return False
+    numbers = _numbers(many)
+    if named or numbers is None:
+        return True
+    low, high = int(numbers.min()), int(numbers.max())
+    if len(few) < len(many):
+        return len(few) >= _FEWEST_NUMBERS and high - low + 1 >= 2 * len(many)
+    return low not in (0, 1) or high - low + 1 > len(many)
+
+
+def _numbers(cells: Any) -> Array | None:
+    """Ids as whole numbers; None where one is none."""
+    import pyarrow as pa
+
+    try:
+        return np.asarray(cells.cast(pa.int64()).to_numpy(zero_copy_only=False))
+    except pa.ArrowInvalid:
+        return None
 
 
 def _shared(labels: Source, target: Source) -> list[tuple[str, str]]:
@@ -118,6 +215,7 @@ def _compared(labels: Source, theirs: str, target: Source, ours: str) -> bool | 
     if not len(apart) and len(given) == len(known):
         return True if single and not (index and all(counted)) else None
     inside = bool(pc.all(pc.is_in(given, value_set=known)).as_py())
+    inside |= len(given) > len(known) and bool(pc.all(pc.is_in(known, value_set=given)).as_py())
     if theirs.strip().casefold() != ours.strip().casefold():
         if not (single and inside) or (index and counted[0]):  # another column altogether
             return None
@@ -218,8 +316,7 @@ def matched_rows(
             expected = f"the number of a target row from 0 to {rows - 1}"
             raise _fault(expected, f"{number[at]:g}", at, "row", labels, remedy)
         return number.astype(np.int64)
-    check_places(labels, target)
-    if labels.holds(KEY):
+    if not check_places(labels, target) and labels.holds(KEY):
         expected = f"a target with the column {KEY}, which these labels are joined by"
         remedy = f"name both columns with --key TARGET={KEY}, or drop it here if the rows are in the target's order"
         raise InputError(expected, file=labels.path, got=f"none in {target.name}", column=KEY, remedy=remedy)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..errors import OodometerError, UnknownColumnError, near_names
@@ -15,19 +16,48 @@ from ..verbs.options import parse_mapping
 _TRUTH = ("label", "correct")
 _OUTPUTS = frozenset(FIELDS) - {"label", "features", "input", "output", "time", "group"}
 _MOST_FEATURES = 8
+_TRIED_ROWS = 1_000
 _PLACEHOLDER = "TRUTH"
 _SOURCES = ("reference", "target", "predictions", "models")
+
+
+def _was_tried(
+    files: Sequence[Any], labels: Sequence[Any], renamings: Mapping[str, str], classes: Sequence[Any] | None
+) -> bool:
+    """Whether first rows of all files are read with these renamings, answers of every one and a truth of the first, or
+    of the labels: a command is not advised that would be refused as well.
+    """
+    from ..store import as_source
+
+    def head(file: Any, follow: Any = None) -> Any:
+        """The first rows, in the axes of another source."""
+        fitting = {c: ours for c, ours in renamings.items() if file.holds(c)}
+        how: dict[str, Any] = {"classes": classes} if follow is None else {"axes": replace(follow.axes, others=True)}
+        source = as_source(file.path, mapping=fitting or None, **how)
+        return source, next(iter(source.batches(rows=_TRIED_ROWS)))
+
+    if any(file.path is None for file in [*files, *labels]):
+        return True  # read once only
+    try:
+        first, record = head(files[0])
+        records = [record, *(head(file, first)[1] for file in files[1:])]
+        truth = [head(file, first)[1] for file in labels] or [record]
+    except (OodometerError, StopIteration):
+        return False
+    answered = all(one.has_prediction or one.confidence is not None or one.correct is not None for one in records)
+    return answered and any(one.label is not None or one.correct is not None for one in truth)
 
 
 def better_command(
     name: str, offered: Sequence[Declared], given: Mapping[str, Any], error: OodometerError
 ) -> str | None:
     """The command with renamings that fit the files; None where they are not understood, or nothing would change."""
-    from ..verbs.guessing import guess, label_of, opened_raw
+    from ..verbs.guessing import Asked, guess, label_of, opened_raw
+    from ..verbs.opening import file_of
     from ..verbs.opening import renamings as both
 
-    if not {"mapping", "positive"} <= given.keys():
-        return None
+    if not {"mapping", "positive"} <= given.keys() or any(file_of(pair)[0] for pair in given["mapping"] or []):
+        return None  # who renames columns of one file has read of them
 
     def opened(*options: str, mapping: Mapping[str, str] | None = None) -> list[Any]:
         """The files of these options that are read, in this order, with the renamings that fit each."""
@@ -61,11 +91,13 @@ def better_command(
         files = files[::-1]
     apart = bool(labels) and not given.get("reference")  # the truth of the predictions stands in a file of its own
     others = files[1:] if paired else []
-    guessed = guess(files[0], others, not apart, renamings, repair=True)
+    guessed = guess(files[0], others, not apart, Asked(renamings, given.get("classes"), repair=True, apart=apart))
+    if guessed.remedy:  # no renaming is one
+        return None
     for file in files[1:]:
         renamings |= {
             c: ours
-            for c, ours in guess(file, truth=False, taken=renamings).renamings.items()
+            for c, ours in guess(file, truth=False, asked=Asked(renamings)).renamings.items()
             if c not in guessed.renamings
         }
     renamings |= guessed.renamings
@@ -85,6 +117,8 @@ def better_command(
         if "features" in given and not given["features"] and guessed.features and paired:
             plain = len(guessed.features) <= _MOST_FEATURES and not any("," in c for c in guessed.features)
             changes["features"] = ",".join(guessed.features) if plain else "auto"
+    if _PLACEHOLDER not in renamings and not _was_tried(files, labels, renamings, given.get("classes")):
+        return None
     words, options = ["oodometer", name], []
     for option, field, about in offered:  # without options that say what they say by default
         value = changes.get(option)

@@ -25,6 +25,7 @@ from .natural_shifts import (
 )
 
 START = ("cbpe", "pape", "importance", "gde-difference", "source", "label-shift")  # the first that is there counts
+WIDE = 0.2  # of the whole scale: an interval that reaches so far is not trusted much, however near the value is
 _ALONE = ("source", "label-shift")  # which do not ask that P(y | x) stood still
 _LEAST_ERROR = 0.002  # no metric is known better
 _ENOUGH_POWER = 0.5
@@ -174,6 +175,8 @@ def _natural(
     bands["public"] = interval((float(public[0]), float(public[1]), float(public[2])), level)
     method = chosen.method if heard.share < 1 else f"public shifts, from {start.method}"
     trust, why = _trust(heard, nine, about)
+    if trust == "high" and whole.upper - whole.lower > WIDE * scale.width:
+        trust, why = "low", f"the interval is wider than that of the public cases; {why}"
     if chosen is not start:
         why += "; one change of the class shares explains all that is seen, so the value is that of label shift"
     elif heard.evidence == "open":

@@ -40,6 +40,9 @@ def matched(
             out.append(None)
             continue
         key = _key(plain)
+        if not names and key.isdecimal():  # a function names no classes: they are the numbers of its columns
+            out.append(int(key))
+            continue
         if key not in names and images:
             inner = {part for part in key.split("/") if part in names}
             if len(inner) != 1:
@@ -53,6 +56,8 @@ def matched(
             key = inner.pop()
         if key not in names:
             expected = f"one of the model's classes, {', '.join(list(names)[:8])}"
+            if not names:
+                expected = "the number of one of the model's classes, since a function does not name them"
             raise InputError(expected, got=repr(plain), file=file, row=row, column=column, remedy=remedy)
         out.append(names[key])
     return out

@@ -12,6 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from ..arrays import Array, Ragged
+from ..classes import DETOUR
 from ..errors import InputError, MissingColumnsError
 from ..fields import FIELDS
 from ..inference.row_sample import LAST_KEY, content_keys, counted_keys, key_bound, often_keys, seeded_keys
@@ -89,9 +90,7 @@ def check_numbers(classes: Sequence[Any], label: Array, predicted: Array, rows: 
         return
     got = f"whole numbers that the predictions miss by little ({len(different)} different ones, right in "
     got += f"{percent(accuracy)} of the rows): a regression, which accuracy does not measure"
-    remedy = "write 1 where an error is small enough and 0 elsewhere into a column `correct`, in the place of "
-    remedy += "`label` and `prediction`; if they are classes, put a letter before the numbers"
-    raise InputError("classes", got=got, remedy=remedy, file=file, column="label")
+    raise InputError("classes", got=got, remedy=DETOUR, file=file, column="label")
 
 
 def confusion(record: Predictions) -> Array | None:

@@ -248,7 +248,7 @@ def estimation_view(result: Mapping[str, Any]) -> View:
     about["grids"] = (*grids, *_method_grids(result), *votes_grids(result))
     about["alarms"] = tuple(Alarms.from_dict(result["alarms"]).lines()) if result.get("alarms") else ()
     about["warnings"] = tuple(warning for warning in result.get("warnings") or () if warning != unsaid)
-    number = "none" if item is None else percent(item.value)
+    number = "none" if item is None else cells_of(item)[0]
     if decides:
         return View("True accuracy", number, item, **about)
     return View("Estimated accuracy", number, item, trust=head.get("trust"), **about)

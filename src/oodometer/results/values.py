@@ -83,6 +83,17 @@ def percent(share: float, decimals: int | None = 1, *, space: str = " ") -> str:
     return f"{value:.10g}{space}%" if decimals is None else f"{value:.{decimals}f}{space}%"
 
 
+def decimals_of(lower: float, upper: float, least: int = 1) -> int:
+    """Decimals of a number beside both ends of its interval: as many as tell these from each other, ``least`` and
+    up to five more.
+
+    >>> decimals_of(79.0, 85.0), decimals_of(99.9969, 99.9988), decimals_of(100.0, 100.0)
+    (1, 3, 1)
+    """
+    apart = (d for d in range(least, least + 5) if f"{lower:.{d}f}" != f"{upper:.{d}f}")
+    return next(apart, least + 5) if lower < upper else least
+
+
 def points(difference: float, *, space: str = " ") -> str:
     """A difference of two shares in percentage points, without its sign."""
     return f"{abs(difference) * 100:.1f}{space}points"

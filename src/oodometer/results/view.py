@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 from ..errors import UnknownNameError, near_names
 from ..registry import canonical
 from .values import INTERVAL as INTERVAL
-from .values import Interval, Record, percent, signed_points
+from .values import Interval, Record, decimals_of, percent, signed_points
 
 READ = "changes it"  # how a line ends that says what was read under names of a user's own: no warning
 WORDS_PAGE = "docs/guides/words.md"
@@ -159,7 +159,11 @@ class View:
         """A value as this view writes its number."""
         if self.gap:
             return signed_points(value).removesuffix(" points")
-        return percent(value) if self.share else f"{value:.4f}"
+        if not self.share:
+            return f"{value:.4f}"
+        return percent(
+            value, 1 if self.interval is None else _decimals_of_shares(self.interval.lower, self.interval.upper)
+        )
 
 
 def is_numbers(cells: Sequence[str]) -> bool:
@@ -185,7 +189,16 @@ def interval_of(item: Any) -> Interval | None:
 
 def cells_of(item: Any, *, share: bool = True) -> list[str]:
     """Cells of a number and the ends of its interval; empty ones without it."""
-    return [cell(number, "%" if share else ".4f") for number in list(ends(item).values())[:3]]
+    value, lower, upper = list(ends(item).values())[:3]
+    if value is None or lower is None or upper is None:
+        return [cell(number, "%" if share else ".4f") for number in (value, lower, upper)]
+    if share:
+        return [percent(number, _decimals_of_shares(lower, upper)) for number in (value, lower, upper)]
+    return [f"{number:.{decimals_of(lower, upper, 4)}f}" for number in (value, lower, upper)]
+
+
+def _decimals_of_shares(lower: float, upper: float) -> int:
+    return decimals_of(100 * lower, 100 * upper)
 
 
 def with_ends(item: Any, digits: int = 1) -> str:

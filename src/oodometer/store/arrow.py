@@ -163,12 +163,16 @@ class ArrowReader(Reader):
 
 
 class MemoryReader(Reader):
-    """An Arrow table in memory; ``classes`` and ``names`` of axes may come beside it."""
+    """An Arrow table in memory; ``classes``, ``names`` of axes and the column of its ``index`` may come beside it."""
 
     form = "table"
 
     def __init__(
-        self, table: Any, classes: ClassNames | None = None, names: Mapping[str, tuple[str, ...]] | None = None
+        self,
+        table: Any,
+        classes: ClassNames | None = None,
+        names: Mapping[str, tuple[str, ...]] | None = None,
+        index: str | None = None,
     ) -> None:
         self.table = table
         self.file = None
@@ -178,6 +182,7 @@ class MemoryReader(Reader):
         self.binding = classes is not None
         self.classes = stated_classes(table.schema) if classes is None else classes
         self.stated_names = names or {}
+        self.index_column = index
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
         """Slices of the table, without copying."""

@@ -215,6 +215,7 @@ class Source(ABC):
     raw_text = False  # whether `raw` cells are written ones, as in CSV
     decimal_comma = False
     where: tuple[Condition, ...] = ()  # what holds of its rows, where others were left out
+    index: str | None = None  # the column that was a frame's index: pandas names rows by it
 
     @property
     @abstractmethod

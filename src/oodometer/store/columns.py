@@ -56,6 +56,9 @@ INDEX = "index"
 _UNNAMED = ("", "Unnamed: 0", "__index_level_0__")
 
 
+_THEIRS = "their "  # before the name of a column in whose place another one was renamed
+
+
 def offsets_of(field: str) -> str:
     """What NPZ calls the places where each row of a flat ragged array starts, and where the last one ends."""
     return f"{field}_offsets"
@@ -168,7 +171,17 @@ class Layout:
                 raise UnknownColumnError(unknown, message, ours_of)
             raise unknown_column(unknown, message, columns)
         names = {**index, **mapping, **{c: mapping[INDEX] for c in index if INDEX in mapping}}
-        ours = [names[c] if c in names else c.strip() if c.strip() in FIELDS else c.lstrip() for c in columns]
+        renamed = {*mapping.values()}  # what was renamed to a field is it, and the file's own column of its name is not
+        ours = [
+            names[c]
+            if c in names
+            else c.strip()
+            if c.strip() in FIELDS and c.strip() not in renamed
+            else f"{_THEIRS}{c}"
+            if c.strip() in renamed
+            else c.lstrip()
+            for c in columns
+        ]
         ours = list(map(one_form, ours))
         repeated = _repeated(ours) if repeated is None else repeated
         if repeated is not None:

@@ -113,7 +113,12 @@ def reader_of(data: Any, mapping: Mapping[str, str] | None) -> Reader:
         named = data.name in FIELDS
         if named or data.dtype.kind != "f" or (data.dropna() % 1 == 0).all():  # fractions are no classes
             data = data.to_frame(data.name if named else "label")
-    return MemoryReader(_of_frame(data))
+    return MemoryReader(_of_frame(data), index=_index_column(getattr(data, "index", None)))
+
+
+def _index_column(index: Any) -> str | None:
+    """The column of a frame's index that has one level and a name; None for any other."""
+    return str(index.name) if getattr(index, "nlevels", 0) == 1 and index.name is not None else None
 
 
 def is_cluster_frame(data: Any) -> bool:
@@ -153,7 +158,8 @@ def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Re
         raise layout.nothing_known()
     table = pa.table(columns)
     names = {axis: tuple(map(str, as_numpy(own).tolist())) for axis, own in named.items()}
-    return MemoryReader(table, None if classes is None else named_classes(classes), names)
+    index = next((value.index for value in arrays.values() if hasattr(value, "reindex")), None)
+    return MemoryReader(table, None if classes is None else named_classes(classes), names, _index_column(index))
 
 
 def _is_nested(value: Any) -> bool:
@@ -180,6 +186,11 @@ def table_of_columns(data: Mapping[str, Any]) -> Any:
         raise InputError("columns whose cells are of one type", got=str(error)[:120], remedy="convert them") from error
 
 
+def _holds_rows(values: Any) -> bool:
+    """Whether the first cell is a list of numbers; a Series may have no cell that its index calls 0."""
+    return isinstance(next(iter(values), None), (list, tuple))
+
+
 def with_lone(arrays: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> dict[str, str]:
     """The renamings, and those of arrays with one probability or logit a row, a binary model's of class 1, and of the
     one with a row of numbers a row under a usual name, such as `y_prob`.
@@ -187,7 +198,7 @@ def with_lone(arrays: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> d
     out = dict(mapping or {})
     if not {"probabilities", "logits"} & {*arrays, *out.values()}:
         wide = [c for c, value in arrays.items() if c not in out and usual_field(str(c)) == "probabilities"]
-        wide = [c for c in wide if getattr(arrays[c], "ndim", None) == 2 or isinstance(arrays[c][0], (list, tuple))]
+        wide = [c for c in wide if getattr(arrays[c], "ndim", None) == 2 or _holds_rows(arrays[c])]
         out |= {wide[0]: "probabilities"} if len(wide) == 1 else {}
     for name, value in arrays.items():
         field = out.get(name, name)

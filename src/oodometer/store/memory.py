@@ -197,6 +197,7 @@ class ChangedSource(Source):
         self.path, self.name, self.columns = source.path, source.name, source.columns
         self.encoding, self.where = source.encoding, source.where
         self.raw_text, self.decimal_comma = source.raw_text, source.decimal_comma
+        self.index = source.index
 
     fields = property(lambda self: self.change.fields(self.inner.fields))
     classes = property(lambda self: self.inner.classes)

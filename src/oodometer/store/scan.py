@@ -51,6 +51,7 @@ class Reader(ABC):
     classes: ClassNames | None  # class names that the file states apart from its columns
     binding = False  # whether they stand beside the arrays; else a note that other tools may have left behind
     stated_names: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # likewise of the axes in AXES
+    index_column: str | None = None  # that was the index of a frame, where it has a name
     cast = ""  # what else decides how cells are read, besides the plan and the file itself
     odd: tuple[str, ...] = ()  # columns whose first cells may be nested answers, or percents (`nested`)
 

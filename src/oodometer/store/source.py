@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Array, Coded
-from ..classes import NO_ANSWER, ClassNames, is_missing_word, named_classes, refuse_ids, refuse_ids_among
+from ..classes import (
+    MOST_CLASSES,
+    MOST_DECIMALS,
+    NO_ANSWER,
+    ClassNames,
+    are_decimals,
+    named_classes,
+    refuse_ids_among,
+    regression,
+    without_missing,
+)
 from ..errors import InputError, OodometerError, UsageError
 from ..fields import FIELDS, refuse_classes_beside_positions
 from ..options import checked
@@ -139,6 +149,7 @@ class ReaderSource(Source):
         self.raw_text, self.decimal_comma = self.first.text, self.first.comma
         self.name = (path or self.first.form) + (f" where {said(self.where)}" if where else "")
         self.columns = tuple(c or INDEX for c in layout.columns if c != "__index_level_0__")
+        self.index = INDEX if self.holds(INDEX) else self.first.index_column
         self._settled: Plan | None = None
         self._counted: tuple[Piece, ...] | None = None
         self.kept_alive: Any = None  # what must live as long as this: the temporary file of a frame
@@ -438,15 +449,16 @@ class ReaderSource(Source):
                     with piece.located(places):
                         coded = decode.seen(batch.column(name), feed, name, text)
                     of_column[name].update(coded.values)
-                    refuse_ids(name, len(of_column[name]), done)
                     (labels if feed.field == "label" else others).update(coded.values)
                     answered &= feed.field != "prediction" or not bool((coded.codes < 0).any())
                     first = _first_rows(coded)
                     for value, row in zip(coded.values, first.tolist(), strict=True):
                         if value not in at or at[value][2] is None:
                             at[value] = name, piece.file, int(places[row]) + 1 if row >= 0 else None
-        refuse_ids_among(of_column, done)
-        classes = others | {value for value in labels if not is_missing_word(value)}
+                    if len(of_column[name]) > MOST_CLASSES:
+                        self._refuse_numbers_and_ids(of_column, at, done)
+        self._refuse_numbers_and_ids(of_column, at, done)
+        classes = others | without_missing(labels, others)
         classes.discard(None)
         if not answered:
             return (*sorted(map(str, classes)), NO_ANSWER)
@@ -462,6 +474,16 @@ class ReaderSource(Source):
         expected, got = "classes of one type, all integers or all strings", f"{first!r} and {other!r}"
         column, file, row = at[other]
         raise InputError(expected, got=got, column=column, file=file, row=row, remedy="make them one type")
+
+    def _refuse_numbers_and_ids(
+        self, columns: Mapping[str, set[Any]], at: Mapping[Any, tuple[str, str | None, int | None]], rows: int
+    ) -> None:
+        """Raise `InputError` where class columns hold a regression, or ids; ``at``: where each value comes first."""
+        texts = set().union(*columns.values()) - {None}
+        if self.first.text and len(texts) > MOST_DECIMALS and are_decimals(texts):
+            column, file, row = at[next(v for v in at if v in texts and not isinstance(class_names([v])[0], int))]
+            raise regression(len(texts), file=file, row=row, column=column)
+        refuse_ids_among(columns, rows)
 
     def _settle_axes(
         self, layout: Layout, widths: Mapping[str, int], orders: dict[str, Order]

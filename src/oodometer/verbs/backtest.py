@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..options import verb
 from ..passes.reference import label_warnings, read_reference
 from ..results.backtest import Backtest
+from ..vectors import index_key
 from .opening import about_features, executing, opener_for, with_features
 from .options import BacktestOptions
 
@@ -39,7 +40,8 @@ def backtest(options: BacktestOptions) -> Backtest:
         sources = opener.references([options.reference], options.classes, options.where)
         notes: tuple[str, ...] = ()
         if options.labels is not None:
-            sources[0], notes = labelled(options.labels, sources[0], options.key, opener.labels)
+            key = index_key(options.labels, options.reference, options.key)
+            sources[0], notes = labelled(options.labels, sources[0], key, opener.labels)
         opener.check()
         source = with_features(sources, None, options.features)[0][0]
         read = read_reference(source, execution=execution.heard_by(None), seed=options.seed)

@@ -44,6 +44,7 @@ from ..results.diagnosis import ColumnChange
 from ..results.evaluation import Evaluation
 from ..results.values import points
 from ..store import Source, as_source
+from ..vectors import index_key
 from .opening import executing, in_name_order, listed, opener_for, with_classes_of_all, with_features
 from .options import CompareOptions
 
@@ -726,12 +727,13 @@ def _read(options: CompareJob, execution: Execution, unseen: bool = False) -> Co
     for i, data in enumerate((*models, *options.out_of_domain)):
         source = opener.with_ids(data, options.cluster, options.classes, extra, where=options.where)
         own = options.labels is None or i >= len(models)
-        judged = Joined(source, ()) if own else labelled(options.labels, source, options.key, opener.labels)
+        key = index_key(options.labels, data, options.key)
+        judged = Joined(source, ()) if own else labelled(options.labels, source, key, opener.labels)
         joined.append(wrong_where_unseen(judged.source) if own and unseen else judged)
     sources = [in_name_order(source.source) for source in joined]
     homes, aways = sources[: len(models)], sources[len(models) :]
     targets = [
-        opener.open(data, axes=replace(home.axes, others=True), where=options.where)
+        opener.open(data, axes=replace(home.axes, others=True), where=options.where, file="target")
         for data, home in zip(options.target, homes, strict=False)
     ]
     opener.check()

@@ -28,7 +28,7 @@ from ..estimators.expected_classes import metric_name, metrics_named
 from ..headline.alarms import Watched, alarm_rules, judge_alarms
 from ..headline.headline import Evidence, TrialWeighting, make_headline, middle_methods
 from ..headline.label_posterior import LabelEvidence, LabelPosterior, cdf_without_labels, falls_by_labels, known_by
-from ..headline.metric_headline import MetricEvidence, Scale, metric_answers
+from ..headline.metric_headline import WIDE, MetricEvidence, Scale, metric_answers
 from ..headline.metric_shifts import packaged_metrics
 from ..headline.natural_shifts import (
     DOMAINS,
@@ -95,6 +95,7 @@ from .opening import (
 )
 from .options import EstimateOptions
 from .parts import AskedPart, asked_parts, said_of_references
+from .shared_rows import said_of_shared_rows
 
 if TYPE_CHECKING:
     from ..histories import Recorder
@@ -254,6 +255,8 @@ def _estimated(
         later(partial(import_module, "scipy.optimize"))  # some will want it: it loads while files are read
     learnt = learn(sources, options, execution, target) if fitted is None else fitted.cut_to(options)
     learnt.warnings.extend([*opener.notes, *notes])
+    if fitted is None and not _are_one_file(sources, target):
+        learnt.warnings.extend(said_of_shared_rows(sources, target))
     learnt, parts = _for_target(learnt, target, execution, truth, options)
     drawn = partial(reference_figures, learnt, options.level)
     figures = later(drawn) if fitted is None else lambda: fitted.figures if learnt.plan.confidence is not None else None
@@ -394,6 +397,15 @@ def _asked_metrics(record: Predictions, source: Source, options: EstimateJob) ->
     return MetricsAsked(metrics, place_of_class(classes, positive) if len(classes) == 2 else 0, methods)
 
 
+def _are_one_file(sources: Sequence[Source], target: Source) -> bool:
+    """Whether the target is a file of the reference."""
+    if target.path is None:
+        return False
+    paths = [source.path for source in sources if source.path is not None]  # of patterns, as they are written
+    present = [path for path in paths if os.path.exists(path) and os.path.exists(target.path)]
+    return target.path in paths or any(os.path.samefile(path, target.path) for path in present)
+
+
 def _reference_warnings(reference: Reference, target: Source | None, sources: Sequence[Source]) -> list[str]:
     record, verdicts = reference.record, reference.record.verdicts
     warnings: list[str] = []
@@ -413,11 +425,8 @@ def _reference_warnings(reference: Reference, target: Source | None, sources: Se
         warnings.append(f"the reference has no {kind}: what separates right from wrong cannot be learnt from it")
     warnings += () if record.is_argmax else decisions_said(record, "reference")
     warnings += label_warnings("the reference", [record], record.accuracy)
-    if target is not None and target.path is not None:
-        paths = [source.path for source in sources if source.path is not None]  # of patterns, as they are written
-        present = [path for path in paths if os.path.exists(path) and os.path.exists(target.path)]
-        if target.path in paths or any(os.path.samefile(path, target.path) for path in present):
-            warnings.append("reference and target are the same file")
+    if target is not None and _are_one_file(sources, target):
+        warnings.append("reference and target are the same file")
     if record.label is not None and record.rows and (record.label == record.label[0]).all():
         warnings.append("all reference labels are of one class")
     return warnings
@@ -728,7 +737,8 @@ class _Answers:
                 value, why = settled
                 lower, upper = median(e.lower for e in estimates), median(e.upper for e in estimates)
                 interval = Interval(value, min(lower, value), max(upper, value), estimates[0].level, "exact")
-                trust, assumes = "high" if upper - lower < 1 else "none", "nothing: the predicted classes settle it"
+                trust = "high" if upper - lower <= WIDE else "low" if upper - lower < 1 else "none"
+                assumes = "nothing: the predicted classes settle it"
                 headline = Headline(interval, "predicted classes", assumes, trust, why)
                 made = MetricEstimation(headline, estimates, reference)
             else:

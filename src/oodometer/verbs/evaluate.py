@@ -17,10 +17,10 @@ from ..registry import FAILURES, broken, create, find, named, names, why_failed
 from ..results import Skipped
 from ..results.evaluation import Evaluation, Evaluations
 from ..store import Source, decided_source
-from ..vectors import given_pair, is_bare
+from ..vectors import given_pair, index_key, is_bare
 from .confidences import read_from, with_confidences
 from .guessing import Guessing
-from .opening import Opener, executing, in_name_order, positive_class, renamings
+from .opening import Opener, columns_named, executing, in_name_order, positive_class, renamings
 from .options import EvaluateOptions
 
 __all__ = ["Evaluation", "Evaluations", "evaluate"]
@@ -67,13 +67,17 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
     with executing("evaluate", options, predictions=sources) as execution:
         opener = Opener(
             renamings(options.mapping, positive),
-            guessing=Guessing((), truth is None, decided=options.threshold is not None),
+            guessing=Guessing((), truth is None, decided=options.threshold is not None, classes=options.classes),
+            named=columns_named(options),
+            offers_cluster=cluster is None,
         )
         opened = [opener.with_ids(given, cluster, classes, extra, where=options.where) for given in sources]
         if options.threshold is not None:
             opened = [decided_source(one, options.threshold, positive_class(one, positive)) for one in opened]
+        keys = [index_key(truth, given, options.key) for given in sources]
         joined = [
-            Joined(one, ()) if truth is None else labelled(truth, one, options.key, opener.labels) for one in opened
+            Joined(one, ()) if truth is None else labelled(truth, one, key, opener.labels)
+            for one, key in zip(opened, keys, strict=True)
         ]
         opener.check()
         for source, lines in joined:

@@ -7,44 +7,62 @@ or leave two readings, nothing is read.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
-import pyarrow.types as pt
 
 from ..arrays import Array
 from ..audits.joining import looking_like_keys
-from ..errors import InputError, MissingColumnsError, OodometerError
-from ..scores import stated_confidence
+from ..errors import MissingColumnsError, OodometerError
 from ..store import Source, as_source
-from ..store.base import name_order
-from ..store.cells import dictionary, plain
-from ..store.columns import as_options, bare_name, class_names, usual_field
-from ..store.encoding import raw_numbers
-from .confidences import REPEATS, as_read, is_stated, may_repeat
+from ..store.columns import as_options, bare_name, usual_field
+from .column_evidence import BEYOND, NEARLY_ALL, ColumnEvidence, area, beyond_chance, positive_of, proved_order
+from .confidences import REPEATS, as_read, may_repeat
 
-_ROWS, _LEAST_ROWS, _ROWS_OF_TIMES = 20_000, 20, 100  # that are looked at, that a test needs, that show times
-_TIME = re.compile(r"\d{4}[-/]\d\d?[-/]\d\d?([ T]\d\d:\d\d.*)?")
-_MOST_CLASSES, _MOST_NUMBERS = 1_000, 100  # more whole numbers are counts or amounts
-_SURE = 0.95  # area under the curve of a column for the rows that are predicted as a class
-_BEYOND = 3.0  # standard errors by which a label goes with the outputs beyond chance
-_DECISION_OF = ("predicted_{}", "prediction_{}", "pred_{}", "{}_pred", "{}_predicted", "{}_prediction")
+_ROWS = 20_000  # that are looked at
+_DECISION_OF: tuple[str, ...] = (
+    *("predicted_{}", "prediction_{}", "pred_{}", "{}_pred", "{}_predicted", "{}_prediction", "{}_predictions"),
+    *("i_{}", "l_{}", "c_{}", "n_{}", "most_likely_{}"),  # SAS, SPSS Modeler ($L-x, $C-x, $N-x), JMP
+)
 _SCORED = {"probabilities", "logits", "confidence", "candidate_scores", "token_logprobs"}
 _SCORED |= {"member_probabilities", "votes"}
 _TRUTH = {"label", "correct"}
+_MOST_GIVEN = 50  # columns of all classes that are held against a label which another one contests
+_ORDER_HOLDS = 0.9  # share of the rows whose decision is the largest number, if the order of the names is the columns'
+_ANSWERS, _BESIDE_ANSWERS = (
+    {"label", "labels"},
+    {"score", "scores", "prediction_score"},
+)  # pipelines of Hugging Face, PyCaret
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was said by hand: columns that were renamed, class names in their order; ``repair`` looks at our own columns
+    of probabilities, too: whether they name the classes that the labels hold; ``apart``: the truth has another file.
+    """
+
+    taken: Collection[str] = ()
+    classes: Sequence[int | str] | None = None
+    repair: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True)
 class Guess:
-    """Renamings, theirs -> ours; a doubt; notes on what is not read; time, id and inputs, for a whole command."""
+    """Renamings, theirs -> ours; a doubt; notes on what is not read; time, id and inputs, for a whole command.
+
+    ``contested``: columns are called as fields and may be others, so that a doubt leaves nothing to go by. ``remedy``:
+    what mends a doubt that no renaming does.
+    """
 
     renamings: Mapping[str, str]
     doubt: str = ""
+    contested: bool = False
+    remedy: str = ""
     notes: tuple[str, ...] = ()
     more: Mapping[str, str] = field(default_factory=dict)
     features: tuple[str, ...] = ()
@@ -64,104 +82,34 @@ class Guess:
         return as_read(", ".join(read))
 
 
-class _Column:
-    """The first rows of a column: texts of its classes, where it may hold some, and numbers, where it holds some."""
-
-    def __init__(self, cells: Any, name: str, source: Any) -> None:
-        self.classes: list[str] = []
-        self.texts, self.numbers = np.full(len(cells), None, dtype=object), np.full(len(cells), np.nan)
-        self.differs = False  # in every row, as an id does
-        with suppress(InputError):
-            coded = dictionary(plain(cells), name, source.raw_text)
-            known = sorted({str(value) for value in coded.values if value is not None})
-            most = _MOST_NUMBERS if isinstance(class_names(known)[0] if known else "", int) else _MOST_CLASSES
-            self.differs = len(known) == len(cells) > 1
-            texts = [*(None if value is None else str(value) for value in coded.values), None]
-            self.texts = np.array(texts, dtype=object)[coded.codes]
-            if 1 < len(known) <= most and (not self.differs or len(cells) < _LEAST_ROWS):
-                self.classes = [str(class_) for class_ in name_order(class_names(known))]
-        some = [text for text in self.texts[:_ROWS_OF_TIMES] if text is not None]
-        self.is_time = pt.is_temporal(cells.type) or (bool(some) and all(map(_TIME.fullmatch, some)))
-        with suppress(InputError):
-            numbers = raw_numbers(cells, name, source.raw_text, source.decimal_comma)
-            self.numbers = numbers if np.isfinite(numbers).mean() > 0.9 else self.numbers
-        if is_stated(name) and (np.isnan(self.numbers).all() or np.nanmax(self.numbers) > 1):
-            with suppress(InputError):
-                self.numbers, _ = stated_confidence(cells.to_pylist(), name)
-        if is_stated(name) and np.isnan(self.numbers).any():  # none for some rows: compared, and never taken unasked
-            self.numbers = np.full(len(cells), np.nan)
-        some = self.numbers[np.isfinite(self.numbers)]
-        self.varies = len(np.unique(some)) > 2
-        self.is_unit = bool(len(some) and some.min() >= 0 and some.max() <= 1)
-        self.is_share = self.is_unit and self.varies
-
-    def tells(self, other: _Column) -> str | None:
-        """The one of two classes of another column whose rows have the larger numbers, nearly all of them."""
-        known = np.isfinite(self.numbers) & np.isin(other.texts, other.classes)
-        if len(other.classes) != 2 or known.sum() < _LEAST_ROWS:
-            return None
-        area = _area(self.numbers[known], other.texts[known] == other.classes[1])
-        return other.classes[1] if area >= _SURE else other.classes[0] if area <= 1 - _SURE else None
-
-    def is_calibrated(self, label: _Column) -> bool:
-        """Whether it tells the second of two classes better than the frequency of that class does."""
-        y = label.texts == label.classes[-1]
-        return len(label.classes) == 2 and bool(np.nanmean((self.numbers - y) ** 2) < 0.95 * y.var())
-
-    def goes_with(self, label: _Column) -> float:
-        """As `_beyond_chance`, of the class in each row."""
-        same = self.texts[:, None] == np.array(self.classes, dtype=object)
-        return _beyond_chance(same.astype(float), self.classes, label.texts)
-
-
-def _beyond_chance(probabilities: Array, classes: Sequence[str], truth: Array) -> float:
-    """Standard errors by which the probability of the true class lies above what it would be if both were independent;
-    probabilities have the shape (sample, class).
-    """
-    known = np.isfinite(probabilities).all(axis=1) & np.isin(truth, classes)
-    place = {name: k for k, name in enumerate(classes)}
-    at, p = np.array([place[name] for name in truth[known]], dtype=int), probabilities[known]
-    if len(at) < 3:
-        return 0.0
-    excess = p[np.arange(len(at)), at] - p @ (np.bincount(at, minlength=len(classes)) / len(at))
-    error = float(excess.std()) / len(at) ** 0.5
-    return float(excess.mean()) / error if error else 0.0
-
-
-def _area(values: Array, is_positive: Array) -> float:
-    """Area under the ROC curve, 0.5 where one kind of rows is absent."""
-    n, m = int(is_positive.sum()), int((~is_positive).sum())
-    if not n or not m:
-        return 0.5
-    _, cell, counts = np.unique(values, return_inverse=True, return_counts=True)
-    rank = np.cumsum(counts) - (counts - 1) / 2
-    return (float(rank[cell][is_positive].sum()) - n * (n + 1) / 2) / (n * m)
-
-
 class _Reader:
     """Reads one source beside others without labels; `guess` says what it does."""
 
-    def __init__(self, source: Any, others: Sequence[Source], taken: Collection[str], repair: bool) -> None:
-        self.source, self.others, feeds = source, others, source.layout.feeds
-        block = feeds.get("probabilities") if repair else None
-        wide = block.columns if block is not None and block.wide else ()
+    def __init__(self, source: Any, others: Sequence[Source], asked: Asked) -> None:
+        self.source, self.others, self.asked, feeds = source, others, asked, source.layout.feeds
+        taken = asked.taken
+        block = feeds.get("probabilities")
+        given = block.columns if block is not None and block.wide else ()
+        wide = given if asked.repair else ()
+        self.given = given if len(given) <= _MOST_GIVEN else ()
         self.fed = {name: feeds[name].columns[0] for name in ("label", "prediction", "correct") if name in feeds}
         scores = feeds["score"].columns if "score" in feeds else ()  # a probability where one is asked for
         self.own = tuple(dict.fromkeys((*wide, *(c for c in (*source.own_columns, *scores) if c not in taken))))
-        names = list(dict.fromkeys((*self.fed.values(), *self.own)))
-        self.column: dict[str, _Column] = {}
+        names = list(dict.fromkeys((*self.fed.values(), *self.own, *self.given)))
+        self.column: dict[str, ColumnEvidence] = {}
         if names:
             with closing(cast(Any, source.raw(names))) as batches:
                 batch = next(batches).slice(0, _ROWS)
-            self.column = {name: _Column(batch.column(i), name, source) for i, name in enumerate(names)}
+            self.column = {name: ColumnEvidence(batch.column(i), name, source) for i, name in enumerate(names)}
         self.usual = {name: "probabilities" if name in wide else usual_field(name) for name in self.own}
         lone = [c for c in self.own if c not in wide or len(wide) == 1]  # not one of the columns of all classes
         self.scored = [c for c in lone if self.usual[c] in ("probabilities", "confidence")]
         self.renamings: dict[str, str] = {}
-        self.doubt = ""
+        self.doubt = self.remedy = ""
+        self.contested = False
         self.has_scores = bool(_SCORED & {*source.fields}) and not wide
 
-    def of(self, field: str) -> _Column | None:
+    def of(self, field: str) -> ColumnEvidence | None:
         """The column that a field is read from."""
         name = next((c for c, ours in self.renamings.items() if ours == field), self.fed.get(field))
         return None if name is None else self.column[name]
@@ -171,23 +119,121 @@ class _Reader:
         some = [*names]
         self.renamings |= dict.fromkeys(some[:1], field)
         if len(some) > 1:
-            self.doubt = self.doubt or f"{some[0]} and {some[1]}, either of which may be the {field}"
+            other = f" (the other one: --map {shlex.quote(f'{some[1]}={field}')})"
+            self.doubt = self.doubt or f"{some[0]} and {some[1]}, either of which may be the {field}{other}"
+
+    def _release(self, field: str) -> str:
+        """The column that is called as a field and is another thing: its name says nothing more."""
+        name = str(self.fed.pop(field))
+        self.contested = True
+        self.own = (name, *self.own)
+        self.usual[name] = None
+        return name
+
+    def _contest(self) -> None:
+        """Which of several columns that are called a truth is one: the only one that the other files lack, and never
+        what the scores decide, which is the model's answer.
+        """
+        named = truths_by_name(self.source, self.asked.taken)
+        named = [c for c in named if {*self.column[c].classes} & {*self.column[named[0]].classes}]
+        distinct = [c for c in named if not any(self._are_same(c, other) for other in named[: named.index(c)])]
+        if len(distinct) < 2:
+            return
+        answers = [c for c in distinct if self._is_answer(c)] if self.of("prediction") is None else []
+        answers = answers if len(answers) < len(distinct) else []
+        left = [c for c in distinct if c not in answers]
+        lacking = [c for c in left if self.others and not any(c in other.columns for other in self.others)]
+        left = lacking if len(lacking) == 1 else left
+        self.contested |= len(left) > 1
+        fed = self.fed.get("label")
+        if fed is not None and (len(left) > 1 or fed not in left):
+            self._release("label")
+            left = sorted(left, key=lambda c: c == fed)
+        if self.fed.get("label") not in left:
+            self.choose("label", left)
+        self.choose("prediction", answers)
+
+    def _only_answer(self) -> None:
+        """The answers in a file whose truth stands in another one: the only column beside the key, however called."""
+        keys = looking_like_keys(self.source)
+        some = [c for c in dict.fromkeys((*self.fed.values(), *self.own)) if c not in keys]
+        if self.has_scores or self.given or len(some) != 1 or some[0] in self.asked.taken:
+            return
+        (name,) = some
+        for called in [called for called, column in self.fed.items() if column == name]:
+            self._release(called)
+        if self.column[name].is_share:
+            self.renamings[name] = "prob_1"
+        elif self.column[name].classes:
+            self.choose("prediction", [name])
+
+    def _outcome(self) -> str | None:
+        """The only column of 0 and 1 beside a `score` of decimals below and above 0, which grades seldom are."""
+        feeds = self.source.layout.feeds
+        if "score" not in feeds or feeds["score"].columns[0] in self.asked.taken or {"label", "correct"} & {*feeds}:
+            return None
+        pairs = [c for c in self.own if {*self.column[c].classes} == {"0", "1"}]
+        return pairs[0] if len(pairs) == 1 and self.column["score"].is_raw_score else None
+
+    def _are_same(self, name: str, other: str) -> bool:
+        return bool(np.array_equal(self.column[name].texts, self.column[other].texts))
+
+    def _is_answer(self, name: str) -> bool:
+        """Whether a column is what the scores decide in every row, or stands beside the confidence in it."""
+        column = self.column[name]
+        scores = [*self.scored, *(c for c in self.own if self.usual[c] == "prediction")]
+        if any(self.column[c].decides(column) for c in scores if c != name):
+            return True
+        for block in [*self._blocks(), *self._given_block()]:
+            p, names = np.column_stack([self.column[c].numbers for c in block]), np.array([*block.values()], object)
+            if len(names) > 1 and (names[p.argmax(axis=1)] == column.texts).all():
+                return True
+        beside = [c for c in self.own if bare_name(c) in _BESIDE_ANSWERS]
+        least = 1 / max(len(column.classes), 1)
+        return bare_name(name) in _ANSWERS and any(self.column[c].is_never_below(least) for c in beside)
+
+    def _given_block(self) -> list[dict[str, str]]:
+        """Our own columns of all classes with their classes, where there are some."""
+        return [{c: c.partition("_")[2] for c in self.given}] if len(self.given) > 1 else []
+
+    def _is_probability(self, name: str | None) -> bool:
+        """Whether a column that is called a prediction holds probabilities beside a label of two classes."""
+        label = next(iter(truths_by_name(self.source, ())), None)
+        if name is None or name in self.asked.taken or label not in self.column:
+            return False
+        return self.column[name].is_share and len(self.column[label].classes) == 2
 
     def run(self, truth: bool) -> Guess:
         """The guess; ``truth``: the source holds it."""
-        fields = {*self.source.fields}
-        free = [name for name in self.own if self.column[name].classes]
+        if self._is_probability(self.fed.get("prediction")):
+            self.usual[self._release("prediction")] = "prediction"
+        if self.asked.apart:
+            self._only_answer()
+        if truth:
+            self._contest()
+            if (outcome := self._outcome()) is not None:
+                doubt = f"score, which takes values below 0 beside {outcome}: what a model ranks by, or a grade "
+                doubt += "(--map score=score)"
+                return Guess({outcome: "label", "score": "logit_1"}, doubt, contested=True)
+        released = {"label", "prediction"} - {*self.fed}
+        fields = {*self.source.fields} - {f for f in released if f in self.source.layout.feeds}
+        fields |= {f for f in self.renamings.values() if f in ("label", "prediction")}
+        free = [name for name in self.own if self.column[name].classes and name not in self.renamings]
+        shares = [name for name in free if self._is_probability(name)]
         bare = {bare_name(name): name for name in free}
-        formed = [(bare.get(form.format(bare_name(t))), t) for t in free for form in _DECISION_OF]
-        pairs = [(f, t) for f, t in formed if f is not None]
+        stems = [(bare_name(t).removeprefix("f_"), t) for t in free]  # what SAS calls the truth
+        formed = [(bare.get(form.format(stem)), t) for stem, t in stems for form in _DECISION_OF]
+        pairs = [(f, t) for f, t in formed if f is not None and self._shares_classes(f, t)]
         if "prediction" not in fields:
-            self.choose("prediction", [f for f, _ in pairs] or [c for c in free if self.usual[c] == "prediction"])
+            answers = [f for f, _ in pairs] or [c for c in free if self.usual[c] == "prediction"]
+            self.choose("prediction", [c for c in answers if c not in shares])
         if truth and not _TRUTH & fields:
             self.choose("label", [t for _, t in pairs] or [c for c in free if self.usual[c] == "label"])
             if self.of("label") is None:
                 verdicts = {"0", "1", "true", "false", "True", "False"}
                 right = [c for c in free if self.usual[c] == "correct" and {*self.column[c].classes} <= verdicts]
                 self.choose("correct", right)
+            self._by_block()
             if not _TRUTH & {*self.renamings.values()}:
                 self._truth_by_values([c for c in free if self.usual[c] is None and c not in self.renamings])
         notes = () if self.has_scores else self._scores()
@@ -201,7 +247,31 @@ class _Reader:
         rest = [c for c in rest if self.column[c].varies or self.column[c].classes]
         features = tuple(c for c in rest if all(c in other.columns for other in self.others))
         changed = {c: ours for c, ours in self.renamings.items() if c != ours}
-        return Guess(changed, self.doubt, notes, more, features)
+        return Guess(changed, self.doubt, self.contested, self.remedy, notes, more, features)
+
+    def _shares_classes(self, name: str, other: str) -> bool:
+        return bool({*self.column[name].classes} & {*self.column[other].classes})
+
+    def _by_block(self) -> None:
+        """Answer and truth under names that say nothing: the answer is the class of the largest of the probabilities in
+        nearly all rows, the truth the only other column of the same classes.
+        """
+        blocks = [] if self.has_scores or "probabilities" in self.source.fields else self._blocks()
+        if len(blocks) != 1:
+            return
+        names = np.array([*blocks[0].values()], dtype=object)
+        largest = names[np.column_stack([self.column[c].numbers for c in blocks[0]]).argmax(axis=1)]
+        taken = {*self.renamings, *blocks[0]}
+        some = [c for c in self.own if c not in taken and self.column[c].classes and self._is_of(c, names)]
+        answers = [c for c in some if (self.column[c].texts == largest).mean() > NEARLY_ALL]
+        if self.of("prediction") is None and len(answers) == 1:
+            self.choose("prediction", answers)
+        left = [c for c in some if c not in answers]
+        if self.of("label") is None and self.of("correct") is None and len(left) == 1:
+            self.choose("label", left)
+
+    def _is_of(self, name: str, classes: Array) -> bool:
+        return {*self.column[name].classes} <= {*classes}
 
     def _truth_by_values(self, free: Sequence[str]) -> None:
         """The label under a name that says nothing: what the others lack and the prediction's classes are in."""
@@ -216,7 +286,10 @@ class _Reader:
         shares = [c for c in self.scored if self.column[c].is_share]
         if decision is not None:
             free = [c for c in free if {*self.column[c].classes} == {*decision.classes}]
-            free = [c for c in free if decision.goes_with(self.column[c]) > _BEYOND]
+            if len(free) == 1 and decision.is_told_by_classes:
+                self.choose("label", free)
+                return
+            free = [c for c in free if decision.goes_with(self.column[c]) > BEYOND]
         else:
             free = [c for c in free if len(shares) == 1 and self.column[shares[0]].is_calibrated(self.column[c])]
         self.choose("label", free)
@@ -240,6 +313,8 @@ class _Reader:
         unnamed = [c for c in self.own if self.usual[c] is None and self.column[c].is_share]
         if not self.scored and not shares and decision is None and label is not None and len(unnamed) == 1:
             shares = unnamed if self.column[unnamed[0]].is_calibrated(label) else []
+            if shares:
+                self.doubt = f"{shares[0]}, which goes with the label as a probability does, but so may an input"
         several = {c: kind for c in shares if (kind := self._kind(c, decision, label))[0]}
         kinds = {c: kind for c, kind in several.items() if not kind[1]} or several
         if len(kinds) > 1 and {ours for ours, _ in kinds.values()} == {"confidence"}:  # each is, and one is taken
@@ -254,7 +329,7 @@ class _Reader:
             return ()
         return self._unread([*kinds] or self.scored, unnamed, decision)
 
-    def _kind(self, name: str, decision: _Column | None, label: _Column | None) -> tuple[str, str]:
+    def _kind(self, name: str, decision: ColumnEvidence | None, label: ColumnEvidence | None) -> tuple[str, str]:
         """What a lone column between 0 and 1 is, ours, and a doubt about it; "" where values contradict its name."""
         column, verdict = self.column[name], self.of("correct")
         right = None if verdict is None else np.isin(verdict.texts, ("1", "true", "True"))
@@ -267,18 +342,33 @@ class _Reader:
             if not self.renamings or self.usual[name] == "prediction" or np.nanmin(column.numbers) < least:
                 return "", ""
         if right is not None:
-            return "confidence" if _area(column.numbers, right) > 0.5 else "", ""
+            return "confidence" if area(column.numbers, right) > 0.5 else "", ""
         if label is None:
             return "prob_1" if decision is None and self.usual[name] == "probabilities" else "", ""
-        if len(label.classes) != 2:
-            return "", ""
-        first, second = label.classes
-        beyond = _beyond_chance(np.column_stack([1 - column.numbers, column.numbers]), label.classes, label.texts)
-        if abs(beyond) < _BEYOND:
-            return f"prob_{second}", f"{name}, which goes with the label no better than chance"
-        numbered = {first, second} <= {"0", "1", "-1"}
-        doubt = f"{name}, which is higher where the label is {first}" if numbered and beyond < 0 else ""
-        return f"prob_{second if beyond > 0 else first}", doubt
+        return self._kind_beside(name, label) if len(label.classes) == 2 else ("", "")
+
+    def _kind_beside(self, name: str, label: ColumnEvidence) -> tuple[str, str]:
+        """The class that a lone probability beside a label of two classes is of, by its name, by what the classes are
+        called and by how often each comes: never by which of them makes the model look good.
+        """
+        column, (first, second) = self.column[name], label.classes
+        words = bare_name(name).split("_")
+        told = [c for c in label.classes if bare_name(c) in words and not c.isdigit()]
+        positive = told[0] if len(told) == 1 else positive_of(label.classes) or column.likelier(label)
+        if column.is_never_below(0.5) and self.usual[name] is not None and not told:
+            self.remedy = f"add a column of the answers, such as `prediction`, beside which {name} is read; if it is a"
+            self.remedy += " probability of one class all the same, name both with --positive COLUMN=CLASS"
+            return f"prob_{positive or second}", f"{name}, which is never below 0.5, as the confidence in an answer"
+        if positive is None:
+            other = f"--positive {shlex.quote(f'{name}={first}')}"
+            return f"prob_{second}", f"{name}, which may be the probability of {second}, or of {first} ({other})"
+        other = first if positive == second else second
+        own, rest = column.numbers, 1 - column.numbers
+        beyond = beyond_chance(np.column_stack([rest, own]), [other, positive], label.texts)
+        if abs(beyond) < BEYOND:
+            return f"prob_{positive}", f"{name}, which goes with the label no better than chance"
+        doubt = f"{name}, which is higher where the label is {other}" if beyond < 0 else ""
+        return f"prob_{positive}", doubt
 
     def _blocks(self) -> list[dict[str, str]]:
         """Columns of one head and one tail around the names of all classes, or around 0, 1, ..., whose rows sum to 1;
@@ -286,6 +376,9 @@ class _Reader:
         """
         shares = [c for c in self.own if self.column[c].is_unit]
         known = [column.classes for name in ("prediction", "label") if (column := self.of(name)) is not None]
+        known = known or [
+            self.column[c].classes for c in self.own if self.column[c].is_told_by_classes or self.usual[c]
+        ]
         numbered = {c[len(c.rstrip("0123456789")) :] for c in shares} - {""}
         known += [["false", "true"], *([*map(str, range(len(names)))] for names in (*known, numbered))]
         out: dict[frozenset[str], dict[str, str]] = {}
@@ -318,21 +411,52 @@ class _Reader:
         if column is None:
             return columns
         names = [name.lower() for name in columns.values()]
-        if not {name.lower() for name in column.classes} <= {*names}:
+        if {name.lower() for name in column.classes} <= {*names}:
+            if not all(name.isdecimal() for name in names):
+                return columns  # each is called by its class, whatever the truth says
+        else:
             forms = ([*map(str, range(len(names)))], ["false", "true"])
             form = next((form for form in forms if {*form} == {*names} and len(form) == len(column.classes)), None)
             if form is None:
                 return None
-            columns = {c: column.classes[form.index(name)] for c, name in zip(columns, names, strict=True)}
+            order = self._order(p[:, [names.index(name) for name in form]], form, column)
+            if order is None:
+                return None
+            columns = {c: order[form.index(name)] for c, name in zip(columns, names, strict=True)}
         ours = [name.lower() for name in columns.values()]
         truth = np.array([None if text is None else text.lower() for text in column.texts], dtype=object)
-        return columns if _beyond_chance(p, ours, truth) > 0 else None
+        return columns if beyond_chance(p, ours, truth) > 0 else None
 
-    def _unread(self, seen: Sequence[str], unnamed: Sequence[str], decision: _Column | None) -> tuple[str, ...]:
+    def _order(self, p: Array, form: Sequence[str], column: ColumnEvidence) -> list[str] | None:
+        """Classes of numbered columns: as named by hand, as the decisions beside them prove, else as `column` has them.
+
+        None, with a doubt, where the decisions contradict the order of the names and prove none.
+        """
+        if self.asked.classes is not None and {*map(str, self.asked.classes)} == {*column.classes}:
+            return [str(name) for name in self.asked.classes]
+        decision = self.of("prediction")
+        if decision is None or form == ["false", "true"] or len(form) != len(column.classes):
+            return column.classes
+        if len(form) == 2:
+            told = ColumnEvidence.of_numbers(p[:, 1]).tells(decision)
+            return column.classes if told in (None, column.classes[1]) else column.classes[::-1]
+        known = np.isin(decision.texts, column.classes)
+        right = decision.texts[known] == np.array(column.classes, dtype=object)[p[known].argmax(axis=1)]
+        if right.mean() > _ORDER_HOLDS:
+            return column.classes
+        order = proved_order(p, decision)
+        if order is None:
+            self.doubt = self.doubt or (
+                f"columns of {len(form)} numbered classes whose order the predictions do not tell; name the classes in "
+                "the order of the columns with --classes"
+            )
+        return order
+
+    def _unread(self, seen: Sequence[str], unnamed: Sequence[str], decision: ColumnEvidence | None) -> tuple[str, ...]:
         """A line on columns that may be scores and are not read, with what to do."""
         tells: dict[str, str] = {}
         for c in (c for c in (*seen, *unnamed) if decision is not None and self.column[c].is_share):
-            if (told := self.column[c].tells(cast(_Column, decision))) is not None:
+            if (told := self.column[c].tells(cast(ColumnEvidence, decision))) is not None:
                 tells[c] = told
         seen = seen or [*tells]
         if not seen:
@@ -372,9 +496,12 @@ class _Reader:
             if len(wide) == 1:
                 names += [name for name in label.classes if name != names[0]][:1]
                 p = np.hstack([p, 1 - p])
-            beyond, what = _beyond_chance(p, names, label.texts), "the probabilities"
-        named = truth not in self.renamings or self.usual[truth] == "label" or beyond >= _BEYOND
-        if beyond < (-_BEYOND if named else _BEYOND if len(label.texts) >= 100 else 0):
+            beyond, what = beyond_chance(p, names, label.texts), "the probabilities"
+        called, answer = truth not in self.renamings or self.usual[truth] == "label", read.get("prediction")
+        if called and decision is not None and (answer is None or self.usual[answer] == "prediction"):
+            return  # a model may be worse than chance, which is said beside its number
+        named = called or beyond >= BEYOND
+        if beyond < (-BEYOND if named else BEYOND if len(label.texts) >= 100 else 0):
             self.doubt = f"{truth}, which goes with {what} no better than chance"
 
 
@@ -389,6 +516,7 @@ class Guessing:
     shared: bool = False
     time: bool = False
     decided: bool = False
+    classes: Sequence[int | str] | None = None
 
     def of(
         self, source: Any, is_target: bool, labels: bool, taken: Collection[str]
@@ -397,25 +525,29 @@ class Guessing:
         more than one reading is left. ``labels``: of a file of labels; ``taken``: columns that were renamed by hand.
         """
         fields = {*source.fields} | ({"confidence"} if {*REPEATS} & {*taken} else set())
-        guessed = Guess({})
+        guessed, asked = Guess({}), Asked(taken, self.classes, apart=not self.truth and not is_target)
+        contested = self.truth and not is_target and not labels and len(truths_by_name(source, taken)) > 1
         if labels:
             read, notes = label_of(source), list[str]()
         else:
             graded = set() if self.shared else {"score"}  # beside a target it may be a probability
             if fields & graded and self.truth and not is_target and not fields & _TRUTH:
-                may_be = guess(source, truth=True, taken=taken).renamings  # or beside what goes with it as labels do
-                if may_be.get("score", "").startswith("prob_") and "label" in may_be.values():
+                found = guess(source, truth=True, asked=asked)  # or beside what goes with it as labels do
+                is_output = found.renamings.get("score", "").startswith("prob_") and "label" in found.renamings.values()
+                if is_output or found.contested:
                     graded = set()
             answered = fields & (_SCORED | {"prediction", "members", "views"} | graded)
             wants_truth = self.truth and not is_target and not fields & (_TRUTH | graded)
-            if not answered or (not is_target and (wants_truth or answered == {"prediction"})):
+            if not answered or contested or (not is_target and (wants_truth or answered == {"prediction"})):
                 others = [] if is_target else [opened_raw(data) for data in self.others]
-                guessed = guess(source, [one for one in others if one is not None], self.truth and not is_target, taken)
+                there = [one for one in others if one is not None]
+                guessed = guess(source, there, self.truth and not is_target, asked)
             read, notes = dict(guessed.renamings), list(guessed.notes)
-            if guessed.doubt and answered and not wants_truth:
+            if guessed.doubt and answered and not (wants_truth or guessed.contested):
                 read, notes = {}, [f"not read: {guessed.doubt}"]
             elif guessed.doubt:
-                expected, remedy = "columns with one reading", f"name the columns: {as_options(read)}"
+                remedy = guessed.remedy or f"name the columns: {as_options(read)}"
+                expected = "columns with one reading"
                 error = MissingColumnsError(expected, got=guessed.doubt, remedy=remedy, file=source.path)
                 error.source = source
                 raise error
@@ -441,17 +573,23 @@ def opened_raw(data: Any, mapping: Mapping[str, str] | None = None) -> Any:
         return None
 
 
-def guess(
-    source: Any, others: Sequence[Source] = (), truth: bool = True, taken: Collection[str] = (), repair: bool = False
-) -> Guess:
+def guess(source: Any, others: Sequence[Source] = (), truth: bool = True, asked: Asked | None = None) -> Guess:
     """What the columns of a source are that are not called by our names; ``others`` hold no labels, ``truth`` says that
-    the source itself does, ``taken`` are columns that were renamed by hand; ``repair`` looks at our own columns of
-    probabilities, too: whether they name the classes that the labels hold.
+    the source itself does, ``asked`` is what was said by hand.
     """
     try:
-        return _Reader(source, others, taken, repair).run(truth) if hasattr(source, "layout") else Guess({})
+        return _Reader(source, others, asked or Asked()).run(truth) if hasattr(source, "layout") else Guess({})
     except (OodometerError, StopIteration):
         return Guess({})  # said where it is read
+
+
+def truths_by_name(source: Any, taken: Collection[str]) -> list[str]:
+    """Columns that are called a truth, the one that is read as the label first; none where it was named by hand."""
+    feed = source.layout.feeds.get("label") if hasattr(source, "layout") else None
+    fed = [] if feed is None else [feed.columns[0]]
+    if {*fed} & {*taken}:
+        return []
+    return [*fed, *(c for c in source.own_columns if usual_field(c) == "label" and c not in taken)]
 
 
 def label_of(source: Any) -> dict[str, str]:

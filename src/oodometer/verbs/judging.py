@@ -29,6 +29,7 @@ from ..store.columns import unknown_column
 from ..store.record_table import as_table
 from ..store.source import ReaderSource
 from .clusters import cluster_column, keys_of
+from .opening import renamings_of
 
 _OPPOSITE = 0.001  # p-value of "agreement by chance or more" below which a column means the opposite
 _MOST_LEVELS = 12  # of a text that is looked at as a group
@@ -51,15 +52,16 @@ class Verdicts:
     scale: tuple[float, float] | None
 
 
-def opened(data: Any, options: Any) -> Source:
-    """A source of any columns, whether or not one of them is a field of a predictions file."""
+def opened(data: Any, options: Any, file: str = "predictions") -> Source:
+    """A source of any columns, whether or not one of them is a field of a predictions file; ``file``: which it is."""
     if isinstance(data, ReaderSource):
         return data
     try:
-        source = as_source(data, mapping=options.mapping, where=options.where, timezone=options.timezone)
+        mapping = renamings_of(options.mapping, file) or None
+        source = as_source(data, mapping=mapping, where=options.where, timezone=options.timezone)
         if isinstance(source, ReaderSource):
             return source
-        return opened(as_table(source.read()), replace(options, where=None))  # a record has no columns
+        return opened(as_table(source.read()), replace(options, where=None), file)  # a record has no columns
     except MissingColumnsError as error:
         if error.source is None:
             raise
@@ -117,7 +119,7 @@ def _cells(source: Source, name: str) -> list[Any]:
 
 def labels_file(data: Any, target: Source, options: Any, rows: int) -> tuple[Verdicts, Array]:
     """Labels in a file of their own, and the row of the target that each is of."""
-    source = opened(data, options)
+    source = opened(data, options, "labels")
     own = [name for name in source.own_columns if name not in (options.key, "id", "row")]
     named = [name for name in ("correct", "label", "score") if source.holds(name)]
     if not named and len(own) != 1:
@@ -248,8 +250,9 @@ def columns_beside(read: Read, options: Any) -> dict[str, Array]:
 
 def audit_judges(options: Any) -> JudgeAudit:
     """The audit of one file by its judges; beside an earlier one, whether they changed. ``options`` as `audit` has."""
-    data = options.reference if options.target is None else options.target
-    earlier = None if options.target is None else opened(options.reference, options)
+    earlier = None if options.target is None else opened(options.reference, options, "reference")
+    last = (options.reference, "reference") if options.target is None else (options.target, "target")
+    data = opened(last[0], options, last[1])
     read = read_judged(data, options, earlier)
     judged, labels = read.judged, len(read.judged.row)
     if not labels and not options.suggest:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from os import PathLike
@@ -27,8 +28,10 @@ from .confidences import REPEATS, needs_reading, with_confidences
 from .fitted import FittedSource
 from .guessing import Guessing
 from .options import Reading, Running, Truth
+from .unused_columns import said_of_unused
 
 Result = TypeVar("Result")
+_TRUTH = ("label", "correct")
 
 
 def in_name_order(source: Source) -> Source:
@@ -38,6 +41,25 @@ def in_name_order(source: Source) -> Source:
     if source.encoding is not None and "feature" in axes.names:  # it knows the places of its features
         ordered = replace(ordered, names={**ordered.names, "feature": source.encoding.names})
     return source if ordered == axes else source.aligned(ordered)
+
+
+FILES = ("reference", "target", "predictions", "labels")  # that a renaming may be of alone
+
+
+def file_of(theirs: str) -> tuple[str, str]:
+    """The file that a renaming is of, "" for all, and the column there.
+
+    >>> file_of("labels:target"), file_of("target")
+    (('labels', 'target'), ('', 'target'))
+    """
+    file, colon, column = theirs.partition(":")
+    return (file, column) if colon and column and file in FILES else ("", theirs)
+
+
+def renamings_of(mapping: Mapping[str, str] | None, file: str) -> dict[str, str]:
+    """The renamings that hold for a file, theirs -> ours: those of all files, and its own, which go before them."""
+    split = [(*file_of(theirs), ours) for theirs, ours in (mapping or {}).items()]
+    return {column: ours for wanted in ("", file) for of, column, ours in split if of == wanted}
 
 
 def renamings(mapping: Mapping[str, str] | None, positive: str | None) -> dict[str, str] | None:
@@ -51,7 +73,10 @@ def renamings(mapping: Mapping[str, str] | None, positive: str | None) -> dict[s
     if column is None:
         return out or None
     if out.get(column, f"prob_{name}") != f"prob_{name}":
-        raise UsageError(f"--positive {column} and --map {column}={out[column]} say different things; leave one out")
+        clash = f"--positive {column} and --map {column}={out[column]} say different things"
+        both = f"--positive {shlex.quote(positive)} --map {shlex.quote(f'labels:{column}={out[column]}')}"
+        remedy = f"leave one out, or, if {column} is the truth in the file of labels, {both}"
+        raise UsageError(f"{clash}; {remedy if out[column] in _TRUTH else 'leave one out'}")
     return {**out, column: f"prob_{name}"}
 
 
@@ -98,7 +123,7 @@ def with_classes_of_all(
             raise
         opener = opener_for(options)
         try:
-            sources = [opener.open(data) for data in given]
+            sources = [opener.open(data, file=_file_of_data(data, options)) for data in given]
         except MissingColumnsError:  # the target has no column of labels
             raise error from None
         of_classes = {name for name, field in FIELDS.items() if field.of_classes}
@@ -108,8 +133,18 @@ def with_classes_of_all(
         return run(name_order(class_names(sorted(names))))
 
 
+def _file_of_data(data: Any, options: Reading) -> str:
+    """Which of the files of a verb some data are."""
+    target = getattr(options, "target", None)
+    if any(data is one for one in (target if isinstance(target, (list, tuple)) else [target])):
+        return "target"
+    return "reference" if hasattr(options, "reference") else "predictions"
+
+
 class Opener:
-    """Opens several sources with the same renamings, each used at least once, and with the same threshold."""
+    """Opens several sources with the same renamings, each used at least once, and with the same threshold. Renamings
+    of one file alone (`file_of`) hold for what is opened as it.
+    """
 
     def __init__(
         self,
@@ -118,8 +153,12 @@ class Opener:
         positive: str | None = None,
         timezone: str | None = None,
         guessing: Guessing | None = None,
+        named: Collection[str] = (),
+        offers_cluster: bool = False,
     ) -> None:
-        self.mapping, self._timezone = dict(mapping or {}), timezone
+        self.mapping, self._timezone = renamings_of(mapping, ""), timezone
+        self._of_one_file = {theirs: ours for theirs, ours in (mapping or {}).items() if file_of(theirs)[0]}
+        self._opened: set[str] = set()  # which files
         self._threshold = None if threshold is None else check_threshold(threshold)
         self._positive = positive
         self._decides_for: int | str | None = None
@@ -129,6 +168,8 @@ class Opener:
         self._lone_class: int | str | None = None  # of the reference, where one column is of one class
         self._guessing = guessing
         self._guesses: dict[Any, dict[str, str]] = {}
+        self._named, self._offers_cluster = named, offers_cluster  # columns of options; `said_of_unused`
+        self._looked_at: set[Any] = set()
         self.notes: list[str] = []  # what is to be said of columns that were read, or not, without being named
 
     def references(
@@ -146,9 +187,9 @@ class Opener:
             raise UsageError("give at least one reference")
         if any(map(is_fitted, given)):
             return [self._fitted(given, classes)]
-        opened = [self.open(data, classes, where=where) for data in given]
+        opened = [self.open(data, classes, where=where, file="reference") for data in given]
         if extra_columns and all(source.holds(name) for source in opened for name in extra_columns):
-            opened = [self.open(data, classes, extra_columns, where=where) for data in given]
+            opened = [self.open(data, classes, extra_columns, where=where, file="reference") for data in given]
         first, *others = opened
         first = in_name_order(first)
         _checked_class(self._positive, first.classes)  # whether or not anything else asks for it
@@ -162,6 +203,7 @@ class Opener:
         """A fitted file in the place of the reference: the target is read as that was, with its renamings."""
         if len(given) > 1:
             raise UsageError("a fitted file stands alone; fit all references at once, or give their own files")
+        self._opened.add("reference")
         source = given[0] if isinstance(given[0], FittedSource) else FittedSource(given[0])
         fitted = source.fitted
         if classes is not None and list(classes) != fitted.options.get("classes"):
@@ -179,6 +221,7 @@ class Opener:
         self._positive = fitted.options.get("positive")
         self._timezone = self._timezone or fitted.options.get("timezone")
         self._threshold, self._axes = fitted.threshold, source.axes
+        self._offers_cluster &= fitted.options.get("cluster") is None
         taken = {*self.mapping.values()}
         before_now = {theirs: ours for theirs, ours in (fitted.mapping or {}).items() if ours not in taken}
         self._used.update(before_now)
@@ -192,13 +235,14 @@ class Opener:
 
     def target(self, data: Any, extra_columns: Iterable[str] = (), where: str | Sequence[str] | None = None) -> Source:
         """A source in the references' order, by name; its labels may be of further classes."""
-        return self.open(data, extra_columns=extra_columns, axes=replace(self.axes, others=True), where=where)
+        axes = replace(self.axes, others=True)
+        return self.open(data, extra_columns=extra_columns, axes=axes, where=where, file="target")
 
     def labels(self, data: Any, **how: Any) -> Source:
         """A source of labels, which need hold nothing else, in the references' order where there are some."""
         if self._axes is not None:
             how.setdefault("axes", replace(self.axes, others=True))
-        return self.open(data, labels=True, **how)
+        return self.open(data, file="labels", **how)
 
     def open(
         self,
@@ -207,15 +251,20 @@ class Opener:
         extra_columns: Iterable[str] = (),
         axes: Axes | None = None,
         where: str | Sequence[str] | None = None,
-        labels: bool = False,
+        file: str = "predictions",
     ) -> Source:
         """The source, renamed as far as its columns go, with the axes of another and rows that conditions leave;
-        ``labels``: it need hold nothing else.
+        ``file``: which of `FILES` it is; one of labels need hold nothing else.
         """
+        labels = file == "labels"
+        self._opened.add(file)
         known = (str(data) if isinstance(data, (str, PathLike)) else id(data)), labels
         mapping = {**self.mapping, **self._guesses.get(known, {})}
         if labels:  # a column that is called as the one of probabilities is the truth there
             mapping = {theirs: ours for theirs, ours in mapping.items() if not ours.startswith("prob_")}
+        own = renamings_of(self._of_one_file, file)
+        written = {column: f"{file}:{column}" for column in own}  # as the user named it
+        mapping |= own
         lone = _named_class(self._positive) or self._lone_class
         data = given_target(data, classes if axes is None else axes.classes, lone)
         derived: str | None = None
@@ -229,19 +278,21 @@ class Opener:
                     raise
                 if error.column in REPEATS and mapping[error.column] == "confidence":
                     derived = error.column
-                self._complaints[error.column] = error
+                self._complaints[written.get(error.column, error.column)] = error
                 del mapping[error.column]
                 continue
             except MissingColumnsError as error:  # a mistyped renaming says more than that nothing is known
-                for column in self.mapping:
-                    if column not in {*mapping, *self._used} and self._complaints[column].meant:
-                        raise self._complaints[column] from error
+                for column, complaint in self._complaints.items():
+                    of, own_name = file_of(column)
+                    if of in ("", file) and own_name not in mapping and column not in self._used and complaint.meant:
+                        raise complaint from error
                 if error.source is None:
                     raise
                 source, missing = error.source, error
-            self._used.update(mapping)
+            self._used.update(written.get(column, column) for column in mapping)
             if self._guessing is not None and known not in self._guesses and not isinstance(data, Source):
-                self._guesses[known], notes = self._guessing.of(source, axes is not None, labels, self.mapping)
+                taken = {**self.mapping, **own}
+                self._guesses[known], notes = self._guessing.of(source, axes is not None, labels, taken)
                 self.notes += [line for line in notes if line not in self.notes]
                 if self._guesses[known]:
                     if self._guessing.shared and axes is None:  # the target is read alike
@@ -250,6 +301,10 @@ class Opener:
                     continue
             if missing is not None:
                 raise missing
+            unseen = known not in self._looked_at and not isinstance(data, Source)
+            if self._guessing is not None and not labels and unseen:
+                self._looked_at.add(known)
+                self._say_unused(source)
             stated = derived is None and needs_reading(source, "confidence" in mapping.values())
             if derived is not None or stated:
                 theirs = next((theirs for theirs, ours in mapping.items() if ours == "confidence"), "confidence")
@@ -265,6 +320,13 @@ class Opener:
                 self._decides_for = decided_class(source.classes, self._positive) if lone is None else lone
             return decided_source(source, self._threshold, self._decides_for)
 
+    def _say_unused(self, source: Source) -> None:
+        """Note columns that no number rests on, though they might be meant to; of reference and target once."""
+        lines = said_of_unused(source, self._named, offers_cluster=self._offers_cluster)
+        if self._guessing is not None and self._guessing.shared:
+            self._named = {*self._named, *lines}
+        self.notes += [f"{source.name.rpartition('/')[2]}: {line}" for line in lines.values()]
+
     def with_ids(self, data: Any, cluster: str | None, classes: Any, extra: Sequence[str], **options: Any) -> Source:
         """The source as `open` gives it, with its column `id`, if it has one, where no ``cluster`` is named."""
         source = self.open(data, classes, extra, **options)
@@ -272,7 +334,14 @@ class Opener:
         return self.open(data, classes, [*extra, KEY], **options) if more else source
 
     def check(self, elsewhere: Iterable[str] = ()) -> None:
-        """Raise the complaint about a renaming that no source could use, of a column that is not ``elsewhere``."""
+        """Raise the complaint about a renaming that no source could use, of a column that is not ``elsewhere``;
+        `UsageError` for one of a file that was not opened.
+        """
+        for theirs, ours in self._of_one_file.items():
+            file, column = file_of(theirs)
+            if file not in self._opened:
+                names = ", ".join(f"{name}:{column}={ours}" for name in FILES if name in self._opened)
+                raise UsageError(f"--map {theirs}={ours}: there is no such file here; expected one of {names}")
         used = self._used.union(elsewhere)
         for column, error in self._complaints.items():
             if column not in used:
@@ -285,9 +354,31 @@ def opener_for(options: Reading) -> Opener:
     apart = labels is not None and isinstance(options, Truth)
     others = tuple(target) if isinstance(target, (list, tuple)) else () if target is None else (target,)
     every = getattr(options, "every", None) or getattr(options, "by", None) == "time"
-    guessing = Guessing(others, not apart, hasattr(options, "reference"), bool(every), options.threshold is not None)
-    how: dict[str, Any] = {"timezone": getattr(options, "timezone", None), "guessing": guessing}
-    return Opener(renamings(options.mapping, options.positive), options.threshold, options.positive, **how)
+    guessing = Guessing(
+        others=others,
+        truth=not apart,
+        shared=hasattr(options, "reference"),
+        time=bool(every),
+        decided=options.threshold is not None,
+        classes=options.classes,
+    )
+    return Opener(
+        renamings(options.mapping, options.positive),
+        options.threshold,
+        options.positive,
+        timezone=getattr(options, "timezone", None),
+        guessing=guessing,
+        named=columns_named(options),
+        offers_cluster=getattr(options, "cluster", "") is None,
+    )
+
+
+def columns_named(options: Reading) -> set[str]:
+    """Columns that options name for what is worked out: to slice by, clusters, inputs."""
+    features = getattr(options, "features", None)
+    inputs = features.split(",") if isinstance(features, str) else features or ()
+    by = (getattr(options, "by", None), getattr(options, "cluster", None))
+    return {name.strip() for name in (*inputs, *by) if name is not None}
 
 
 def is_fitted(data: Any) -> bool:

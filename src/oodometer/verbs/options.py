@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from ..options import CHECKS, Options, argument, check_of, option, texts
+from ..options import CHECKS, Options, argument, check_of, need, option, texts
 
 if TYPE_CHECKING:
     from ..engines import Engine
@@ -140,8 +140,9 @@ class Renaming(Options):
 
     mapping: Mapping[str, str] | None = option(default=None, group=_ROWS, place="read", many=True, parse=parse_mapping,
         flag="--map --mapping", metavar="THEIRS=OURS",
-        help="Read a column as ours: label, prediction, time, ...",
-        doc="Columns to rename in any of the files, {theirs: ours}.")
+        help="Read a column as ours: label, prediction, time, ...; labels:THEIRS=OURS of the file of labels alone.",
+        doc="Columns to rename in any of the files, {theirs: ours}; ``{\"labels:theirs\": ours}`` in the labels alone, "
+        "and likewise ``reference:``, ``target:`` and ``predictions:``.")
 
 
 class Reading(Renaming):
@@ -248,12 +249,24 @@ class Cluster(Options):
         "intervals are those of clusters. By itself where ids repeat.")
 
 
+_text_of_key = need("a column, or a mapping of the target's to that of the labels", lambda key: isinstance(key, str))
+
+
+def _key(name: str, value: Any) -> str:
+    """A key as the command line has it; a mapping of one column of the target to that of the labels is one, too."""
+    if isinstance(value, Mapping) and len(value) == 1:
+        value = "=".join(map(str, *value.items()))
+    return str(_text_of_key(name, value))
+
+
 class Key(Options):
     """How labels are joined."""
 
-    key: str | None = option(default=None, group=_ROWS, metavar="COLUMN", rare=True,
+    key: Any = option(default=None, group=_ROWS, metavar="COLUMN", rare=True, check=_key,
         help="Join the labels by this column of both files, by default id, where both have it; TARGET=LABELS where "
-        "they call it differently.")
+        "they call it differently.",
+        doc="Column of both files to join the labels by, by default `id`, where both have it; "
+        '``"account=acct_no"`` or ``{"account": "acct_no"}`` where the labels call it differently.')
 
 
 class Truth(Key):

@@ -37,7 +37,7 @@ from ..store.files import translated
 from ..store.harness import LOG_NAMES, LogOptions, json_rows, log_files, log_kind, read_command, read_logs
 from ..store.record_table import as_table
 from ..version import __version__
-from .guessing import guess, opened_raw
+from .guessing import Asked, guess, opened_raw
 from .model_options import ReadOptions
 
 EXAMPLES = 3  # rows without an answer, which are named
@@ -120,7 +120,7 @@ def _table(path: str, mapping: Mapping[str, str], error: InputError) -> _Content
     is_npz, names = source.first.form == "npz", [*source.layout.columns]
     table = as_table(source.read(source.fields)) if is_npz else pa.Table.from_batches(list(source.raw(names)))
     columns = {name: _Cells(table.column(name), source.raw_text) for name in table.column_names}
-    guessed, renamed, warnings = guess(source, taken=mapping), dict(mapping), list[str]()
+    guessed, renamed, warnings = guess(source, asked=Asked(taken=mapping)), dict(mapping), list[str]()
     fields = {*source.layout.feeds, *renamed.values()}
     has_truth = fields & {"correct", "score"} or ("label" in fields and fields & {*_SURE, "prediction"})
     new = {} if has_truth else guessed.renamings

@@ -496,11 +496,11 @@ def stress(options: StressOptions) -> StressTest:
     >>> import json, tempfile
     >>> import numpy as np
     >>> folder = Path(tempfile.mkdtemp())
-    >>> rows = [{"text": word, "label": word.islower()} for word in ["up we go", "DOWN IT IS"] * 60]
+    >>> rows = [{"text": word, "label": int(word.islower())} for word in ["up we go", "DOWN IT IS"] * 60]
     >>> _ = (folder / "a.jsonl").write_text("\\n".join(map(json.dumps, rows)))
     >>> def small(texts):
     ...     return np.array([[0.1, 0.9] if text.islower() else [0.9, 0.1] for text in texts])
-    >>> result = stress(folder / "a.jsonl", small, out=folder / "out", kind="casing=1", classes=[0, 1])
+    >>> result = stress(folder / "a.jsonl", small, out=folder / "out", kind="casing=1")
     >>> [point.metrics["accuracy"].value for point in result.models[0].curves[0].points]
     [1.0, 0.0]
     """

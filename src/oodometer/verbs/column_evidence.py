@@ -1,0 +1,187 @@
+"""Evidence of a column: what its first rows say of it, and how it goes with others: classes, numbers, decisions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pyarrow.types as pt
+
+from ..arrays import Array
+from ..classes import without_missing
+from ..errors import InputError
+from ..scores import stated_confidence
+from ..store.base import name_order
+from ..store.cells import dictionary, plain
+from ..store.columns import class_names
+from ..store.encoding import raw_numbers
+from .confidences import is_stated
+
+LEAST_ROWS, _ROWS_OF_TIMES = 20, 100  # that a test needs, that show times
+BEYOND = 3.0  # standard errors by which a label goes with the outputs beyond chance
+_TIME = re.compile(r"\d{4}[-/]\d\d?[-/]\d\d?([ T]\d\d:\d\d.*)?")
+_MOST_CLASSES, _MOST_NUMBERS = 1_000, 100  # more whole numbers are counts or amounts
+NEARLY_ALL = 0.98  # rounded probabilities tie in a few rows
+_SURE = 0.95  # area under the curve of a column for the rows that are predicted as a class
+
+
+class ColumnEvidence:
+    """The first rows of a column: texts of its classes, where it may hold some, and numbers, where it holds some."""
+
+    def __init__(self, cells: Any, name: str, source: Any) -> None:
+        self.classes: list[str] = []
+        self.texts, self.numbers = np.full(len(cells), None, dtype=object), np.full(len(cells), np.nan)
+        self.differs = False  # in every row, as an id does
+        with suppress(InputError):
+            coded = dictionary(plain(cells), name, source.raw_text)
+            held = {str(value) for value in coded.values if value is not None}
+            known = sorted(without_missing(held, ()))
+            most = _MOST_NUMBERS if isinstance(class_names(known)[0] if known else "", int) else _MOST_CLASSES
+            self.differs = len(known) == len(cells) > 1
+            texts = [*(None if value is None else str(value) for value in coded.values), None]
+            self.texts = np.array(texts, dtype=object)[coded.codes]
+            if 1 < len(known) <= most and (not self.differs or len(cells) < LEAST_ROWS):
+                self.classes = [str(class_) for class_ in name_order(class_names(known))]
+        some = [text for text in self.texts[:_ROWS_OF_TIMES] if text is not None]
+        self.is_time = pt.is_temporal(cells.type) or (bool(some) and all(map(_TIME.fullmatch, some)))
+        with suppress(InputError):
+            numbers = raw_numbers(cells, name, source.raw_text, source.decimal_comma)
+            self.numbers = numbers if np.isfinite(numbers).mean() > 0.9 else self.numbers
+        if is_stated(name) and (np.isnan(self.numbers).all() or np.nanmax(self.numbers) > 1):
+            with suppress(InputError):
+                self.numbers, _ = stated_confidence(cells.to_pylist(), name)
+        if is_stated(name) and np.isnan(self.numbers).any():  # none for some rows: compared, and never taken unasked
+            self.numbers = np.full(len(cells), np.nan)
+        some = self.numbers[np.isfinite(self.numbers)]
+        self.varies = len(np.unique(some)) > 2
+        self.is_unit = bool(len(some) and some.min() >= 0 and some.max() <= 1)
+        self.is_share = self.is_unit and self.varies
+        self.is_raw_score = bool(self.varies and some.min() < 0 and (some != np.round(some)).mean() > 0.5)
+
+    @classmethod
+    def of_numbers(cls, numbers: Array) -> ColumnEvidence:
+        """The evidence of numbers that no column holds."""
+        out = cls.__new__(cls)
+        out.numbers, out.is_share = numbers, True
+        return out
+
+    def tells(self, other: ColumnEvidence) -> str | None:
+        """The one of two classes of another column whose rows have the larger numbers, nearly all of them."""
+        known = np.isfinite(self.numbers) & np.isin(other.texts, other.classes)
+        if len(other.classes) != 2 or known.sum() < LEAST_ROWS:
+            return None
+        found = area(self.numbers[known], other.texts[known] == other.classes[1])
+        return other.classes[1] if found >= _SURE else other.classes[0] if found <= 1 - _SURE else None
+
+    def decides(self, other: ColumnEvidence) -> bool:
+        """Whether a threshold of these numbers tells two classes of another column apart without an exception."""
+        known = np.isfinite(self.numbers) & np.isin(other.texts, other.classes)
+        if not self.is_share or len(other.classes) != 2 or known.sum() < LEAST_ROWS:
+            return False
+        first, second = (self.numbers[known & (other.texts == name)] for name in other.classes)
+        return bool(len(first) and len(second) and (first.max() < second.min() or second.max() < first.min()))
+
+    def is_never_below(self, least: float) -> bool:
+        """Whether 20 numbers or more all reach ``least``, as the confidence in the best of 1 / least classes does."""
+        some = self.numbers[np.isfinite(self.numbers)]
+        return self.is_share and len(some) >= LEAST_ROWS and float(some.min()) >= least - 0.001
+
+    def likelier(self, label: ColumnEvidence) -> str | None:
+        """The one of two classes whose share of the rows is the mean of these numbers; None where both may be."""
+        known = np.isfinite(self.numbers) & np.isin(label.texts, label.classes)
+        p = self.numbers[known]
+        shares = [float((label.texts[known] == name).mean()) for name in label.classes]
+        error = float(np.sqrt((p.var() + shares[0] * shares[1]) / max(len(p), 1)))
+        off = [abs(float(p.mean()) - share) / max(error, 1e-9) for share in shares]
+        if min(off) > BEYOND or max(off) <= BEYOND:
+            return None
+        return label.classes[int(np.argmin(off))]
+
+    def is_calibrated(self, label: ColumnEvidence) -> bool:
+        """Whether it tells the second of two classes better than the frequency of that class does."""
+        y = label.texts == label.classes[-1]
+        return len(label.classes) == 2 and bool(np.nanmean((self.numbers - y) ** 2) < 0.95 * y.var())
+
+    @property
+    def is_told_by_classes(self) -> bool:
+        """Whether its classes are seldom those of another column: more than two, or two words besides yes and no."""
+        words = {name.strip().lower() for name in self.classes}
+        return len(words) > 1 and not all(name.isdecimal() for name in words) and not words <= _POSITIVE.keys()
+
+    def goes_with(self, label: ColumnEvidence) -> float:
+        """As `beyond_chance`, of the class in each row."""
+        same = self.texts[:, None] == np.array(self.classes, dtype=object)
+        return beyond_chance(same.astype(float), self.classes, label.texts)
+
+
+# Of two words for classes, the one that a probability without a name is of; 1 of numbers is the larger one.
+_POSITIVE = {
+    **dict.fromkeys(("yes", "y", "true", "t", "positive", "pos", "+", "present", "case", "event", "success", "1"), 1),
+    **dict.fromkeys(
+        ("no", "n", "false", "f", "negative", "neg", "-", "absent", "control", "nonevent", "failure", "0"), 0
+    ),
+}
+
+
+def positive_of(classes: Sequence[str]) -> str | None:
+    """The one of two classes that a lone probability is of by their names alone; None where these do not tell.
+
+    >>> positive_of(["no", "yes"]), positive_of(["pos", "neg"]), positive_of(["0", "1"]), positive_of(["a", "b"])
+    ('yes', 'pos', '1', None)
+    """
+    numbers = class_names(classes)
+    if all(isinstance(number, int) for number in numbers):
+        return str(max(int(number) for number in numbers))
+    said = [_POSITIVE.get(name.strip().lower()) for name in classes]
+    return classes[said.index(1)] if sorted(map(str, said)) == ["0", "1"] else None
+
+
+def proved_order(probabilities: Array, decision: ColumnEvidence) -> list[str] | None:
+    """The class that each column of probabilities is of, by the decisions beside them; shape (sample, class).
+
+    Column k is of the class that is decided for where it is the largest, in nearly all such rows. A class that is never
+    decided for has the one column that is left. None where rows contradict each other or leave two orders.
+    """
+    known = np.isfinite(probabilities).all(axis=1) & np.isin(decision.texts, decision.classes)
+    top, said = probabilities[known].argmax(axis=1), decision.texts[known]
+    order: list[str | None] = []
+    for k in range(probabilities.shape[1]):
+        names, counts = np.unique(said[top == k].astype(str), return_counts=True)
+        if len(names) and counts.max() < NEARLY_ALL * counts.sum():
+            return None
+        order.append(str(names[counts.argmax()]) if len(names) else None)
+    left = [name for name in decision.classes if name not in order]
+    if len({*order} - {None}) + order.count(None) < len(order) or order.count(None) > 1:
+        return None
+    if None in order:
+        if len(left) != 1:
+            return None
+        order[order.index(None)] = left[0]
+    return [str(name) for name in order]
+
+
+def beyond_chance(probabilities: Array, classes: Sequence[str], truth: Array) -> float:
+    """Standard errors by which the probability of the true class lies above what it would be if both were independent;
+    probabilities have the shape (sample, class).
+    """
+    known = np.isfinite(probabilities).all(axis=1) & np.isin(truth, classes)
+    place = {name: k for k, name in enumerate(classes)}
+    at, p = np.array([place[name] for name in truth[known]], dtype=int), probabilities[known]
+    if len(at) < 3:
+        return 0.0
+    excess = p[np.arange(len(at)), at] - p @ (np.bincount(at, minlength=len(classes)) / len(at))
+    error = float(excess.std()) / len(at) ** 0.5
+    return float(excess.mean()) / error if error else 0.0
+
+
+def area(values: Array, is_positive: Array) -> float:
+    """Area under the ROC curve, 0.5 where one kind of rows is absent."""
+    n, m = int(is_positive.sum()), int((~is_positive).sum())
+    if not n or not m:
+        return 0.5
+    _, cell, counts = np.unique(values, return_inverse=True, return_counts=True)
+    rank = np.cumsum(counts) - (counts - 1) / 2
+    return (float(rank[cell][is_positive].sum()) - n * (n + 1) / 2) / (n * m)

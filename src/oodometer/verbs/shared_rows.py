@@ -1,0 +1,148 @@
+"""Shared rows: target rows that stand in the reference, too, told by their ids or by all that both files hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any, cast
+
+import numpy as np
+
+from ..arrays import Array
+from ..audits.joining import KEY
+from ..errors import InputError
+from ..results import percent
+from ..store import Source
+from ..store.cells import key_cells, numbers_of, plain
+from ..store.columns import INDEX
+
+_ROWS, _COLUMNS = 10_000, 50  # that are looked at of each file
+_QUICK = 3  # columns that say whether the others need to be looked at
+_FEWEST, _SHARE = 5, 0.01  # target rows that are worth a word
+_BY_CHANCE = 10  # so many times as many as rows that stand in the target twice
+_NUMBERED = re.compile(r"(\D*)(\d{1,15})")
+_UNLIKE = ("label", "correct", "gold", KEY, "row", INDEX)  # what need not be alike in a row of both
+
+
+def said_of_shared_rows(references: Sequence[Source], target: Source) -> list[str]:
+    """A warning where target rows stand in a reference, too; none where none do, or the files tell no rows apart."""
+    for reference in references:
+        told = {"id": _same_ids(reference, target), "cells": _same_rows(reference, target)}
+        what = max(told, key=lambda name: told[name])
+        if told[what] >= _SHARE:
+            text = f"{percent(told[what])} of the target's rows stand in the reference, too (the same {what})"
+            return [f"{text}: they say nothing of new rows; leave them out of one of the two"]
+    return []
+
+
+def _same_ids(reference: Source, target: Source) -> float:
+    """The share of target rows whose id is one of the reference's; 0 for ids that count rows."""
+    if not (reference.holds(KEY) and target.holds(KEY)):
+        return 0.0
+    try:
+        known, ids = (key_cells(_head(source, [KEY])[0], KEY) for source in (reference, target))
+    except InputError:
+        return 0.0
+    texts, others = ([str(text) for text in cells.to_pylist()] for cells in (known, ids))
+    return 0.0 if _count_rows(texts) or _count_rows(others) else _share(np.isin(others, texts))
+
+
+def _count_rows(ids: Sequence[str]) -> bool:
+    """Whether ids are numbers behind one word that count rows: 0, 1, 2, ... or r1, r2, ..., in any order."""
+    matches = [match for text in ids if (match := _NUMBERED.fullmatch(text))]
+    if len(matches) < len(ids) or len({match[1] for match in matches}) > 1:
+        return False
+    numbers = [int(match[2]) for match in matches]
+    return min(numbers) <= 1 and max(numbers) <= 2 * len(numbers)
+
+
+def _same_rows(reference: Source, target: Source) -> float:
+    """The share of target rows of which all cells stand in a row of the reference; 0 where that may be by chance."""
+    truth = {*_UNLIKE, *(column for source in (reference, target) for column in _truth(source))}
+    names = [name for name in reference.columns if name in target.columns and name not in truth][:_COLUMNS]
+    inputs = {*reference.own_columns}
+    names.sort(key=lambda name: name in inputs)  # outputs tell most rows apart, and few columns are read quickly
+    try:
+        alike, twice = _rows_alike(reference, target, names[:_QUICK]) if names else (0.0, 0.0)
+        if alike >= _SHARE and len(names) > _QUICK:
+            alike, twice = _rows_alike(reference, target, names)
+    except InputError:  # of cells that are no single values
+        return 0.0
+    return alike if alike > _BY_CHANCE * twice else 0.0
+
+
+def _rows_alike(reference: Source, target: Source, names: Sequence[str]) -> tuple[float, float]:
+    """The share of target rows whose cells of these columns stand in a row of the reference, and in one before."""
+    here, there = _hashes(_head(reference, names), _head(target, names))
+    return _share(np.isin(there, here)), 1 - len(np.unique(there)) / len(there)
+
+
+def _truth(source: Source) -> tuple[str, ...]:
+    """The file's own names of what is the truth of a row."""
+    feeds = getattr(getattr(source, "layout", None), "feeds", {})
+    return tuple(column for name in _UNLIKE if name in feeds for column in feeds[name].columns)
+
+
+def _share(are_shared: Array) -> float:
+    return float(are_shared.mean()) if are_shared.sum() >= _FEWEST else 0.0
+
+
+def _head(source: Source, names: Sequence[str]) -> list[Any]:
+    """The first rows of columns, as Arrow arrays."""
+    import pyarrow as pa
+
+    batches, rows = [], 0
+    with closing(cast(Any, source.raw(list(names)))) as passing:
+        for batch in passing:
+            batches.append(batch.slice(0, _ROWS - rows))
+            rows += batches[-1].num_rows
+            if rows >= _ROWS:
+                break
+    return [pa.concat_arrays([plain(batch.column(i), coded=False) for batch in batches]) for i in range(len(names))]
+
+
+def _hashes(one: Sequence[Any], other: Sequence[Any]) -> tuple[Array, Array]:
+    """A number for each row of two tables of the same columns, which is the same for the same cells."""
+    rng, rows = np.random.default_rng(0), len(one[0])
+    out = np.zeros(rows + len(other[0]), dtype=np.uint64)
+    for here, there in zip(one, other, strict=True):
+        for codes in _codes(here, there):
+            words = rng.integers(0, 2**63, int(codes.max()) + 1, dtype=np.uint64)
+            out = out * np.uint64(0x9E3779B97F4A7C15) + words[codes]
+    return out[:rows], out[rows:]
+
+
+def _codes(here: Any, there: Any) -> list[Array]:
+    """Numbers of the different cells of a column in two tables, from 0, an empty one last; of lists of one length one
+    column for each entry, of others none.
+    """
+    import pyarrow as pa
+
+    if pa.types.is_nested(here.type) or pa.types.is_nested(there.type):
+        entries = _entries(here), _entries(there)
+        alike = len(entries[0]) == len(entries[1])
+        return [codes for a, b in zip(*entries, strict=True) for codes in _codes(a, b)] if alike else []
+    if here.type != there.type:
+        here, there = (cells.cast(pa.large_string()) for cells in (here, there))
+    coded = pa.concat_arrays([here, there]).dictionary_encode()
+    return [numbers_of(coded.indices, len(coded.dictionary))]
+
+
+def _entries(cells: Any) -> list[Any]:
+    """Columns of the entries of lists that are all of one length and hold no lists; none of anything else."""
+    import pyarrow as pa
+
+    lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    if (
+        not any(is_list(cells.type) for is_list in lists)
+        or cells.null_count
+        or pa.types.is_nested(cells.type.value_type)
+    ):
+        return []
+    flat = cells.flatten()
+    width = len(flat) // max(len(cells), 1)
+    lengths = {len(flat)} if pa.types.is_fixed_size_list(cells.type) else {*cells.value_lengths().unique().to_pylist()}
+    if len(lengths) > 1 or len(flat) != width * len(cells):
+        return []
+    return [flat.take(pa.array(np.arange(place, len(flat), width))) for place in range(width)]

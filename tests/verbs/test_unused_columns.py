@@ -1,0 +1,143 @@
+"""Columns that change no number though they might be meant to: weights, names of whom several rows are of, and rows
+that stand in the reference and in the target.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import oodometer
+
+ROWS = 400
+RNG = np.random.default_rng(0)
+P = RNG.uniform(0.05, 0.95, ROWS)
+TABLE = pd.DataFrame({"prob_0": 1 - P, "prob_1": P, "label": (RNG.uniform(size=ROWS) < P).astype(int)})
+OTHER = TABLE.assign(prob_1=P[::-1] ** 1.1, prob_0=1 - P[::-1] ** 1.1, label=TABLE["label"].to_numpy()[::-1])
+WEIGHT = RNG.uniform(0, 3, ROWS)
+FORMS = pytest.mark.parametrize("form", ["csv", "parquet", "frame"])
+
+
+def written(frame: pd.DataFrame, path: Path, form: str) -> Any:
+    if form == "frame":
+        return frame
+    getattr(frame, f"to_{form}")(path.with_suffix(f".{form}"), index=False)
+    return path.with_suffix(f".{form}")
+
+
+def said(found: Any, words: str) -> list[str]:
+    return [line for line in found.warnings if words in line]
+
+
+@FORMS
+@pytest.mark.parametrize("name", ["sample_weight", "weight", "weights", "case_weight", "sampleWeight"])
+def test_weights_are_said_not_to_be_used(form: str, name: str, tmp_path: Path) -> None:
+    given = written(TABLE.assign(**{name: WEIGHT}), tmp_path / "a", form)
+    found = oodometer.evaluate(given, metrics=["accuracy"])
+    (line,) = said(found, "is not used")
+    assert line.endswith(f": {name} is not used: every row counts alike")
+    assert found["accuracy"].value == oodometer.evaluate(TABLE, metrics=["accuracy"])["accuracy"].value
+    other = written(OTHER.drop(columns="label").assign(**{name: WEIGHT}), tmp_path / "b", form)
+    for told in (
+        oodometer.estimate(given, other, methods=["ac"], backtest="none"),
+        oodometer.compare([given, given], names=["a", "b"]),
+        oodometer.audit(given, other, labels=OTHER["label"], methods=["ac"]),
+    ):
+        assert len(said(told, f"{name} is not used")) == 1
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"sample_weight": 1.0},
+        {"sample_weight": WEIGHT - 1},
+        {"sample_weight": "heavy"},
+        {"weight": 60 + WEIGHT, "height": 170 + WEIGHT},
+        {"weight_of_car": WEIGHT},
+    ],
+)
+def test_what_is_no_weight(columns: dict[str, Any]) -> None:
+    assert not said(oodometer.evaluate(TABLE.assign(**columns), metrics=["accuracy"]), "is not used")
+    named = oodometer.evaluate(TABLE.assign(sample_weight=WEIGHT.round()), by="sample_weight", metrics=["accuracy"])
+    assert not said(named, "is not used")
+
+
+CUSTOMERS = [f"c{i // 8}" for i in range(ROWS)]
+
+
+@FORMS
+@pytest.mark.parametrize("name", ["customer", "user_id", "patientId", "session", "group", "team", "cluster"])
+def test_rows_of_one_customer_are_named(form: str, name: str, tmp_path: Path) -> None:
+    given = written(TABLE.assign(**{name: CUSTOMERS}), tmp_path / "a", form)
+    found = oodometer.evaluate(given, metrics=["accuracy"])
+    (line,) = said(found, "depend on each other")
+    text = f": 50 values of {name} repeat: where rows of one {name} depend on each other"
+    assert line.endswith(f"{text}, --cluster {name} widens the intervals")
+    plain = oodometer.evaluate(TABLE, metrics=["accuracy"])["accuracy"]
+    assert (found["accuracy"].lower, found["accuracy"].upper) == (plain.lower, plain.upper)
+    asked = oodometer.evaluate(given, cluster=name, metrics=["accuracy"])
+    assert len(said(asked, "depend on each other")) == 1
+    assert said(asked, "intervals are those of 50 clusters")
+    other = written(OTHER.drop(columns="label").assign(**{name: CUSTOMERS}), tmp_path / "b", form)
+    told = oodometer.estimate(given, other, methods=["ac"], backtest="none")
+    assert len(said(told, f"--cluster {name} widens")) == 1
+    assert not said(oodometer.estimate(given, other, methods=["ac"], backtest="none", cluster=name), "widens the int")
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"country": [f"c{i % 40}" for i in range(ROWS)]},
+        {"sex": ["m", "f"] * 200},
+        {"product": CUSTOMERS},
+        {"group": [f"g{i % 4}" for i in range(ROWS)]},
+        {"team": [f"g{i % 9}" for i in range(ROWS)]},
+        {"customer": [f"c{i}" for i in range(ROWS)]},
+        {"customer": WEIGHT},
+        {"customer": CUSTOMERS, "id": CUSTOMERS},  # of ids that repeat it is said already
+    ],
+)
+def test_categories_are_no_clusters(columns: dict[str, Any]) -> None:
+    assert not said(oodometer.evaluate(TABLE.assign(**columns), metrics=["accuracy"]), "widens the intervals")
+    diagnosis = oodometer.diagnose(TABLE.assign(customer=CUSTOMERS), OTHER.assign(customer=CUSTOMERS))
+    assert not said(diagnosis, "--cluster")  # which has no such option
+
+
+@FORMS
+def test_rows_of_both_files(form: str, tmp_path: Path) -> None:
+    both = pd.concat([OTHER, TABLE.head(40)]).drop(columns="label")
+    reference, target = written(TABLE, tmp_path / "a", form), written(both, tmp_path / "b", form)
+    (line,) = said(
+        oodometer.estimate(reference, target, methods=["ac"], backtest="none"), "stand in the reference, too"
+    )
+    assert line.startswith("9.1 % of the target's rows stand in the reference, too (the same cells): they say nothing")
+    apart = written(OTHER.drop(columns="label"), tmp_path / "c", form)
+    assert not said(oodometer.estimate(reference, apart, methods=["ac"], backtest="none"), "stand in the reference")
+
+
+def test_ids_of_both_files() -> None:
+    names = np.array([f"u{i * 7919 % 100_003:06d}" for i in range(2 * ROWS)])
+    reference, target = TABLE.assign(id=names[:ROWS]), OTHER.drop(columns="label").assign(id=names[ROWS - 20 : -20])
+    (line,) = said(
+        oodometer.estimate(reference, target, methods=["ac"], backtest="none"), "stand in the reference, too"
+    )
+    assert line.startswith("5.0 % of the target's rows stand in the reference, too (the same id)")
+    counted = [frame.assign(id=[f"r{i}" for i in range(ROWS)]) for frame in (TABLE, OTHER.drop(columns="label"))]
+    assert not said(oodometer.estimate(*counted, methods=["ac"], backtest="none"), "stand in the reference")
+
+
+def test_rows_that_coincide_by_chance() -> None:
+    rounded = [frame.round(1) for frame in (TABLE, OTHER.drop(columns="label"))]
+    assert not said(oodometer.estimate(*rounded, methods=["ac"], backtest="none"), "stand in the reference")
+    lists = [
+        {"probabilities": frame[["prob_0", "prob_1"]].to_numpy(), "label": frame["label"].to_numpy()}
+        for frame in (TABLE, OTHER)
+    ]
+    del lists[1]["label"]
+    assert not said(oodometer.estimate(*lists, methods=["ac"], backtest="none"), "stand in the reference")
+    lists[1]["probabilities"] = np.concatenate([lists[1]["probabilities"], lists[0]["probabilities"][:40]])
+    assert said(oodometer.estimate(*lists, methods=["ac"], backtest="none"), "9.1 % of the target's rows stand in")
