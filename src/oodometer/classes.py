@@ -21,6 +21,7 @@ _MISSING = frozenset(("", "?", "-", "--", ".", "na", "n/a", "#n/a", "#na", "<na>
     *("not reviewed", "unlabeled", "unlabelled", "not labeled", "not labelled"),
 }
 _NOT_YET = (-1, "-1")  # how scikit-learn and torch write that a row has no label
+_UNSEEN = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: None, 0xFEFF: None}
 _SHOWN = 3
 
 
@@ -33,8 +34,13 @@ class NewLabelError(InputError):
 
 
 def one_form(text: str) -> str:
-    """A name in one of the forms that Unicode has for it (NFC): an e with an accent is one sign, not two."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
+    """A name in one of the forms that it may have: without blanks around it, an e with an accent one sign and not two
+    (NFC), a no-break space a space, and no sign that nobody sees.
+
+    >>> one_form(" yes"), one_form("sí") == one_form("si\u0301"), one_form("not\u00a0sure")
+    ('yes', True, 'not sure')
+    """
+    return text.strip() if text.isascii() else unicodedata.normalize("NFC", text).translate(_UNSEEN).strip()
 
 
 def is_missing_word(value: Any) -> bool:
@@ -56,6 +62,34 @@ def without_missing(labels: Collection[Any], others: Collection[Any]) -> set[Any
     return rest if counts and "-1" not in held else kept
 
 
+def spelt_otherwise(labels: Collection[Any], others: Collection[Any]) -> tuple[Any, Any] | None:
+    """A word among labels alone, or among the others alone, beside one there that is the same but for capitals.
+
+    >>> spelt_otherwise(["Yes", "No"], ["Yes", "YES", "No"]), spelt_otherwise(["cat", "A"], ["cat", "a"])
+    (('YES', 'Yes'), None)
+    """
+    for some, rest in ((labels, others), (others, labels)):
+        alike = {str(value).casefold(): value for value in rest if isinstance(value, str) and len(value) > 1}
+        for value in some:
+            if isinstance(value, str) and value not in rest and value.casefold() in alike:
+                return value, alike[value.casefold()]
+    return None
+
+
+def refuse_other_spelling(
+    labels: Collection[Any],
+    others: Collection[Any],
+    column: str = "label",
+    file: str | None = None,
+    row: int | None = None,
+) -> None:
+    """`InputError` for a class that is written like another one but for capitals: its rows would count as errors."""
+    pair = spelt_otherwise(labels, others)
+    if pair is not None:
+        remedy = f"write it {pair[1]}, as elsewhere; if both are classes, name all with --classes"
+        raise InputError("one spelling of a class", got=repr(pair[0]), remedy=remedy, file=file, row=row, column=column)
+
+
 def are_decimals(texts: Collection[Any]) -> bool:
     """Whether all texts are numbers, and some of them no whole ones: what a text file makes of a regression.
 
@@ -63,9 +97,10 @@ def are_decimals(texts: Collection[Any]) -> bool:
     (True, False, False)
     """
     try:
-        return any(not float(text).is_integer() for text in texts)
+        numbers = [float(text) for text in texts]
     except ValueError:
         return False
+    return not all(number.is_integer() for number in numbers)
 
 
 MOST_DECIMALS = 10  # different ones that a text file's classes may be, such as grades of 1.5
@@ -328,6 +363,7 @@ def find_classes(columns: Mapping[str, Any]) -> ClassNames:
         (labels if name == "label" else seen).update(int(cell) if isinstance(cell, bool) else cell for cell in cells)
         answered &= name != "prediction" or not bool((codes < 0).any())
     refuse_ids_among(found, codes.shape[-1] if found else 0)
+    refuse_other_spelling(labels, seen)
     seen |= without_missing(labels, seen)
     if not answered:
         return (*sorted(map(str, seen)), NO_ANSWER)

@@ -266,7 +266,7 @@ def test_wrong_use(put: Put) -> None:
     with pytest.raises(InputError, match="a format among parquet, csv"):
         open_predictions(path, format="excel")
     with pytest.raises(InputError, match="distinct column names, got label twice"):
-        open_predictions(put("q.csv", "label,y\n1,1\n"), mapping={"y": "label"})
+        open_predictions(put("q.csv", "a,y\n1,1\n"), mapping={"y": "label", "a": "label"})
     for thing in (3, None, [1, 2], np.zeros((2, 2)), object()):
         with pytest.raises(UsageError, match="holds no predictions; give a path"):
             as_source(thing)

@@ -21,7 +21,9 @@ from ..classes import (
     are_decimals,
     named_classes,
     refuse_ids_among,
+    refuse_other_spelling,
     regression,
+    spelt_otherwise,
     without_missing,
 )
 from ..errors import InputError, OodometerError, UsageError
@@ -458,6 +460,9 @@ class ReaderSource(Source):
                     if len(of_column[name]) > MOST_CLASSES:
                         self._refuse_numbers_and_ids(of_column, at, done)
         self._refuse_numbers_and_ids(of_column, at, done)
+        if (pair := spelt_otherwise(labels, others)) is not None:
+            column, file, row = at[pair[0]]
+            refuse_other_spelling(labels, others, column=column, file=file, row=row)
         classes = others | without_missing(labels, others)
         classes.discard(None)
         if not answered:

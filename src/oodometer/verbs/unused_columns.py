@@ -19,7 +19,7 @@ from ..store import Source
 from ..store.columns import bare_name
 from ..store.encoding import raw_numbers
 
-_WEIGHT = re.compile(r"((sample|sampling|case|row|survey|instance|observation)_?)?weights?")
+_WEIGHT = re.compile(r"((sample|sampling|case|row|survey|instance|observation|example)_?)?weights?")
 _SIZE = re.compile(r"height|bmi|age|length|width")  # beside which a weight is one in kilograms
 _WHO = re.compile(
     r"(customer|client|account|acct|user|member|patient|subject|person|participant|respondent|visitor|session|group|"
