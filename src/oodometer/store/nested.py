@@ -337,7 +337,10 @@ class _Seen(NamedTuple):
 
 def _seen(cells: Any) -> _Seen | None:
     cells = plain(cells, coded=False)
-    values = [value for value in cells.to_pylist() if value is not None and value != ""]
+    try:
+        values = [value for value in cells.to_pylist() if value is not None and value != ""]
+    except pa.ArrowException:  # structs whose fields differ in length
+        return None
     if not values:
         return None
     if isinstance(values[0], str):

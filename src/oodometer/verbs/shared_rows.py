@@ -89,17 +89,10 @@ def _share(are_shared: Array) -> float:
 
 
 def _head(source: Source, names: Sequence[str]) -> list[Any]:
-    """The first rows of columns, as Arrow arrays."""
-    import pyarrow as pa
-
-    batches, rows = [], 0
-    with closing(cast(Any, source.raw(list(names)))) as passing:
-        for batch in passing:
-            batches.append(batch.slice(0, _ROWS - rows))
-            rows += batches[-1].num_rows
-            if rows >= _ROWS:
-                break
-    return [pa.concat_arrays([plain(batch.column(i), coded=False) for batch in batches]) for i in range(len(names))]
+    """The first rows of columns, as Arrow arrays: of one batch, so that a run that goes on reads no file again."""
+    with closing(cast(Any, source.raw(list(names)))) as batches:
+        batch = next(batches).slice(0, _ROWS)
+    return [plain(batch.column(i), coded=False) for i in range(len(names))]
 
 
 def _hashes(one: Sequence[Any], other: Sequence[Any]) -> tuple[Array, Array]:

@@ -26,7 +26,6 @@ _WHO = re.compile(
     r"team|household|family|student|player|conversation|dialogue|thread|passage|document|doc|cluster)"
     r"(_?(id|uuid|no|nr|number|key|code|name))?"
 )
-_ROWS = 200_000  # that are looked at
 _FEWEST = 10  # values; fewer are categories
 
 
@@ -78,17 +77,11 @@ def _repeats(source: Source, name: str) -> bool:
 
 def _counts(source: Source, name: str) -> Array:
     """How often each value stands in the first rows, without empty cells; none where they are no single values."""
-    import pyarrow as pa
+    from ..store.cells import key_cells, numbers_of
 
-    from ..store.cells import key_cells
-
-    cells, rows = [], 0
     with suppress(InputError), closing(cast(Any, source.raw([name]))) as batches:
-        for batch in batches:
-            cells.append(key_cells(batch.column(0), name).drop_null())
-            rows += batch.num_rows
-            if rows >= _ROWS:
-                break
-        counted = pa.chunked_array(cells, pa.large_string()).value_counts()
-        return np.asarray(counted.field("counts").to_numpy(zero_copy_only=False))
+        batch = next(batches, None)
+        if batch is not None:
+            counted = key_cells(batch.column(0), name).drop_null().value_counts()
+            return numbers_of(counted.field("counts"), 0)
     return np.zeros(0, dtype=np.int64)
