@@ -335,12 +335,17 @@ class _Seen(NamedTuple):
     json: bool = False
 
 
+def _values(cells: Any) -> list[Any]:
+    """Cells as Python has them; none of structs whose fields differ in length, which Arrow makes of odd JSON."""
+    try:
+        return list(cells.to_pylist())
+    except pa.ArrowException:
+        return []
+
+
 def _seen(cells: Any) -> _Seen | None:
     cells = plain(cells, coded=False)
-    try:
-        values = [value for value in cells.to_pylist() if value is not None and value != ""]
-    except pa.ArrowException:  # structs whose fields differ in length
-        return None
+    values = [value for value in _values(cells) if value is not None and value != ""]
     if not values:
         return None
     if isinstance(values[0], str):
@@ -504,7 +509,7 @@ def _refuse_unread(head: Mapping[str, Any], others: Sequence[str]) -> None:
     """Raise `InputError` where a column that is named as answers are holds none that is known, and no other does."""
     unread: dict[str, tuple[int, Any]] = {}
     for name, cells in head.items():
-        first = next(((i, v) for i, v in enumerate(cells.to_pylist(), 1) if v not in (None, "")), None)
+        first = next(((i, v) for i, v in enumerate(_values(cells), 1) if v not in (None, "")), None)
         if first is not None and odd_cell(first[1], name):
             unread[name] = first
     known = [name for name in others if name not in unread]
