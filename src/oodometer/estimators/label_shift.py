@@ -301,6 +301,7 @@ class LabelShift(LabelCountEstimator):
         fit = label_shift_test(label_counts, state["counts"], seed=self.seed)
         details: dict[str, Any] = {"prior": fit.prior, "reference_prior": label_counts.prior, "recall": fit.recall}
         details |= {"fit": fit.to_dict(), "cells": len(label_counts) - 1}
+        details["tilt"] = tilt_test(label_counts, state["counts"])
         more: dict[str, Any] = {"score": None if label_counts.score is None else label_counts.score.name}
         more |= {"details": details, "warnings": fit_notes(fit, label_counts)}
         return self._from_variance(state, fit.accuracy, fit.variance, label_counts.total, **more)

@@ -25,6 +25,7 @@ from ..results.diagnosis import Diagnosis
 from ..results.estimation import ASSUMPTIONS, Assumed, Estimation, Headline
 from ..results.values import counted, points
 from .headline import Evidence, beyond_overlap, confidence_middle
+from .label_evidence import evidence_for_label_shift
 from .metric_shifts import MetricShifts
 
 FORMAT = 6
@@ -52,6 +53,7 @@ class ShiftSigns:
     error : standard error of another metric than the accuracy; None of the accuracy.
     separation : 2 AUC - 1 of a classifier that tells target rows from reference rows; None: unseen.
     apart : range of what methods say that read different things (`READINGS`) if only the inputs changed; None: unseen.
+    explained : whether the shares of the classes explain all that is seen (`evidence_for_label_shift`).
     """
 
     estimate: float
@@ -64,6 +66,7 @@ class ShiftSigns:
     error: float | None = None
     separation: float | None = None
     apart: float | None = None
+    explained: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ class NaturalShifts:
 
     def value(self, signs: ShiftSigns) -> float:
         """The accuracy to expect under a natural shift."""
-        if signs.models:
+        if signs.models or signs.explained:
             return float(np.clip(signs.estimate, 0.0, 1.0))
         believed = min(signs.source, signs.estimate)
         return float(np.clip(believed - self.cost * self.exposure(signs), 0.0, 1.0))
@@ -423,7 +426,8 @@ def natural_headline(
     trust, why = trust_of(
         prior, signs, doubt_of(signs, evidence), (value, *nine), error=evidence.error_of_clusters(value, signs.rows)
     )
-    method = still.method if signs.models or not middle else median_of(middle) + _LESS
+    less = "" if signs.explained else _LESS
+    method = still.method if signs.models or not middle else median_of(middle) + less
     return Headline(interval, method, assumed_of(prior), trust, why, bands)
 
 
@@ -466,16 +470,18 @@ def signs_of(still: Headline, by_name: Mapping[str, Estimate], evidence: Evidenc
     others = any(known("estimator", m.partition(":")[0]).traits.reads == "models" for m in by_name)
     seen = evidence.shift_statistics
     readings = [by_name[name].value for name in READINGS if name in by_name]
+    rows = max(e.rows for e in by_name.values())
     return ShiftSigns(
         estimate=still.interval.value if middle is None or unlike else middle,
         source=evidence.source,
         reference_rows=evidence.reference_rows,
-        rows=max(e.rows for e in by_name.values()),
+        rows=rows,
         moved=seen.get("moved"),
         unexplained=seen.get("unexplained"),
         models=unlike or (others and middle is None),
         separation=separation_of(evidence.diagnosis),
         apart=max(readings) - min(readings) if len(readings) > 1 else None,
+        explained=evidence_for_label_shift(by_name.get("label-shift"), evidence, rows) == "strong",
     )
 
 
