@@ -467,16 +467,24 @@ class ReaderSource(Source):
         classes.discard(None)
         if not answered:
             return (*sorted(map(str, classes)), NO_ANSWER)
-        numbers = {
-            value: not isinstance(value, str) or (text and isinstance(class_names([value])[0], int))
-            for value in classes
-        }
-        if len(set(numbers.values())) < 2:
-            return tuple(sorted(int(value) for value in classes)) if all(numbers.values()) else tuple(sorted(classes))
         order = sorted((value for value in at if value in classes), key=lambda value: value not in others)
-        first = order[0]
-        other = next(value for value in order if numbers[value] != numbers[first])
-        expected, got = "classes of one type, all integers or all strings", f"{first!r} and {other!r}"
+        return self._of_one_type(order, at)
+
+    def _of_one_type(
+        self, classes: Sequence[Any], at: Mapping[Any, tuple[str, str | None, int | None]]
+    ) -> tuple[int | str, ...]:
+        """Classes in their order, integers or texts; `InputError` where they are both, by where each comes ``at``."""
+
+        def is_number(value: Any) -> bool:
+            return not isinstance(value, str) or (self.first.text and isinstance(class_names([value])[0], int))
+
+        numbers = [is_number(value) for value in classes]
+        if all(numbers):
+            return tuple(sorted(int(value) for value in classes))
+        if not any(numbers):
+            return tuple(sorted(classes))
+        other = classes[numbers.index(not numbers[0])]
+        expected, got = "classes of one type, all integers or all strings", f"{classes[0]!r} and {other!r}"
         column, file, row = at[other]
         raise InputError(expected, got=got, column=column, file=file, row=row, remedy="make them one type")
 

@@ -31,6 +31,7 @@ _DECISION_OF: tuple[str, ...] = (
 _SCORED = {"probabilities", "logits", "confidence", "candidate_scores", "token_logprobs"}
 _SCORED |= {"member_probabilities", "votes"}
 _TRUTH = {"label", "correct"}
+_VERDICTS = {"0", "1", "true", "false", "True", "False"}
 _MOST_GIVEN = 50  # columns of all classes that are held against a label which another one contests
 _ORDER_HOLDS = 0.9  # share of the rows whose decision is the largest number, if the order of the names is the columns'
 _ANSWERS, _BESIDE_ANSWERS = (
@@ -215,39 +216,57 @@ class _Reader:
                 doubt = f"score, which takes values below 0 beside {outcome}: what a model ranks by, or a grade "
                 doubt += "(--map score=score)"
                 return Guess({outcome: "label", "score": "logit_1"}, doubt, contested=True)
-        released = {"label", "prediction"} - {*self.fed}
-        fields = {*self.source.fields} - {f for f in released if f in self.source.layout.feeds}
-        fields |= {f for f in self.renamings.values() if f in ("label", "prediction")}
         free = [name for name in self.own if self.column[name].classes and name not in self.renamings]
-        shares = [name for name in free if self._is_probability(name)]
+        pairs = self._pairs_by_name(free)
+        if self.of("prediction") is None:
+            answers = [f for f, _ in pairs] or [c for c in free if self.usual[c] == "prediction"]
+            self.choose("prediction", [c for c in answers if not self._is_probability(c)])
+        if truth and self.of("label") is None and self.of("correct") is None:
+            self._find_truth(free, [t for _, t in pairs])
+        notes = () if self.has_scores else self._scores()
+        self._check()
+        keys = [c for c in looking_like_keys(self.source) if c in self.own and c not in self.renamings]
+        changed = {c: ours for c, ours in self.renamings.items() if c != ours}
+        return Guess(
+            renamings=changed,
+            doubt=self.doubt,
+            contested=self.contested,
+            remedy=self.remedy,
+            notes=notes,
+            more=self._times_and_ids(keys),
+            features=self._inputs(keys),
+        )
+
+    def _pairs_by_name(self, free: Sequence[str]) -> list[tuple[str, str]]:
+        """Answers and truths whose names are forms of one word, as `predicted_x` and `x`, and whose classes meet."""
         bare = {bare_name(name): name for name in free}
         stems = [(bare_name(t).removeprefix("f_"), t) for t in free]  # what SAS calls the truth
         formed = [(bare.get(form.format(stem)), t) for stem, t in stems for form in _DECISION_OF]
-        pairs = [(f, t) for f, t in formed if f is not None and self._shares_classes(f, t)]
-        if "prediction" not in fields:
-            answers = [f for f, _ in pairs] or [c for c in free if self.usual[c] == "prediction"]
-            self.choose("prediction", [c for c in answers if c not in shares])
-        if truth and not _TRUTH & fields:
-            self.choose("label", [t for _, t in pairs] or [c for c in free if self.usual[c] == "label"])
-            if self.of("label") is None:
-                verdicts = {"0", "1", "true", "false", "True", "False"}
-                right = [c for c in free if self.usual[c] == "correct" and {*self.column[c].classes} <= verdicts]
-                self.choose("correct", right)
-            self._by_block()
-            if not _TRUTH & {*self.renamings.values()}:
-                self._truth_by_values([c for c in free if self.usual[c] is None and c not in self.renamings])
-        notes = () if self.has_scores else self._scores()
-        self._check()
+        return [(f, t) for f, t in formed if f is not None and self._shares_classes(f, t)]
+
+    def _find_truth(self, free: Sequence[str], paired: Sequence[str]) -> None:
+        """The truth: beside an answer of its name, by a usual name, by the scores of all classes, else by values."""
+        self.choose("label", paired or [c for c in free if self.usual[c] == "label"])
+        if self.of("label") is None:
+            right = [c for c in free if self.usual[c] == "correct" and {*self.column[c].classes} <= _VERDICTS]
+            self.choose("correct", right)
+        self._by_block()
+        if not _TRUTH & {*self.renamings.values()}:
+            self._truth_by_values([c for c in free if self.usual[c] is None and c not in self.renamings])
+
+    def _times_and_ids(self, keys: Sequence[str]) -> dict[str, str]:
+        """The only column of times and the only one of ids, where the source holds none by name."""
         times = [c for c in self.own if self.usual[c] == "time"] or [c for c in self.own if self.column[c].is_time]
-        keys = [c for c in looking_like_keys(self.source) if c in self.own and c not in self.renamings]
-        more = {times[0]: "time"} if len(times) == 1 and "time" not in fields else {}
+        more = {times[0]: "time"} if len(times) == 1 and "time" not in self.source.fields else {}
         if len(keys) == 1 and self.column[keys[0]].differs and not self.source.holds("id"):
             more[keys[0]] = "id"
+        return more
+
+    def _inputs(self, keys: Sequence[str]) -> tuple[str, ...]:
+        """Columns that say something of a row and are nothing else, as far as every file has them."""
         rest = [c for c in self.own if self.usual[c] is None and c not in {*keys, *self.renamings}]
         rest = [c for c in rest if self.column[c].varies or self.column[c].classes]
-        features = tuple(c for c in rest if all(c in other.columns for other in self.others))
-        changed = {c: ours for c, ours in self.renamings.items() if c != ours}
-        return Guess(changed, self.doubt, self.contested, self.remedy, notes, more, features)
+        return tuple(c for c in rest if all(c in other.columns for other in self.others))
 
     def _shares_classes(self, name: str, other: str) -> bool:
         return bool({*self.column[name].classes} & {*self.column[other].classes})
@@ -315,8 +334,7 @@ class _Reader:
             shares = unnamed if self.column[unnamed[0]].is_calibrated(label) else []
             if shares:
                 self.doubt = f"{shares[0]}, which goes with the label as a probability does, but so may an input"
-        several = {c: kind for c in shares if (kind := self._kind(c, decision, label))[0]}
-        kinds = {c: kind for c, kind in several.items() if not kind[1]} or several
+        kinds = self._kinds(shares, decision, label)
         if len(kinds) > 1 and {ours for ours, _ in kinds.values()} == {"confidence"}:  # each is, and one is taken
             name, *more = kinds
             self.renamings[name] = "confidence"
@@ -328,6 +346,13 @@ class _Reader:
             self.doubt = self.doubt or doubt
             return ()
         return self._unread([*kinds] or self.scored, unnamed, decision)
+
+    def _kinds(
+        self, shares: Sequence[str], decision: ColumnEvidence | None, label: ColumnEvidence | None
+    ) -> dict[str, tuple[str, str]]:
+        """What lone columns between 0 and 1 may be, as `_kind` says; of several those without a doubt."""
+        several = {c: kind for c in shares if (kind := self._kind(c, decision, label))[0]}
+        return {c: kind for c, kind in several.items() if not kind[1]} or several
 
     def _kind(self, name: str, decision: ColumnEvidence | None, label: ColumnEvidence | None) -> tuple[str, str]:
         """What a lone column between 0 and 1 is, ours, and a doubt about it; "" where values contradict its name."""
