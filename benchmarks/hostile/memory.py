@@ -165,7 +165,7 @@ _frame("a frame with gaps in its index", "rows chosen, the index kept", SAME, ()
     ("pandas",))  # fmt: skip
 _frame("columns named by numbers", "`0, 1, 2`", REFUSED, (), lambda f: f.set_axis(range(len(f.columns)), axis=1),
     ("pandas",))  # fmt: skip
-_frame("two levels of column names", "a MultiIndex", REFUSED, (),
+_frame("two levels of column names", "a MultiIndex", REFUSED, "levels of column names",
     lambda f: f.set_axis(__import__("pandas").MultiIndex.from_product([["a"], f.columns]), axis=1),
     ("pandas",))  # fmt: skip
 _frame("labels as categories", "`category`", SAME, (), lambda f: f.assign(label=f.label.astype("category")),

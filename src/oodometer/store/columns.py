@@ -171,7 +171,9 @@ class Layout:
                 raise UnknownColumnError(unknown, message, ours_of)
             raise unknown_column(unknown, message, columns)
         names = {**index, **mapping, **{c: mapping[INDEX] for c in index if INDEX in mapping}}
-        renamed = {*mapping.values()}  # what was renamed to a field is it, and the file's own column of its name is not
+        renamed = {
+            *mapping.values()
+        } & FIELDS.keys()  # what was renamed to a field is it, and the file's own column of its name is not
         ours = [
             names[c]
             if c in names

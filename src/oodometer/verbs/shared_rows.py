@@ -14,6 +14,7 @@ from ..audits.joining import KEY
 from ..errors import InputError
 from ..results import percent
 from ..store import Source
+from ..store.base import no_rows
 from ..store.cells import key_cells, numbers_of, plain
 from ..store.columns import INDEX
 
@@ -91,8 +92,10 @@ def _share(are_shared: Array) -> float:
 def _head(source: Source, names: Sequence[str]) -> list[Any]:
     """The first rows of columns, as Arrow arrays: of one batch, so that a run that goes on reads no file again."""
     with closing(cast(Any, source.raw(list(names)))) as batches:
-        batch = next(batches).slice(0, _ROWS)
-    return [plain(batch.column(i), coded=False) for i in range(len(names))]
+        batch = next(batches, None)
+    if batch is None:
+        raise no_rows(source.path)
+    return [plain(batch.slice(0, _ROWS).column(i), coded=False) for i in range(len(names))]
 
 
 def _hashes(one: Sequence[Any], other: Sequence[Any]) -> tuple[Array, Array]:
