@@ -113,7 +113,7 @@ def reader_of(data: Any, mapping: Mapping[str, str] | None) -> Reader:
         named = data.name in FIELDS
         if named or data.dtype.kind != "f" or (data.dropna() % 1 == 0).all():  # fractions are no classes
             data = data.to_frame(data.name if named else "label")
-    if getattr(getattr(data, "columns", None), "nlevels", 1) > 1:
+    if hasattr(data, "reindex") and getattr(getattr(data, "columns", None), "nlevels", 1) > 1:  # pandas alone
         remedy = "give it one: frame.columns = ['_'.join(map(str, names)) for names in frame.columns]"
         raise UsageError(f"the frame has several levels of column names; {remedy}")
     return MemoryReader(_of_frame(data), index=_index_column(getattr(data, "index", None)))
