@@ -194,7 +194,7 @@ LABELS: dict[str, tuple[dict[str, Any], str]] = {
     "unknown name": ({"probabilities": GOOD, "label": ["cat", "cow"], "classes": ["cat", "dog"]}, "row 2: column "
      "label: expected one of the 2 known classes (cat, dog), got 'cow'; check its spelling; where the model does "
      "not know the class, add a column prob_cow of zeros to every file; null means that the truth is unknown"),
-    "minus one": ({"probabilities": GOOD, "label": [0, -1]}, "row 2: column label: expected one of the 2 known classes "
+    "minus one": ({"probabilities": GOOD, "label": [1, -1]}, "row 2: column label: expected one of the 2 known classes "
      "(0, 1), got -1; check its spelling; where the model does not know the class, add a column prob_-1 of "
      "zeros to every file; null means that the truth is unknown"),
     "counted from one": ({"probabilities": GOOD, "label": [1, 2]}, "row 2: column label: expected one of the 2 known "

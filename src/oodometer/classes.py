@@ -34,13 +34,13 @@ class NewLabelError(InputError):
 
 
 def one_form(text: str) -> str:
-    """A name in one of the forms that it may have: without blanks around it, an e with an accent one sign and not two
-    (NFC), a no-break space a space, and no sign that nobody sees.
+    """A name in one of the forms that it may have: an e with an accent one sign and not two (NFC), a no-break space a
+    space, and no sign that nobody sees.
 
-    >>> one_form(" yes"), one_form("sí") == one_form("si\u0301"), one_form("not\u00a0sure")
-    ('yes', True, 'not sure')
+    >>> one_form("sí") == one_form("si\u0301"), one_form("not\u00a0sure")
+    (True, 'not sure')
     """
-    return text.strip() if text.isascii() else unicodedata.normalize("NFC", text).translate(_UNSEEN).strip()
+    return text if text.isascii() else unicodedata.normalize("NFC", text).translate(_UNSEEN)
 
 
 def is_missing_word(value: Any) -> bool:
@@ -131,12 +131,12 @@ def label_codes(coded: Coded, classes: ClassNames, others: bool = False) -> tupl
     table = np.arange(len(coded.values) + 2)  # the last two entries are what codes -2 and -1 pick
     table[-2:] = -2, -1
     rows = np.bincount(coded.codes.ravel() + 2, minlength=len(table))[2:].tolist()
-    counted = all(isinstance(c, int) and c >= 0 for c in classes)
+    may_be_class = _is_half_of_a_pair([v for v in coded.values if v is not None], classes)
     known = [value is None or _name_of(value, by_name) in by_name for value in coded.values]
     for code, value in enumerate(coded.values):
         if known[code]:
             continue
-        word = is_missing_word(value) or (value in _NOT_YET and counted)
+        word = is_missing_word(value) or (value in _NOT_YET and not may_be_class)
         odd = str(value).strip().casefold() in alike or is_numbered_otherwise(value)
         if rows[code] and (word or (others and not odd)):
             noted[f"{'missing' if word else 'class'} {value!r}"] = rows[code]
@@ -181,6 +181,12 @@ def refuse_ids_among(columns: Mapping[str, Collection[Any]], rows: int) -> None:
         shared = len(own) <= _MANY or len(columns) == 1
         shared = shared or any(not set(own).isdisjoint(other) for n, other in columns.items() if n != name)
         refuse_ids(name, len(own), rows, shared)
+
+
+def _is_half_of_a_pair(distinct: Collection[Any], classes: ClassNames) -> bool:
+    """Whether -1 may be a class among labels: where classes do not count from 0 on, and beside 1 without a 0."""
+    held = {str(value) for value in distinct}
+    return not all(isinstance(c, int) and c >= 0 for c in classes) or (len(classes) == 2 and held == {"-1", "1"})
 
 
 def said_of_classes(noted: Mapping[str, int], who: str) -> list[str]:
@@ -315,7 +321,10 @@ def _dictionary(value: Any, column: str) -> tuple[Array, list[Any]]:
     if array.dtype.kind == "f":
         unknown = np.isnan(array)
         odd = ~unknown & ~(np.isfinite(array) & (array == np.round(array)))
-        refuse(odd, column, _NO_CLASS[0], lambda at: f"{array[at]} (a regression has no accuracy)", DETOUR)
+        decimals = np.unique(array[odd & np.isfinite(array)]).size
+        if decimals > MOST_DECIMALS:
+            raise regression(decimals, file=None, row=int(np.argmax(odd.ravel())) + 1, column=column)
+        refuse(odd, column, _NO_CLASS[0], lambda at: str(array[at]), _NO_CLASS[1])
         codes = np.full(array.shape, -1, dtype=np.int64)
         distinct, codes[~unknown] = np.unique(array[~unknown].astype(np.int64), return_inverse=True)
         return codes, distinct.tolist()

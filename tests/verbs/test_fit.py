@@ -121,7 +121,8 @@ def test_columns_are_read_as_in_the_reference(folder: Path) -> None:
     asked: dict[str, Any] = {"mapping": {"truth": "label"}, "positive": "score", "threshold": 0.6, "features": "age"}
     asked |= {"methods": ["doc", "importance"], "backtest": None}
     path = fit(own, out=folder / "own.oodo", **asked).save(folder / "own.oodo")
-    target = {"score": p[:80].tolist(), "age": own["age"][:80], "late": own["truth"][:80]}
+    q = rng.random(80)
+    target = {"score": q.tolist(), "age": rng.integers(20, 60, 80).tolist(), "late": (rng.random(80) < q).tolist()}
     found = estimate(path, target)
     assert told(found) == told(estimate(own, target, **asked))
     assert found.diagnosis is not None

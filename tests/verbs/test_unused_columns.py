@@ -114,7 +114,7 @@ def test_rows_of_both_files(form: str, tmp_path: Path) -> None:
     (line,) = said(
         oodometer.estimate(reference, target, methods=["ac"], backtest="none"), "stand in the reference, too"
     )
-    assert line.startswith("9.1 % of the target's rows stand in the reference, too (the same cells): they say nothing")
+    assert line.startswith("rows of the target stand in the reference, too (the same cells): they say nothing")
     apart = written(OTHER.drop(columns="label"), tmp_path / "c", form)
     assert not said(oodometer.estimate(reference, apart, methods=["ac"], backtest="none"), "stand in the reference")
 
@@ -125,7 +125,7 @@ def test_ids_of_both_files() -> None:
     (line,) = said(
         oodometer.estimate(reference, target, methods=["ac"], backtest="none"), "stand in the reference, too"
     )
-    assert line.startswith("5.0 % of the target's rows stand in the reference, too (the same id)")
+    assert line.startswith("rows of the target stand in the reference, too (the same id)")
     counted = [frame.assign(id=[f"r{i}" for i in range(ROWS)]) for frame in (TABLE, OTHER.drop(columns="label"))]
     assert not said(oodometer.estimate(*counted, methods=["ac"], backtest="none"), "stand in the reference")
 
@@ -140,4 +140,4 @@ def test_rows_that_coincide_by_chance() -> None:
     del lists[1]["label"]
     assert not said(oodometer.estimate(*lists, methods=["ac"], backtest="none"), "stand in the reference")
     lists[1]["probabilities"] = np.concatenate([lists[1]["probabilities"], lists[0]["probabilities"][:40]])
-    assert said(oodometer.estimate(*lists, methods=["ac"], backtest="none"), "9.1 % of the target's rows stand in")
+    assert said(oodometer.estimate(*lists, methods=["ac"], backtest="none"), "rows of the target stand in")

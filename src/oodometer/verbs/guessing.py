@@ -350,8 +350,12 @@ class _Reader:
     def _kinds(
         self, shares: Sequence[str], decision: ColumnEvidence | None, label: ColumnEvidence | None
     ) -> dict[str, tuple[str, str]]:
-        """What lone columns between 0 and 1 may be, as `_kind` says; of several those without a doubt."""
+        """What lone columns between 0 and 1 may be, as `_kind` says; of several beside decisions those without a doubt.
+        Without decisions a doubt is of the label, which does not choose among probabilities.
+        """
         several = {c: kind for c in shares if (kind := self._kind(c, decision, label))[0]}
+        if decision is None:
+            return several
         return {c: kind for c, kind in several.items() if not kind[1]} or several
 
     def _kind(self, name: str, decision: ColumnEvidence | None, label: ColumnEvidence | None) -> tuple[str, str]:

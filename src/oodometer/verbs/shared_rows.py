@@ -12,7 +12,6 @@ import numpy as np
 from ..arrays import Array
 from ..audits.joining import KEY
 from ..errors import InputError
-from ..results import percent
 from ..store import Source
 from ..store.base import no_rows
 from ..store.cells import key_cells, numbers_of, plain
@@ -32,7 +31,7 @@ def said_of_shared_rows(references: Sequence[Source], target: Source) -> list[st
         told = {"id": _same_ids(reference, target), "cells": _same_rows(reference, target)}
         what = max(told, key=lambda name: told[name])
         if told[what] >= _SHARE:
-            text = f"{percent(told[what])} of the target's rows stand in the reference, too (the same {what})"
+            text = f"rows of the target stand in the reference, too (the same {what})"
             return [f"{text}: they say nothing of new rows; leave them out of one of the two"]
     return []
 
