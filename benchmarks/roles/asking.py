@@ -89,7 +89,7 @@ def _written(files: Files, form: str, folder: Path) -> list[str]:
 
 
 _PRINTED = re.compile(r"(?:try|run|write|use): (oodometer [^\n`]+)|`(oodometer (?:evaluate|estimate) [^`]+)`")
-_OPTIONS = re.compile(r"the file has [^:]+: (--map [^\n;`]+)")
+_OPTIONS = re.compile(r"(?:the file has [^:]+: |join them by )(--(?:map|key) [^\n;`]+)")
 
 
 def remedy_of(message: str, typed: list[str]) -> list[str] | None:

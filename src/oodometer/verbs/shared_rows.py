@@ -14,7 +14,7 @@ from ..audits.joining import KEY
 from ..errors import InputError
 from ..store import Source
 from ..store.base import no_rows
-from ..store.cells import key_cells, numbers_of, plain
+from ..store.cells import column_of, key_cells, numbers_of, plain
 from ..store.columns import INDEX
 
 _ROWS, _COLUMNS = 10_000, 50  # that are looked at of each file
@@ -140,4 +140,4 @@ def _entries(cells: Any) -> list[Any]:
     lengths = {len(flat)} if pa.types.is_fixed_size_list(cells.type) else {*cells.value_lengths().unique().to_pylist()}
     if len(lengths) > 1 or len(flat) != width * len(cells):
         return []
-    return [flat.take(pa.array(np.arange(place, len(flat), width))) for place in range(width)]
+    return [flat.take(column_of(np.arange(place, len(flat), width), "number", "place")) for place in range(width)]
