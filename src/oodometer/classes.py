@@ -63,17 +63,22 @@ def without_missing(labels: Collection[Any], others: Collection[Any]) -> set[Any
 
 
 def spelt_otherwise(labels: Collection[Any], others: Collection[Any]) -> tuple[Any, Any] | None:
-    """A word among labels alone, or among the others alone, beside one there that is the same but for capitals.
+    """A word among labels alone, or among the others alone, beside one there that is the same but for capitals and
+    blanks around it.
 
     >>> spelt_otherwise(["Yes", "No"], ["Yes", "YES", "No"]), spelt_otherwise(["cat", "A"], ["cat", "a"])
     (('YES', 'Yes'), None)
     """
     for some, rest in ((labels, others), (others, labels)):
-        alike = {str(value).casefold(): value for value in rest if isinstance(value, str) and len(value) > 1}
+        alike = {_bare(value): value for value in rest if isinstance(value, str) and len(_bare(value)) > 1}
         for value in some:
-            if isinstance(value, str) and value not in rest and value.casefold() in alike:
-                return value, alike[value.casefold()]
+            if isinstance(value, str) and value not in rest and _bare(value) in alike:
+                return value, alike[_bare(value)]
     return None
+
+
+def _bare(word: str) -> str:
+    return word.strip().casefold()
 
 
 def refuse_other_spelling(
@@ -83,10 +88,10 @@ def refuse_other_spelling(
     file: str | None = None,
     row: int | None = None,
 ) -> None:
-    """`InputError` for a class that is written like another one but for capitals: its rows would count as errors."""
+    """`InputError` for a class that is written like another but for capitals or blanks: its rows would be errors."""
     pair = spelt_otherwise(labels, others)
     if pair is not None:
-        remedy = f"write it {pair[1]}, as elsewhere; if both are classes, name all with --classes"
+        remedy = f"write it {pair[1]!r}, as elsewhere; if both are classes, name all with --classes"
         raise InputError("one spelling of a class", got=repr(pair[0]), remedy=remedy, file=file, row=row, column=column)
 
 

@@ -36,7 +36,8 @@ def test_no_number_is_wrong_without_a_word(table: Table) -> None:
 @pytest.mark.parametrize("table", TABLES[::EVERY], ids=title)
 def test_every_form_of_a_table_says_the_same(table: Table) -> None:
     found = judge(table)
-    assert (found.apart, found.silent) == ("", [])
+    assert found.silent == []
+    assert "accuracy" not in found.apart, "a form may refuse what another one reads, such as blanks that CSV has not"
 
 
 def test_the_bed_is_wide_and_half_of_it_has_traps() -> None:
