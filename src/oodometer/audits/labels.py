@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,13 +23,22 @@ _LEAST = 5.0  # labelled rows of a class to expect; rarer ones are taken togethe
 _LEAST_LABELS = 10
 
 
-def unlike(confidence: Array, predicted: Array, labels: Array | None = None, seen: Array | None = None) -> str | None:
+class Picked(NamedTuple):
+    """Why labelled rows can hardly be a random sample: by what they were picked, and that in words."""
+
+    by: Literal["confidence", "prediction", "label"]
+    why: str
+
+
+def unlike(
+    confidence: Array, predicted: Array, labels: Array | None = None, seen: Array | None = None
+) -> Picked | None:
     """Why the labelled rows can hardly be a random sample, or None. Counts of labelled rows and of others by confidence
     (2, cell; a rank test) and by predicted class (2, class; chi-squared), labels (class,); each test has a third of
     `LEVEL`. Where no others are left, labels of one class are held against ``seen``, the reference's rows by class and
     those of them that were predicted so (2, class): for what nobody reported yet, a default may stand in every row.
     """
-    reasons = []
+    reasons: list[tuple[float, Picked]] = []
     (n, m), total = confidence.sum(axis=1).astype(float), confidence.sum(axis=0).astype(float)
     if n >= _LEAST_LABELS and m:
         rows = n + m
@@ -38,7 +47,8 @@ def unlike(confidence: Array, predicted: Array, labels: Array | None = None, see
         z = (float(confidence[0] @ rank) - n * (rows + 1) / 2) / math.sqrt(spread) if spread > 0 else 0.0
         than = "higher" if z > 0 else "lower"
         p = math.erfc(abs(z) / math.sqrt(2))
-        reasons.append((p, f"their confidence is {than} than that of the other rows (rank test, {_SHOWN})"))
+        why = f"their confidence is {than} than that of the other rows (rank test, {_SHOWN})"
+        reasons.append((p, Picked("confidence", why)))
     n, m = predicted.sum(axis=1).astype(float)
     expected = predicted.sum(axis=0) * n / max(n + m, 1)
     rare = expected < _LEAST
@@ -51,23 +61,23 @@ def unlike(confidence: Array, predicted: Array, labels: Array | None = None, see
         if wanted.min() >= 1:
             p = float(chdtrc(cells.shape[1] - 1, float(((cells - wanted) ** 2 / wanted).sum())))
             why = f"other classes are predicted for them than for the other rows (chi-squared test, {_SHOWN})"
-            reasons.append((p, why))
+            reasons.append((p, Picked("prediction", why)))
     if labels is not None and labels.sum() >= _LEAST_LABELS and np.count_nonzero(labels) == 1:
         only, all_rows = int(np.argmax(labels)), float(predicted.sum())
         so = float(predicted[:, only].sum())
         said = f"all of them are of one class, as is predicted for {100 * so / max(all_rows, 1):.0f} % of all rows"
         if m:
             share = (so + 1) / (all_rows + 2)
-            reasons.append((share ** float(labels.sum()), said))
+            reasons.append((share ** float(labels.sum()), Picked("label", said)))
         elif seen is not None and labels.sum() == n and only < seen.shape[1] and 0 < seen[0, only] < seen[0].sum():
             from scipy.special import bdtrc
 
             wrong = (seen[0, only] - seen[1, only] + 1) / (seen[0, only] + 2)
             p = float(bdtrc(int(all_rows - so) - 1, int(all_rows), wrong)) if so < all_rows else 1.0
             usual = f"and for {100 * (1 - wrong):.0f} % of such reference rows: others may not be known yet"
-            reasons.append((p, f"{said}, {usual} (binomial test, {_SHOWN})"))
-    p, why = min(reasons, default=(1.0, ""))
-    return why if p < LEVEL / 3 else None
+            reasons.append((p, Picked("label", f"{said}, {usual} (binomial test, {_SHOWN})")))
+    p, picked = min(reasons, default=(1.0, None))
+    return picked if p < LEVEL / 3 else None
 
 
 _SHOWN = "p < 0.001"
@@ -110,7 +120,7 @@ def said_of_labels(reference: Predictions) -> Array | None:
     return np.stack([np.bincount(some, minlength=reference.num_classes) for some in (label, right)])
 
 
-def of_state(state: Any, seen: Array | None = None) -> str | None:
+def of_state(state: Any, seen: Array | None = None) -> Picked | None:
     """`unlike` of the counts of a pass; None where there are none."""
     return None if state is None else unlike(state["confidence"], state["said"], state["labels"], seen)
 

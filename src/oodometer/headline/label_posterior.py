@@ -82,7 +82,8 @@ class LabelEvidence:
     hits, labels : right ones and all of them as a likelihood may count them: fewer where rows depend on each other or
     were not drawn alike. labelled, rows : labelled rows, and those of the target. gaps, expected : rows that were drawn
     and never labelled, and how many of these are predicted to be right. alike : whether all rows were as likely to be
-    drawn. not_random : why the labelled rows can hardly be a random sample, or None.
+    drawn. not_random : why the labelled rows can hardly be a random sample, or None; by_outcome : whether they were
+    picked by what is to be estimated.
     """
 
     hits: float
@@ -93,6 +94,7 @@ class LabelEvidence:
     expected: float = 0.0
     alike: bool = True
     not_random: str | None = None
+    by_outcome: bool = False
 
     @classmethod
     def of_sample(cls, sampled: SampledRows, score: Array, labelled: int, not_random: str | None) -> LabelEvidence:
@@ -197,6 +199,14 @@ class LabelPosterior:
         if some.complete:
             return float(self.share < accuracy - 1e-12)
         return believed_below(self.spread, some.hits, some.labels, some.without_gaps(accuracy), some.small)
+
+    @property
+    def distribution(self) -> Array:
+        """The distribution function at 1,001 even accuracies."""
+        if self.evidence.complete:
+            return np.asarray((self.share - 1e-12 <= EVEN).astype(np.float64))
+        coarse = EVEN[::10]
+        return np.interp(EVEN, coarse, [self.below(float(accuracy)) for accuracy in coarse])
 
     def interval(self, level: float) -> Interval:
         """Value and ends: the median and the central interval; without a prior the exact interval of the labels."""

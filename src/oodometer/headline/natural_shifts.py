@@ -279,13 +279,19 @@ def is_alarm(chance: float | None, changed: float | None) -> bool:
 
 
 def judged(
-    prior: NaturalShifts, margin: float, chances: Sequence[float | None], changes: Sequence[float | None], assume: str
+    prior: NaturalShifts,
+    margin: float,
+    chances: Sequence[float | None],
+    changes: Sequence[float | None],
+    assumes: Sequence[str],
 ) -> list[Fall]:
-    """Falls of parts looked at together: an alarm as by `is_alarm`, after Holm's correction."""
+    """Falls of parts looked at together: an alarm as by `is_alarm`, after Holm's correction. ``assumes``: what each
+    chance rests on, an assumption, "judges" or "history"; labels behind the last may show a fall that outputs do not.
+    """
     tested = holm([p for p in changes if p is not None])
     adjusted = dict(zip((i for i, p in enumerate(changes) if p is not None), tested, strict=True))
     out = []
-    for i, chance in enumerate(chances):
+    for i, (chance, assume) in enumerate(zip(chances, assumes, strict=True)):
         verdict, changed, why = verdict_of(chance), adjusted.get(i), ""
         # public cases that were called so at the nearest margin that was tried, and how often that was right
         tried = [row for row in prior.verdicts if row[1] == verdict]
@@ -296,6 +302,10 @@ def judged(
             why = "the accuracy of the reference, or what the outputs say, is not known"
         elif assume == "judges":
             why = "by the judges' error rates on the reference"
+        elif assume == "history":
+            why = "by own history"
+            if verdict == "cannot say":
+                why = f"{why}; {_DECIDE}"
         elif assume != "natural":
             why = "under the assumption that was chosen"
         elif verdict == "cannot say":
@@ -303,7 +313,8 @@ def judged(
         elif measured is not None:
             words = "had" if verdict == "fell" else "had not fallen so far"
             why = f"of {measured[0]} public cases called so, their domains left out, {percent(measured[1], 0)} {words}"
-        out.append(Fall(margin, chance, verdict, changed, is_alarm(chance, changed), why))
+        shown_by_labels = assume == "history" and verdict == "fell"
+        out.append(Fall(margin, chance, verdict, changed, shown_by_labels or is_alarm(chance, changed), why))
     return out
 
 

@@ -39,6 +39,12 @@ class Recorder:
     asked: Asked
     options: Mapping[str, Any]
 
+    def job_of(self, reference: Any, name: str | None) -> str:
+        """The name of the series: the one that was given, else that of the reference, without folders and ending."""
+        named = isinstance(reference, (str, os.PathLike))
+        path = os.path.basename(os.fspath((reference if named else name) or "").rstrip("/"))
+        return self.job or visible(path.partition(".")[0] or path or "estimate")
+
     def record(self, estimation: Estimation, reference: Any = None) -> Estimation:
         """The estimation with alarms that earlier runs raised marked as known; it is added to the store.
 
@@ -46,9 +52,7 @@ class Recorder:
         `NotStoredError`, which holds the estimation, where the store does not take it.
         """
         estimation = replace(estimation, argv=estimation.argv or self.store.argv)
-        named = isinstance(reference, (str, os.PathLike))
-        path = os.path.basename(os.fspath((reference if named else estimation.reference.get("name")) or "").rstrip("/"))
-        job = self.job or visible(path.partition(".")[0] or path or "estimate")  # without folders and ending
+        job = self.job_of(reference, estimation.reference.get("name"))
         parts = list(_parts(estimation))
         names, ends = ("kind", "part", "name", "metric", "rows"), ("value", "lower", "upper", "truth")
         numbers = [

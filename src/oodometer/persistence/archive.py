@@ -383,8 +383,8 @@ _PACKAGE = __name__.partition(".")[0]
 # Floors of values and of arithmetic: no class there opens a file, a process or a connection.
 FLOORS = (
     "arrays", "audits.proxy", "calibrators", "diagnoses", "estimators", "headline.metric_shifts",
-    "headline.natural_shifts", "inference", "metrics", "passes.evaluating", "passes.metrics", "passes.plan",
-    "passes.slicing", "predictions", "registry", "results", "scores", "store.base", "store.encoding",
+    "headline.natural_shifts", "headline.own_history", "inference", "metrics", "passes.evaluating", "passes.metrics",
+    "passes.plan", "passes.slicing", "predictions", "registry", "results", "scores", "store.base", "store.encoding",
 )  # fmt: skip
 _OWN = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*")
 _PLUGIN = "plugin"  # plugin:<kind>:<name>, found in the registry

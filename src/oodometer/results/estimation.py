@@ -27,13 +27,34 @@ ASSUMPTIONS: dict[str, str] = {
 
 
 @dataclass(frozen=True)
+class HistoryUsed(Record):
+    """The own history behind a headline: so many ``periods`` whose truth is known.
+
+    kind : "late labels", or "inside the reference" where periods were left out of that. leading : what was right most
+    of what is said without labels. errors : period -> truth less what that said. weights : of all that is said.
+    without : the number without history. public_share : weight of public shifts. guard : why that is larger than usual,
+    or None.
+    """
+
+    kind: str
+    periods: int
+    leading: str
+    errors: Mapping[str, float]
+    weights: Mapping[str, float]
+    without: Interval
+    public_share: float
+    guard: str | None = None
+
+
+@dataclass(frozen=True)
 class Headline(WithInterval, Record):
     """The one number: value, interval, which method, how far it may be trusted and why.
 
     ``trust`` is "high", "low" or "none". The number and its ends are there as in an `Estimate`, too. ``bands`` stand
     beside each other: "unchanged" (if P(y | x) stood still), "half" and "nine_in_ten" (where so many of the public
     natural shifts that looked like this one ended); of a metric besides the accuracy "public", too: the whole interval
-    if the shift resembles public ones, where "half" and "nine_in_ten" hear both.
+    if the shift resembles public ones, where "half" and "nine_in_ten" hear both. ``history``: the own history behind
+    it, None where there is none.
 
     >>> found = Headline(Interval(0.8, 0.7, 0.9, 0.95, "backtest"), "doc", "nothing changed", "low", "a guess")
     >>> found.value, found.lower, found.upper
@@ -46,7 +67,8 @@ class Headline(WithInterval, Record):
     trust: str
     why: str
     bands: Mapping[str, Interval] = field(default_factory=dict)
-    _spread, _spare = frozenset({"interval"}), frozenset({"bands"})
+    history: HistoryUsed | None = None
+    _spread, _spare = frozenset({"interval"}), frozenset({"bands", "history"})
 
 
 @dataclass(frozen=True)
@@ -276,7 +298,7 @@ def _sentences(result: Mapping[str, Any], item: Interval | None, estimate: Inter
         yardstick = f"reference accuracy ({percent(reference['accuracy'])}{rows})"
         text = f"{text}{text and ': '}{yardstick if nothing else f'{side} the {yardstick}'}"
     lines += [text[:1].upper() + text[1:], Fall(**fell).sentence() if fell else ""]
-    lines += _inputs_alone(result)
+    lines += [_without_history(head), *_inputs_alone(result)]
     if truth.get("decides") and estimate is not None:
         held = "; it held the truth" if estimate.lower <= item.value <= estimate.upper else ""
         lines.append(f"Estimated without labels: {with_ends(estimate)}{held}")
@@ -293,6 +315,12 @@ def _sentences(result: Mapping[str, Any], item: Interval | None, estimate: Inter
         because = f": {diagnosis['why']}" if diagnosis.get("why") else ""
         lines += [f"Kind of shift: {diagnosis['kind']}{because}", *column_sentences(diagnosis)]
     return [*lines, f"Assumes: {head['assumes'].partition(' (')[0]}" if head.get("assumes") and not nothing else ""]
+
+
+def _without_history(head: Mapping[str, Any]) -> str:
+    """The number as it would be without own history; empty where there is none."""
+    without = interval_of((head.get("history") or {}).get("without"))
+    return "" if without is None else f"Without own history: {with_ends(without)}"
 
 
 def _inputs_alone(result: Mapping[str, Any]) -> list[str]:

@@ -252,7 +252,8 @@ def _biased(
 
     by_cell, by_class = counts(cell, int(cell.max()) + 1), counts(codes, classes)
     seen = None if predicted is None else said_of_labels(reference)
-    return unlike(by_cell, by_class, np.bincount(label[label >= 0], minlength=classes), seen)
+    picked = unlike(by_cell, by_class, np.bincount(label[label >= 0], minlength=classes), seen)
+    return None if picked is None else picked.why
 
 
 def flat(given: Any) -> list[Any]:

@@ -47,6 +47,7 @@ from ..headline.natural_shifts import (
     under_assumptions,
     under_covariate_shift,
 )
+from ..headline.own_history import PastPeriod, Reading, Together, before, given_past, reading_of, together
 from ..headline.parts import SeenWhole, part_headline, seen_whole
 from ..inference.domain_classifier import compared_once
 from ..inference.row_sample import in_content_order
@@ -70,7 +71,7 @@ from ..passes.plan import (
     rounding,
 )
 from ..passes.reference import FEW_ROWS, FIELDS_NEEDED, Reference, added, label_warnings, read_reference
-from ..passes.slicing import WHOLE, Chunks, in_natural_order, parse_chunks
+from ..passes.slicing import WHOLE, Chunks, TimeChunks, in_natural_order, parse_chunks
 from ..predictions import FIELDS, Predictions
 from ..registry import FAILURES, broken, find, unless_failed, why_failed
 from ..results import Estimate, Interval, Skipped
@@ -95,6 +96,15 @@ from .opening import (
 )
 from .options import EstimateOptions
 from .parts import AskedPart, asked_parts, said_of_references
+from .past_periods import (
+    distance_in_time,
+    known_truth,
+    middle_time,
+    periods_left_out,
+    periods_of_store,
+    places_in_time,
+    said_of_past,
+)
 from .shared_rows import said_of_shared_rows
 
 if TYPE_CHECKING:
@@ -240,6 +250,7 @@ def _estimated(
     sources = opener.references(options.reference, classes, extra_columns=options.extra_columns)
     target: Any = opener.target(options.target, options.extra_columns, options.where)
     labels = None if options.labels is None else open_labels(options.labels, opener.labels)
+    past = [opener.history(data) for data in listed_history(options.history)]
     opener.check()
     fitted = sources[0].fitted if isinstance(sources[0], FittedSource) else None
     if fitted is not None:
@@ -285,7 +296,31 @@ def _estimated(
     if own.count or away.count:
         design = Design(own, away, reference.correct / reference.rows, reference.rows)
     picked = None if labels is None else by_confidence(labels)
-    return _Answers(learnt, options, design, prior, picked).finish(state, figures, target, given)
+    answers = _Answers(learnt, options, design, prior, picked)
+    if options.recorder is not None:
+        from ..histories.labelled_parts import labelled_parts
+
+        told = labelled_parts(options.recorder.store, options.recorder.job_of(options.reference, learnt.name))
+        answers.past += periods_of_store(told, options.chunks, answers.unit, target.name, prior)
+    if past:
+        learnt.warnings.extend(answers.remember(past, execution))
+    if learnt.past and options.chunks is None:
+        answers.when = middle_time(target)
+    return answers.finish(state, figures, target, given)
+
+
+def listed_history(history: Any) -> list[Any]:
+    """Files or tables of the past, one or several."""
+    if history is None:
+        return []
+    return list(history) if isinstance(history, (list, tuple)) else [history]
+
+
+def with_history(fitted: Fitted, past: Sequence[Source], options: EstimateJob, execution: Execution) -> Fitted:
+    """What was learnt, with the periods of labelled sources of the past."""
+    answers = _Answers(fitted, options, None, options.natural_shifts)
+    said = answers.remember(past, execution)
+    return replace(fitted, past=answers.past, warnings=[*fitted.warnings, *said])
 
 
 def _for_target(
@@ -366,13 +401,17 @@ def learn(
         for name, method in plan.methods.items()
     }
     plan = replace(plan, methods=methods, argmax=record.is_argmax)
+    past: Sequence[PastPeriod] = ()
+    if options.diagnosis and options.assume == "natural":
+        past = periods_left_out(record, options.natural_shifts, options.methods, options.level, options.seed)
     unmade = [Skipped(*why) for why in broken("estimator").items()] if options.methods is None else []
     own = options.cluster
     own = own if own is not None and all(source.holds(own) for source in sources) else None
     clusters = Side(tuple(sources[0].columns))
     if own is not None or all(source.holds(KEY) for source in sources):
         clusters = side_of(sources, own, rows, options.level, plan.shift_statistics, labelled=True)
-    return Fitted(plan, sources[0].name, reference, trials, skipped, warnings, record.rows, unmade, clusters)
+    made = Fitted(plan, sources[0].name, reference, trials, skipped, warnings, record.rows, unmade, clusters)
+    return replace(made, past=past)
 
 
 def _asked_metrics(record: Predictions, source: Source, options: EstimateJob) -> MetricsAsked | None:
@@ -487,11 +526,20 @@ class _Answer:
     without: Headline | None = None
     whole: SeenWhole | None = None
     reference: PartReference | None = None
+    reading: Reading | None = None
+
+    @property
+    def distribution(self) -> Array | None:
+        """The distribution function of the accuracy at 1,001 even ones, with labels where these take part."""
+        if self.posterior is not None:
+            return self.posterior.distribution
+        return None if self.cdf is None else self.cdf()
 
 
 class _Answers:
     """From estimates and states to what is said, alike for target and parts; ``design``: of clusters; ``picked``: why
-    labels are no random sample, where their file says so.
+    labels are no random sample, where their file says so. ``past``: periods whose truth is known; ``when``: the
+    middle of the target's times, where it is asked about as one.
     """
 
     def __init__(
@@ -503,6 +551,9 @@ class _Answers:
         picked: str | None = None,
     ) -> None:
         self.picked = picked
+        self.past: list[PastPeriod] = [*fitted.past]
+        self.when: np.datetime64 | None = None
+        self.unit = "" if options.every is None else options.every.strip()
         self.fitted, self.plan, self.options, self.design, self.prior = fitted, fitted.plan, options, design, prior
         self.correct, self.rows = fitted.reference.correct, fitted.reference.rows
         self.accuracy, trials = self.correct / self.rows, fitted.trials
@@ -535,11 +586,18 @@ class _Answers:
             raise none_applies(skipped, target)
         drawn = figures()
         evidence = given or self.labels_of(whole, [part for key, part in state.items() if key[0] in ("by", "every")])
-        answer = self.with_labels(self.of(estimates, whole, by_metric, diagnosis), evidence)
+        answer = self.of(estimates, whole, by_metric, diagnosis)
+        if plan.every is None:
+            answer = self.with_past(answer, None, self.when)
+        answer = self.with_labels(answer, evidence)
         warnings = [*fitted.warnings, *_metric_warnings(plan, answer.metrics, skipped, options, target.name)]
         headline = answer.headline
         truth = None if evidence is None or not evidence.labelled else evidence.alone(level)
         parts = self.parts(state, answer) if plan.by is not None or plan.every is not None else []
+        by_parts = any(one.headline.history is not None for _, one in parts)
+        if by_parts:
+            answer = self.composed(answer, parts)
+            headline = answer.headline
         ((fell, without),) = self.falls([answer])
         alarms = None
         if options.alarm_rules:
@@ -551,9 +609,13 @@ class _Answers:
             warnings.append(headline.why)
         if truth is not None and plan.labels is None:
             used = "for the truth only, not for any estimate"
-            used = used if answer.without is None else "as those of a random sample"
+            if by_parts:
+                used = "chunk by chunk: for the truth there, and as the history of what follows"
+            elif answer.without is not None:
+                used = "as those of a random sample"
             warnings.append(f"the target holds labels; they were used {used}")
-        not_random = None if evidence is None else evidence.not_random
+        # labels of whole periods are no sample of all, and need be none where each period answers for itself
+        not_random = None if evidence is None or by_parts else evidence.not_random
         if not_random is not None and given is None:
             warnings.append(no_random_sample(not_random))
         reference, calibrator, trials = fitted.reference, plan.choice.calibrator, fitted.trials
@@ -681,6 +743,9 @@ class _Answers:
                 name: a if a.interval is None else replace(a, interval=design.wide(a.interval, rows))
                 for name, a in assumptions.items()
             }
+        reading = None
+        if signs is not None and not judges_alone(still):
+            reading = reading_of(signs, estimates, prior)
         reference = None if part is None else part.reference
         fell = chance((self.accuracy if reference is None else reference.pooled) - options.margin)
         shares = None
@@ -693,7 +758,98 @@ class _Answers:
         elif known:
             cdf = partial(cdf_without_labels, prior, signs, assumed, error)
         return _Answer(
-            headline, assumptions, moves, fell, changed, chance, metrics, cdf, whole=shares, reference=reference
+            headline,
+            assumptions,
+            moves,
+            fell,
+            changed,
+            chance,
+            metrics,
+            cdf,
+            whole=shares,
+            reference=reference,
+            reading=reading,
+        )
+
+    def remember(self, past: Sequence[Source], execution: Execution) -> list[str]:
+        """Take in the periods of labelled sources, the oldest first; gives what is to be said of those that tell
+        nothing.
+        """
+        here = Execution(progress=enter_phase(execution.progress, "history"))
+        chunks, left_out = self.options.chunks, []
+        for i, source in enumerate(past):
+            learnt, parts = _for_target(self.fitted, source, here, None, replace(self.options, by=None))
+            state = learnt.plan.read(parts, here, source.name)
+            keys = sorted(key for key in state if key[0] == "every") if chunks is not None else [WHOLE]
+            for key, at in zip(keys, places_in_time(chunks, keys, i, len(past)), strict=True):
+                states = state[key]
+                rows = int(states["truth"]["rows"])
+                name = source.name if source.path is not None else f"history {i + 1}"
+                if chunks is not None:
+                    name = str(chunks.place(key[1], rows, None)["name"])
+                estimates, _ = _estimates(learnt.plan.methods, states, lighter=True)
+                reading = self.of(estimates, states, {}).reading if estimates else None
+                if not self._learn_from(name, at, reading, states, self.labels_of(states)):
+                    left_out.append(name)
+        return said_of_past(left_out)
+
+    def _learn_from(
+        self, name: str, at: float, reading: Reading | None, states: Mapping[str, Any], evidence: LabelEvidence | None
+    ) -> bool:
+        """Whether a period tells anything: then it is behind those that come after it."""
+        known = known_truth(states, evidence)
+        if known is None or reading is None or evidence is None:
+            return False
+        one = PastPeriod(name, at, reading, *known, labelled=evidence.labelled, unit=self.unit)
+        self.past = [other for other in self.past if (other.kind, other.unit, other.at) != (one.kind, one.unit, at)]
+        self.past.append(one)
+        return True
+
+    def with_past(self, answer: _Answer, at: float | None, when: np.datetime64 | None) -> _Answer:
+        """What is said of a period at this place in time (None: after all), given those before it; without any the
+        same. ``when`` it was: what the reference alone tells holds for times that are not too far from it.
+        """
+        past, at = before(self.past, at, self.unit)
+        far = 0.0
+        if past and all(one.kind == "inside the reference" for one in past):
+            distance = distance_in_time(self.fitted.reference.record, when)
+            if distance is None:
+                return answer
+            at, far = at + distance[0], distance[1]
+        if not past or answer.reading is None or answer.cdf is None or self.options.assume != "natural":
+            return answer
+        public = answer.cdf()
+        if public is None:
+            return answer
+        made = given_past(past, answer.reading, at, public, far)
+        held = self.accuracy if answer.reference is None else answer.reference.pooled
+        return replace(
+            answer,
+            headline=made.headline(answer.headline, self.options.level),
+            fell=made.below(held - self.options.margin),
+            chance=made.below,
+            cdf=lambda: made.cdf,
+        )
+
+    def composed(self, answer: _Answer, parts: Sequence[tuple[Part, _Answer]]) -> _Answer:
+        """The whole as its periods have it, some by their labels and some by own history: the mean of them."""
+        distributions = [one.distribution for _, one in parts]
+        if any(cdf is None for cdf in distributions):
+            return answer
+        cdf = together([cdf for cdf in distributions if cdf is not None], [part.rows for part, _ in parts])
+        made = Together(cdf, [one.headline for _, one in parts])
+
+        def chance(bound: float) -> float | None:
+            return made.below(bound)
+
+        return replace(
+            answer,
+            headline=made.headline(answer.without or answer.headline, self.options.level),
+            fell=made.below(self.accuracy - self.options.margin),
+            chance=chance,
+            cdf=lambda: cdf,
+            posterior=None,
+            without=None,
         )
 
     def labels_of(
@@ -707,9 +863,13 @@ class _Answers:
             return None
         seen = None if parts is None else said_of_labels(self.fitted.reference.record)
         spread = [(int(part["truth"]["known"]), int(part["truth"]["rows"])) for part in parts or ()]
-        not_random = self.picked or of_state(states.get("labelled"), seen) or uneven(spread)
+        picked = of_state(states.get("labelled"), seen)
+        not_random = self.picked or (uneven(spread) if picked is None else picked.why)
+        by_outcome = self.picked is None and picked is not None and picked.by == "label"
         effect = self.effects[1]
-        return LabelEvidence(correct / effect, labelled / effect, labelled, rows, not_random=not_random)
+        return LabelEvidence(
+            correct / effect, labelled / effect, labelled, rows, not_random=not_random, by_outcome=by_outcome
+        )
 
     def with_labels(self, answer: _Answer, evidence: LabelEvidence | None) -> _Answer:
         """What is said with labels that can be a random sample, or of every row; else the same as without."""
@@ -766,7 +926,8 @@ class _Answers:
             assume = "judges"
         if any(a.reference is not None for a in answers):
             prior = replace(prior, verdicts=())  # those are of whole targets
-        without = judged(prior, margin, chances, changes, assume)
+        assumes = [assume if a.headline.history is None else "history" for a in answers]
+        without = judged(prior, margin, chances, changes, assumes)
         references = [self._reference_counts(a.reference) for a in answers]
         fell = falls_by_labels([a.posterior for a in answers], changes, margin, references, assume)
         return [(before, None) if own is None else (own, before) for own, before in zip(fell, without, strict=True)]
@@ -812,6 +973,11 @@ class _Answers:
             one = None if asked is None else asked[i]
             of_metrics = {} if metrics is None else metrics.estimates(state[key])[0]
             answer = self.of(by_part[i], state[key], of_metrics, part=one, whole=whole)
+            if plan.every is not None:
+                at = float(key[1])
+                when = plan.every.begins(int(key[1])) if isinstance(plan.every, TimeChunks) else None
+                answer = self.with_past(answer, at, when)
+                self._learn_from(str(wheres[i]["name"]), at, answer.reading, state[key], labels[i])
             answers.append(self.with_labels(answer, labels[i]))
         out = []
         for i, (answer, (fell, without)) in enumerate(zip(answers, self.falls(answers), strict=True)):

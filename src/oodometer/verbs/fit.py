@@ -19,7 +19,7 @@ from ..store import refuse_clashes
 from ..store.columns import unknown_column
 from ..vectors import given_pair
 from .clusters import cluster_column
-from .estimate import EstimateJob, estimate, learn, reference_figures
+from .estimate import EstimateJob, estimate, learn, listed_history, reference_figures, with_history
 from .fitted import FITTED, Fitted, FittedSource, check_ending
 from .opening import executing, opener_for, with_features
 from .options import FitOptions, Learnt, RefitOptions, TargetOptions
@@ -69,6 +69,7 @@ class Oodometer:
                 given |= {"reference": pair, "p": None}
             options = RefitOptions(**given)
             how: dict[str, Any] = {"reference": options.reference, "target": None, "by": options.by}
+            how |= {"history": options.history, "every": options.every}
             job = EstimateJob.of(Learnt(**self.get_params()), **how)
             with executing("fit", options, reference=options.reference) as execution:
                 self.fitted_ = _fitted(job, options.where, execution)
@@ -185,6 +186,7 @@ def _fitted(options: EstimateJob, where: str | Sequence[str] | None, execution: 
     sources = opener.references(options.reference, options.classes, where, options.extra_columns)
     if isinstance(sources[0], FittedSource):
         raise UsageError(f"{sources[0].path or 'this Oodometer'} is fitted already; give the reference itself to fit")
+    past = [opener.history(data) for data in listed_history(options.history)]
     opener.check()
     for source in sources:
         cluster_column(source, options.cluster, 0)
@@ -197,6 +199,8 @@ def _fitted(options: EstimateJob, where: str | Sequence[str] | None, execution: 
     if options.by is not None:
         check_slices({("by", value) for value, _ in fitted.reference.verdicts}, options.by)
     fitted.warnings.extend(opener.notes)
+    if past:
+        fitted = with_history(fitted, past, options, execution)
     plain = {name: getattr(options, name) for name in FITTED}  # values that a file can hold
     plain |= {name: list(value) for name, value in plain.items() if isinstance(value, tuple)}
     plain |= {name: dict(value) for name, value in plain.items() if isinstance(value, Mapping)}

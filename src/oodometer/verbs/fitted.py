@@ -18,6 +18,7 @@ from ..estimators import Estimator, RiskCoverage
 from ..estimators.expected_classes import metric_name
 from ..fields import FIELDS
 from ..headline.natural_shifts import NaturalShifts
+from ..headline.own_history import PastPeriod, Reading
 from ..inference.row_sample import content_sample
 from ..options import declared, placed
 from ..passes.plan import EstimationPlan, quick_methods
@@ -58,6 +59,7 @@ _KINDS: dict[str, tuple[type, ...]] = {  # of what stands in a file beside the r
     "encoding": (FeatureEncoding, _NONE),
     "prior": (NaturalShifts, _NONE),
     "slices": (dict, _NONE),
+    "past": (list,),
 }
 _PIECES = {"choice": Choice, "curve": RiskCoverage, "shift_statistics": ShiftStatistics, "diagnostician": Diagnostician}
 _CELLS = {"class": "i", "truth": "i", "number": "f", "time": "M"}  # of a field -> kind of its array
@@ -85,6 +87,7 @@ class Fitted:
     options: Mapping[str, Any] = field(default_factory=dict)
     encoding: FeatureEncoding | None = None
     prior: NaturalShifts | None = None
+    past: Sequence[PastPeriod] = ()
     file: str | None = None
 
     @property
@@ -182,7 +185,7 @@ class Fitted:
         counts = [reference.rows, reference.correct, reference.unlabelled, self.learnt_rows]
         trials = None if self.trials is None else replace(self.trials, reused=0)
         pieces |= {"counts": counts, "options": dict(self.options), "trials": trials}
-        pieces |= {"slices": _plain_slices(reference)}
+        pieces |= {"slices": _plain_slices(reference), "past": list(self.past)}
         about: dict[str, Any] = {"reference": self.name, "rows": reference.rows, "kept_rows": len(record)}
         about |= {"classes": None if record.classes is None else list(record.classes), "methods": list(plan.methods)}
         sections = {"fitted": encoder.encode(pieces), "record": encoder.encode(record)}
@@ -201,6 +204,8 @@ class Fitted:
                 if not isinstance(pieces[name], kind):
                     raise Damaged(f"{name} is a {type(pieces[name]).__name__}")
             _check_record(record)
+            if not all(isinstance(one, PastPeriod) and isinstance(one.reading, Reading) for one in pieces["past"]):
+                raise Damaged("its past periods")
             plan = pieces["plan"]
             for name, of in _PIECES.items():
                 piece = getattr(plan, name)

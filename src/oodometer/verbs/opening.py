@@ -43,7 +43,7 @@ def in_name_order(source: Source) -> Source:
     return source if ordered == axes else source.aligned(ordered)
 
 
-FILES = ("reference", "target", "predictions", "labels")  # that a renaming may be of alone
+FILES = ("reference", "target", "predictions", "labels", "history")  # that a renaming may be of alone
 
 
 def file_of(theirs: str) -> tuple[str, str]:
@@ -237,6 +237,10 @@ class Opener:
         """A source in the references' order, by name; its labels may be of further classes."""
         axes = replace(self.axes, others=True)
         return self.open(data, extra_columns=extra_columns, axes=axes, where=where, file="target")
+
+    def history(self, data: Any) -> Source:
+        """A labelled source of the past in the references' order."""
+        return self.open(data, axes=replace(self.axes, others=True), file="history")
 
     def labels(self, data: Any, **how: Any) -> Source:
         """A source of labels, which need hold nothing else, in the references' order where there are some."""

@@ -332,7 +332,18 @@ class Learnt(Methods, Level, Reading, Clock, Features, Cluster, Payoff, Interval
         "mean over classes.")
 
 
-class TargetOptions(Target, Where, Key, Learnt, Running):
+class Past(Options):
+    """Periods behind the target whose truth is known."""
+
+    history: Any = option(default=None, group=_ROWS, path="read", metavar="FILE", many=True,
+        help="Predictions with labels from before the target, which make the number sharper: a file a period, or cut "
+        "as by --every; may be repeated.",
+        doc="Predictions with labels from before the target (a file, a frame, a dict, or a list of them): each is a "
+        "period, the oldest first, or with ``every`` cut into periods along `time`. How far estimates erred there "
+        "makes this one sharper. Labelled chunks of a target teach those that follow without it.")
+
+
+class TargetOptions(Target, Where, Key, Past, Learnt, Running):
     """What may be asked about a target; a fitted reference holds some of it already."""
 
     by: str | None = option(default=None, group=_ROWS, metavar="COLUMN", noted=True, help="Slice the target by it.")
@@ -430,14 +441,22 @@ class Sliced(Options):
         "slices can be held against them.")
 
 
-class FitOptions(LabelsAndP, Where, Sliced, Learnt, Running):
+class Cut(Options):
+    """How a history is cut into periods."""
+
+    every: str | None = option(default=None, group=_ROWS, metavar="LENGTH", rare=True,
+        help="Cut --history into periods: month (day, week, ...), 7d.",
+        doc="How ``history`` is cut into periods, as ``every`` of `estimate` cuts a target.")
+
+
+class FitOptions(LabelsAndP, Where, Sliced, Past, Cut, Learnt, Running):
     """What `fit` is asked."""
 
     out: str | Path | None = option(default=None, path="written", metavar="FILE", needed=True,
         help="Where to write what was learnt, FILE.oodo; no pickle.")
 
 
-class RefitOptions(LabelsAndP, Where, Sliced, Running):
+class RefitOptions(LabelsAndP, Where, Sliced, Past, Cut, Running):
     """What `Oodometer.fit` is asked."""
 
 
