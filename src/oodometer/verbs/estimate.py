@@ -861,7 +861,9 @@ class _Answers:
         rows, labelled, correct = (int(states["truth"][name]) for name in ("rows", "known", "correct"))
         if not labelled:
             return None
-        seen = None if parts is None else said_of_labels(self.fitted.reference.record)
+        # a slice may well be of one class; a period that is was most often not reported yet
+        sliced = parts is None and self.plan.by is not None
+        seen = None if sliced else said_of_labels(self.fitted.reference.record)
         spread = [(int(part["truth"]["known"]), int(part["truth"]["rows"])) for part in parts or ()]
         picked = of_state(states.get("labelled"), seen)
         not_random = self.picked or (uneven(spread) if picked is None else picked.why)

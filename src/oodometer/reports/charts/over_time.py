@@ -55,6 +55,8 @@ def _along(rows: Rows, dated: bool, levels: Sequence[Line], up: Spec | None = No
     """A band and a point for each row, a line through them, truths as diamonds, alarms as rings, levels as dashes."""
     numbers = [line for line in levels if line[1] is not None]
     values = [row[key] for row in rows for key in ("lower", "upper", "truth")] + [line[1] for line in numbers]
+    wide = [row for row in rows if "wide_lower" in row]
+    values += [row[key] for row in wide for key in ("wide_lower", "wide_upper")]
     small, few = up is not None, len(rows) <= _FEW
     span, most = [rows[0]["start"], rows[-1]["end"]], 4 if small else 7
     look: Spec = {"grid": False, "labelOverlap": "greedy", "labelSeparation": 12}
@@ -75,6 +77,9 @@ def _along(rows: Rows, dated: bool, levels: Sequence[Line], up: Spec | None = No
         plot.draw("rule", rows, {"color": BAND[ACCENT], "strokeWidth": 14 if few else 3}, x="middle", y="lower",
                   y2="upper")  # fmt: skip
     else:
+        if wide:
+            pale = {"color": BAND[QUIET], "opacity": 0.42}
+            plot.draw("bar", wide, pale, x="start", x2="end", y="wide_lower", y2="wide_upper")
         look = {"color": BAND[ACCENT], "stroke": SURFACE, "strokeWidth": (1 if small else 1.5) if few else 0}
         plot.draw("bar", rows, look, x="start", x2="end", y="lower", y2="upper")
     # Labels stand at the end where the estimates are farther from the line; of two lines the lower one's is below.
@@ -119,6 +124,11 @@ def chunks(result: Result) -> Figure | None:
         tip = {"": names[id(entry)], "estimate": percent(headline["value"])}
         row = _row(tip, span, {**headline, "rows": entry.get("rows")}, best(entry.get("truth")).get("value"))
         row["tip"] |= {"fell": fall_text(fell)} if fell else {}
+        without = best((headline.get("history") or {}).get("without"))
+        if without:
+            low, high = ends(without)
+            row |= {"wide_lower": low, "wide_upper": high}
+            row["tip"] |= {"without own history": percent_range(low, high)}
         rows.append({**row, "alarm": bool(fell.get("alarm"))})
     lowest = min(every, key=lambda entry: float(entry["headline"]["value"]))
     title = f"Lowest in {names[id(lowest)]}: {percent(lowest['headline']['value'])}"
@@ -129,7 +139,9 @@ def chunks(result: Result) -> Figure | None:
     truths = any(best(item.get("truth")) for item in every)
     raised = any((item.get("fell") or {}).get("alarm") for item in every)
     of = "next rows of the file" if of_rows else "rows of one stretch of time"
-    text = caption("chunks", "read", truths and "truths", raised and "alarms", of=of)
+    taught = any("wide_lower" in row for row in rows)
+    parts = ("read", taught and "history", truths and "truths", raised and "alarms")
+    text = caption("chunks", *parts, of=of)
     return _along(rows, dated, [("reference", accuracy, REFERENCE)]).figure("chunks", title, text, height=_HEIGHT)
 
 

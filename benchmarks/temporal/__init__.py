@@ -1,0 +1,1 @@
+"""Temporal: models through time, whose labels come in late; what own history makes of the estimate."""
