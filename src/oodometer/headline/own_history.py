@@ -302,8 +302,11 @@ class Together:
             bands["unchanged"] = without.bands["unchanged"]
         trust = min((part.trust for part in self.parts), key=("none", "low", "high").index)
         trust = "none" if nine.upper - nine.lower > WIDEST else trust
-        why = "the mean of its periods: labels where they came in, own history where they did not"
-        assumes = "periods without labels differ from those with them as these did from each other"
+        why = "the mean of its periods, each by own history"
+        assumes = "its periods differ from those of the reference as these do from each other"
+        if own[-1].kind == "late labels":
+            why = "the mean of its periods: labels where they came in, own history where they did not"
+            assumes = "periods without labels differ from those with them as these did from each other"
         last = replace(own[-1], without=without.interval)
         return Headline(self.interval(level), "own history by period", assumes, trust, why, bands, last)
 
