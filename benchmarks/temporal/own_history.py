@@ -32,9 +32,11 @@ from oodometer.headline.own_history import (
     given_past,
     quantiles_of,
     reading_of,
-    truth_by_difference,
+    truth_by_labels,
 )
 from oodometer.intervals import clopper_pearson
+from oodometer.kernels import equal_bin
+from oodometer.passes.plan import CONFIDENCE_BINS
 from oodometer.results import Estimate
 from oodometer.store import as_source
 from oodometer.verbs.past_periods import periods_left_out
@@ -45,7 +47,6 @@ BEHIND = (1, 3, 10)  # labelled periods before it
 APART = {"spam"}  # severe: out of the means
 LABELS = 25
 CALM = 5  # periods before a public shift
-_READINGS = ("public shifts", "inputs alone", "reference accuracy")
 
 Period = Mapping[str, Any]
 Answer = tuple[float, float, float]  # lower, value, upper
@@ -127,15 +128,13 @@ def judged(odometer: Oodometer, target: Mapping[str, Any]) -> tuple[np.ndarray, 
     return batch.verdicts.astype(float), np.asarray(plan.confidence(calibrated))
 
 
-def drawn(
-    correct: np.ndarray, confidence: np.ndarray, rng: np.random.Generator, *, by_confidence: bool
-) -> dict[str, float]:
-    """25 labels, drawn at random or where the model is least sure: sums as a state of `estimate` has them."""
+def drawn(correct: np.ndarray, confidence: np.ndarray, rng: np.random.Generator, *, by_confidence: bool) -> list[float]:
+    """25 labels, drawn at random or where the model is least sure: the accuracy by them, and its standard error."""
     many = min(LABELS, len(correct))
     rows = np.argsort(confidence)[:many] if by_confidence else rng.choice(len(correct), many, replace=False)
-    known = confidence[rows]
-    sums = {"correct": correct[rows].sum(), "expected": known.sum(), "variance": (known * (1 - known)).sum()}
-    return {name: round(float(one), 4) for name, one in (sums | {"expected_of_all": confidence.sum()}).items()}
+    cells = equal_bin(confidence, CONFIDENCE_BINS)
+    known, all_rows = (np.bincount(some, minlength=CONFIDENCE_BINS) for some in (cells[rows], cells))
+    return [round(one, 5) for one in truth_by_labels(known, all_rows, float(correct[rows].sum()))]
 
 
 def rounded(value: Any) -> Any:
@@ -156,10 +155,7 @@ def behind(period: Period, labels: str | None) -> PastPeriod:
     """A period of the past with all its labels, or with some (``labels``: how they were drawn)."""
     truth, error = period["truth"], 0.0
     if labels is not None:
-        some = period[labels]
-        rows = period["rows"]
-        sums = (some["correct"], some["expected"], some["variance"])
-        truth, error = truth_by_difference(*sums, min(LABELS, rows), rows, some["expected_of_all"])
+        truth, error = period[labels]
     return PastPeriod(str(period["period"]), float(period["period"]), period["reading"], truth, error)
 
 

@@ -18,7 +18,7 @@ from oodometer.headline.own_history import (
     given_past,
     quantiles_of,
     together,
-    truth_by_difference,
+    truth_by_labels,
 )
 
 
@@ -130,21 +130,22 @@ def test_periods_left_out_of_the_reference_come_before_late_labels() -> None:
     assert at == 606.0
 
 
-def test_difference_is_right_for_rows_picked_by_their_confidence() -> None:
+def test_labels_picked_by_confidence_serve_as_well_as_random_ones() -> None:
     rng = np.random.default_rng(2)
-    estimates, errors = [], []
-    for _ in range(400):
-        confidence = rng.uniform(0.5, 1.0, 1000)
-        correct = rng.random(1000) < confidence - 0.05  # five points too sure everywhere
-        unsure = np.argsort(confidence)[:100]
-        known = confidence[unsure]
-        value, error = truth_by_difference(
-            correct[unsure].sum(), known.sum(), (known * (1 - known)).sum(), 100, 1000, confidence.sum()
-        )
-        estimates.append(value - correct.mean())
-        errors.append(error)
-    assert abs(np.mean(estimates)) < 0.01  # the share of right ones among the unsure rows is off by 20 points
-    assert np.std(estimates) == pytest.approx(np.mean(errors), rel=0.25)
+    for picked in (False, True):
+        missed, errors = [], []
+        for _ in range(400):
+            confidence = rng.uniform(0.5, 1.0, 1000)
+            odds = np.log(confidence / (1 - confidence)) - 0.4  # too sure everywhere
+            correct = rng.random(1000) < 1 / (1 + np.exp(-odds))
+            rows = np.argsort(confidence)[:100] if picked else rng.choice(1000, 100, replace=False)
+            cells = np.minimum((confidence * 60).astype(int), 59)
+            known, every = (np.bincount(some, minlength=60) for some in (cells[rows], cells))
+            value, error = truth_by_labels(known, every, float(correct[rows].sum()))
+            missed.append(value - correct.mean())
+            errors.append(error)
+        assert abs(np.mean(missed)) < 0.01  # of the unsure rows 20 points fewer are right than of all
+        assert np.std(missed) == pytest.approx(np.mean(errors), rel=0.3)
 
 
 def test_whole_is_the_mean_of_its_periods() -> None:

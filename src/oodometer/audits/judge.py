@@ -241,7 +241,7 @@ _POINT = 1e-8  # chance left outside the finer cells
 @dataclass(frozen=True)
 class Believed:
     """The believed interval (None: ``why``), how many random labels would make it as short, and whether the accuracy
-    fell.
+    fell. by_history : whether own history takes part, in the place of public shifts.
     """
 
     interval: Interval | None
@@ -249,13 +249,14 @@ class Believed:
     effective_labels: float | None = None
     why: str | None = None
     fell: Fall | None = None
+    by_history: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
         made = {} if self.interval is None else self.interval.to_dict()
         fell = None if self.fell is None else self.fell.to_dict()
         rest = {"assumes": self.assumes, "effective_labels": self.effective_labels, "why": self.why}
-        return {**made, **rest, "fell": fell}
+        return {**made, **rest, "fell": fell} | ({"by_history": True} if self.by_history else {})
 
 
 def prior_cdf(levels: Array, quantiles: Array) -> Array:

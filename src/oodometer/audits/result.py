@@ -289,7 +289,8 @@ def _believed(result: Mapping[str, Any]) -> list[str]:
     many = counted(round(believed["effective_labels"]), "random label")
     span = f"{with_ends(interval)}, {percent(interval.level, None)} {interval.kind} interval"
     fell = Fall(**believed["fell"]).sentence() if believed.get("fell") else ""
-    return [f"If this shift resembles public ones: {span}, as informative as {many}", fell]
+    whose = "By own history" if believed.get("by_history") else "If this shift resembles public ones"
+    return [f"{whose}: {span}, as informative as {many}", fell]
 
 
 def _intervals_table(audit: Audit) -> Table:

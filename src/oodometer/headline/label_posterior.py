@@ -168,7 +168,7 @@ def _same_share(one: tuple[int, int], other: tuple[int, int]) -> float:
 @dataclass(frozen=True)
 class LabelPosterior:
     """The accuracy given labels: prior x likelihood. ``prior``: distribution function at 1,001 even accuracies, None
-    where only the labels are known; ``known``: what it was made of, in words.
+    where only the labels are known; ``known``: what it was made of, in words; ``by_history``: whether of own history.
 
     Where every row is labelled it is certain. Else the prior gets heavy tails (`heavy_tailed`) and the likelihood is
     that of random rows, of suggested ones by their weights.
@@ -182,6 +182,7 @@ class LabelPosterior:
     prior: Array | None
     evidence: LabelEvidence
     known: str = ""
+    by_history: bool = False
 
     @cached_property
     def spread(self) -> Array:
@@ -255,11 +256,13 @@ class LabelPosterior:
         """The same as an audit has it."""
         made = self.interval(level)
         worth = effective_labels(made.value, made.upper - made.lower, level, self.evidence.rows)
-        return Believed(made, self.assumes, worth, fell=fell)
+        return Believed(made, self.assumes, worth, fell=fell, by_history=self.by_history)
 
 
-def known_by(prior: NaturalShifts, assume: str) -> str:
-    """What the distribution without labels rests on."""
+def known_by(prior: NaturalShifts, assume: str, still: Headline) -> str:
+    """What the distribution without labels, of the headline ``still``, rests on."""
+    if still.history is not None:
+        return still.assumes
     if assume != "natural":
         return ASSUMPTIONS[assume]
     about = prior.about or {}
@@ -271,8 +274,20 @@ def known_by(prior: NaturalShifts, assume: str) -> str:
 def posterior_of_result(found: Estimation, evidence: LabelEvidence, prior: NaturalShifts) -> LabelPosterior:
     """The posterior of a result of `estimate` under natural shifts; that of labels alone where these say nothing."""
     still = found.headline_without_labels or found.headline
+    known = known_by(prior, "natural", still)
+    if still.history is not None:
+        return LabelPosterior(_of_bands(still), evidence, known, by_history=True)
     signs = None if judges_alone(still) else signs_of_result(replace(found, headline=still))
-    return LabelPosterior(cdf_without_labels(prior, signs), evidence, known_by(prior, "natural"))
+    return LabelPosterior(cdf_without_labels(prior, signs), evidence, known)
+
+
+def _of_bands(still: Headline) -> Array:
+    """The distribution function of a headline by own history, linear between the ends of its bands."""
+    bands = sorted((still.interval, still.bands["half"], still.bands["nine_in_ten"]), key=lambda one: -one.level)
+    levels = [(1 - one.level) / 2 for one in bands]
+    levels = [*levels, 0.5, *(1 - level for level in reversed(levels))]
+    ends = [one.lower for one in bands] + [still.interval.value] + [one.upper for one in reversed(bands)]
+    return linear_cdf(np.array(levels), np.array(ends))
 
 
 def audited(found: Estimation, posterior: LabelPosterior) -> Believed:
@@ -291,7 +306,7 @@ def audited(found: Estimation, posterior: LabelPosterior) -> Believed:
         return posterior.believed(found.level, found.fell)
     made = found.headline.interval
     worth = effective_labels(made.value, made.upper - made.lower, found.level, some.rows)
-    return Believed(made, found.headline.assumes, worth, fell=found.fell)
+    return Believed(made, found.headline.assumes, worth, fell=found.fell, by_history=posterior.by_history)
 
 
 def missed(interval: Interval, truth: float) -> str:
@@ -336,6 +351,7 @@ def falls_by_labels(
         why = f"by {counted(one.evidence.labelled, 'labelled row')}"
         if one.prior is not None and not one.evidence.complete:
             other = "public shifts" if assume == "natural" else "what was assumed"
+            other = "own history" if one.by_history else other
             why = f"by {other} and {counted(one.evidence.labelled, 'labelled row')} together"
         if verdict == "cannot say":
             why = f"{why}; label more rows to decide it"

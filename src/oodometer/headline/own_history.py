@@ -37,6 +37,7 @@ _LEAST_SCALE = 0.05
 _LATER = 1.2  # residuals of later periods, against those of periods left out of the reference
 _SURE, _SURE_PERIODS = 0.03, 3  # half a band of nine in ten, and periods behind it, for high trust
 _TOLD = 4  # errors that a sentence names
+_NEWTON = 30  # steps
 
 
 @dataclass(frozen=True)
@@ -86,24 +87,32 @@ def reading_of(signs: ShiftSigns, estimates: Sequence[Estimate], prior: NaturalS
     return Reading(values, signs.rows, high - low, scale, signs.moved)
 
 
-def truth_by_difference(
-    correct: float, expected: float, variance: float, labelled: int, rows: int, expected_of_all: float
-) -> tuple[float, float]:
+def truth_by_labels(labelled: Array, rows: Array, correct: float) -> tuple[float, float]:
     """The accuracy of all rows of a period from some labels, and its standard error.
 
-    The calibrated confidence of all rows, corrected by what it misses on the labelled ones:
+    ``labelled`` and ``rows`` count the labelled rows and all rows by equal cells of confidence, (cell,); ``correct`` of
+    the labelled ones are right. With l the log-odds of a cell's confidence, the model is right with the chance
+    p = 1 / (1 + exp(-l - d)), where d, normal with mean 0 and variance 1 beforehand, is that for which as many labelled
+    rows are expected to be right as are. So rows that were drawn by their confidence serve as well as random ones; rows
+    that were drawn by their outcome do not. The variance is that of d, times the square of the slope of the mean of p.
 
-        truth = expected_of_all / rows + (correct - expected) / labelled,
-
-    which is right for rows drawn at random and for rows drawn by their confidence, with the variance
-    sum p (1 - p) / labelled^2 (1 - labelled / rows). Source: difference estimator, Cochran (1977), chapter 7.
-
-    >>> round(truth_by_difference(20, 21.0, 3.0, 25, 1000, 850.0)[0], 6)
-    0.81
+    >>> said = np.array([0, 0, 0, 25]), np.array([0, 0, 0, 1000])
+    >>> value, error = truth_by_labels(*said, correct=20)
+    >>> round(value, 2), round(error, 2)
+    (0.82, 0.07)
     """
-    value = expected_of_all / rows + (correct - expected) / labelled
-    spread = max(variance, 0.5) / labelled**2 * (1 - labelled / rows)
-    return float(np.clip(value, 0.0, 1.0)), math.sqrt(max(spread, 0.0))
+    middle = (np.arange(len(rows)) + 0.5) / len(rows)
+    log_odds = np.log(middle / (1 - middle))
+    shift = 0.0
+    for _ in range(_NEWTON):
+        chance = 1 / (1 + np.exp(-log_odds - shift))
+        slope = labelled @ (chance * (1 - chance)) + 1.0
+        shift += float(np.clip((correct - labelled @ chance - shift) / slope, -1.0, 1.0))
+    chance = 1 / (1 + np.exp(-log_odds - shift))
+    spread = chance * (1 - chance)
+    many = float(rows.sum())
+    variance = (rows @ spread / many) ** 2 / (labelled @ spread + 1.0) * (1 - labelled.sum() / many)
+    return float(rows @ chance / many), math.sqrt(max(float(variance), 0.0))
 
 
 @dataclass(frozen=True)

@@ -357,17 +357,11 @@ class EstimationPlan(Pass):
             raise InputError(expected, got=got, remedy=remedy, file=self.labels.source, column="label")
 
     def _labelled(self, batch: Predictions, calibrated: Predictions) -> Sums:
-        """Rows by cell of confidence and by predicted class, labelled ones first, and labels by class. Of the
-        confidence p: its sums over all rows and over labelled ones, and the sum of p (1 - p) over these.
-        """
+        """Rows by cell of confidence and by predicted class, labelled ones first, and labels by class."""
         labelled, classes = batch.verdicts >= 0, batch.num_classes
         cell = np.zeros(batch.rows, dtype=np.int64)
-        expected, expected_of_all, variance = math.nan, math.nan, math.nan
         if self.confidence is not None and self.confidence.why_not(calibrated) is None:
-            confidence, cell = bins_of_confidence(self.confidence, calibrated)
-            known = confidence[labelled]
-            expected, expected_of_all = float(known.sum()), float(confidence.sum())
-            variance = float((known * (1 - known)).sum())
+            cell = bins_of_confidence(self.confidence, calibrated)[1]
         predicted = batch.predicted if classes and batch.has_prediction else cell * 0
         label = np.zeros(0, dtype=np.int64) if batch.label is None else batch.label[labelled & (batch.label >= 0)]
 
@@ -378,9 +372,6 @@ class EstimationPlan(Pass):
             confidence=counts(cell, CONFIDENCE_BINS),
             said=counts(predicted, max(classes, 1)),
             labels=np.bincount(label, minlength=max(classes, 1)) if classes else np.zeros(1, dtype=np.int64),
-            expected=expected,
-            expected_of_all=expected_of_all,
-            variance=variance,
         )
 
 

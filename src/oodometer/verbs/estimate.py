@@ -878,7 +878,9 @@ class _Answers:
         if evidence is None or not evidence.usable:
             return answer
         cdf = None if answer.cdf is None else answer.cdf()
-        posterior = LabelPosterior(cdf, evidence, known_by(self.prior, self.options.assume))
+        still = answer.headline
+        known = known_by(self.prior, self.options.assume, still)
+        posterior = LabelPosterior(cdf, evidence, known, by_history=still.history is not None)
         headline = posterior.headline(answer.headline, self.options.level)
         without = None if evidence.complete else answer.headline
         return replace(answer, headline=headline, chance=posterior.below, posterior=posterior, without=without)

@@ -14,7 +14,7 @@ from ..diagnoses import ShiftStatistics
 from ..headline.headline import confidence_middle
 from ..headline.label_posterior import LabelEvidence
 from ..headline.natural_shifts import NaturalShifts, ShiftSigns
-from ..headline.own_history import Kind, PastPeriod, reading_of, truth_by_difference
+from ..headline.own_history import Kind, PastPeriod, reading_of, truth_by_labels
 from ..histories.labelled_parts import LabelledPart
 from ..passes.plan import fit_plan
 from ..passes.slicing import Chunks, RowChunks, TimeChunks
@@ -28,8 +28,8 @@ from ..store import Source
 def known_truth(states: Mapping[str, Any], evidence: LabelEvidence | None) -> tuple[float, float] | None:
     """The accuracy of a period by its labels, with its standard error; None where they tell of themselves alone.
 
-    With some labels it is the calibrated confidence of all rows, corrected by what it misses on the labelled ones: that
-    holds for rows picked by their confidence, too, and not for rows picked by their outcome.
+    With some labels it is `truth_by_labels`, which holds for rows picked by their confidence, too, and not for rows
+    picked by their outcome.
     """
     if evidence is None or not evidence.labelled or evidence.by_outcome:
         return None
@@ -37,11 +37,9 @@ def known_truth(states: Mapping[str, Any], evidence: LabelEvidence | None) -> tu
     if evidence.complete:
         return right, 0.0
     labelled = states.get("labelled")
-    if labelled is not None and math.isfinite(labelled["expected"]):
-        sums = (float(labelled[name]) for name in ("expected", "variance", "expected_of_all"))
-        expected, variance, expected_of_all = sums
-        correct = right * evidence.labelled
-        return truth_by_difference(correct, expected, variance, evidence.labelled, evidence.rows, expected_of_all)
+    if labelled is not None and labelled["confidence"][:, 1:].any():  # else there is no confidence
+        known = labelled["confidence"][0]
+        return truth_by_labels(known, labelled["confidence"].sum(axis=0), right * float(known.sum()))
     if evidence.not_random is not None:
         return None
     rate = (evidence.hits + 1) / (evidence.labels + 2)
