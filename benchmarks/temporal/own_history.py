@@ -26,14 +26,7 @@ from benchmarks import kit
 from oodometer import Oodometer
 from oodometer.headline.label_posterior import cdf_without_labels
 from oodometer.headline.natural_shifts import ShiftSigns, packaged_prior, signs_of_result
-from oodometer.headline.own_history import (
-    PastPeriod,
-    Reading,
-    given_past,
-    quantiles_of,
-    reading_of,
-    truth_by_labels,
-)
+from oodometer.headline.own_history import PastPeriod, Reading, given_past, quantiles_of, reading_of, truth_by_labels
 from oodometer.intervals import clopper_pearson
 from oodometer.kernels import equal_bin
 from oodometer.passes.plan import CONFIDENCE_BINS

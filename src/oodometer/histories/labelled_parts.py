@@ -56,39 +56,40 @@ def _of_job(session: Session, job: str) -> list[LabelledPart]:
     out: dict[tuple[str, str], LabelledPart] = {}
     for kind, part, name, begins, target, newest, first in session.rows(_LABELLED, job):
         key = (kind, part if kind == "chunk" else str(target))
-        if key in out:
+        if key in out or (newest not in results and len(results) >= _MOST_RUNS):
             continue
         if newest not in results:
-            if len(results) >= _MOST_RUNS:
-                continue
             kept = session.rows("SELECT CAST(result AS TEXT) FROM oodometer_runs WHERE id = %s", newest)
             results[newest] = json.loads(kept[0][0])
-        result = results[newest]
-        shown = name if kind == "chunk" else str(target)
-        if kind == "target":
-            said, labelled = result, result.get("target") or {}
-            moved = ((result.get("diagnosis") or {}).get("signs") or {}).get("moved")
-            truth, rows = labelled.get("accuracy"), labelled.get("rows")
-        else:
-            said = next((one for one in result.get("chunks") or () if one.get("name") == name), {})
-            moved, truth, rows = (said.get("signs") or {}).get("moved"), said.get("truth"), said.get("rows")
-        reference = result.get("reference") or {}
-        # labels that told of themselves alone took no part in what was said
-        if not truth or not rows or "fell_without_labels" not in said or not reference.get("accuracy"):
-            continue
-        known = "headline_without_labels" not in said
-        half = (truth["upper"] - truth["lower"]) / 2 / normal_quantile(float(result.get("level") or 0.95))
-        out[key] = LabelledPart(
-            kind=kind,
-            name=str(shown),
-            begins=begins,
-            first=int(first),
-            rows=int(rows),
-            truth=float(truth["value"]),
-            error=0.0 if known else half,
-            estimates={one["method"]: float(one["value"]) for one in said.get("estimates") or ()},
-            moved=moved,
-            source=float(reference["accuracy"]),
-            reference_rows=int(reference.get("rows") or 0),
-        )
+        made = _told(results[newest], kind, str(name if kind == "chunk" else target), begins, int(first))
+        if made is not None:
+            out[key] = made
     return list(out.values())
+
+
+def _told(result: Mapping[str, Any], kind: str, name: str, begins: str | None, first: int) -> LabelledPart | None:
+    """The part of that name in the result of a run; None where its labels told of themselves alone."""
+    said: Mapping[str, Any]
+    if kind == "chunk":
+        said = next((one for one in result["chunks"] if one["name"] == name), {})
+        signs, truth, rows = said.get("signs"), said.get("truth"), said.get("rows")
+    else:
+        said, target = result, result["target"]
+        signs, truth, rows = (result.get("diagnosis") or {}).get("signs"), target.get("accuracy"), target.get("rows")
+    reference = result["reference"]
+    if not truth or not rows or "fell_without_labels" not in said or not reference.get("accuracy"):
+        return None
+    half = (truth["upper"] - truth["lower"]) / 2 / normal_quantile(float(result["level"]))
+    return LabelledPart(
+        kind=kind,
+        name=name,
+        begins=begins,
+        first=first,
+        rows=int(rows),
+        truth=float(truth["value"]),
+        error=half if "headline_without_labels" in said else 0.0,  # else every row has a label
+        estimates={one["method"]: float(one["value"]) for one in said["estimates"]},
+        moved=(signs or {}).get("moved"),
+        source=float(reference["accuracy"]),
+        reference_rows=int(reference["rows"]),
+    )

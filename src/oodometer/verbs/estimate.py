@@ -297,15 +297,7 @@ def _estimated(
         design = Design(own, away, reference.correct / reference.rows, reference.rows)
     picked = None if labels is None else by_confidence(labels)
     answers = _Answers(learnt, options, design, prior, picked)
-    if options.recorder is not None:
-        from ..histories.labelled_parts import labelled_parts
-
-        told = labelled_parts(options.recorder.store, options.recorder.job_of(options.reference, learnt.name))
-        answers.past += periods_of_store(told, options.chunks, answers.unit, target.name, prior)
-    if past:
-        learnt.warnings.extend(answers.remember(past, execution))
-    if learnt.past and options.chunks is None:
-        answers.when = middle_time(target)
+    learnt.warnings.extend(answers.recall(past, target, execution))
     return answers.finish(state, figures, target, given)
 
 
@@ -771,10 +763,24 @@ class _Answers:
             reading=reading,
         )
 
+    def recall(self, past: Sequence[Source], target: Source, execution: Execution) -> list[str]:
+        """Take in what a store and sources of the past tell, and when the target is; gives what is to be said of it."""
+        options, recorder = self.options, self.options.recorder
+        if recorder is not None:
+            from ..histories.labelled_parts import labelled_parts
+
+            told = labelled_parts(recorder.store, recorder.job_of(options.reference, self.fitted.name))
+            self.past += periods_of_store(told, options.chunks, self.unit, target.name, self.prior)
+        if self.fitted.past and options.chunks is None:
+            self.when = middle_time(target)
+        return self.remember(past, execution)
+
     def remember(self, past: Sequence[Source], execution: Execution) -> list[str]:
         """Take in the periods of labelled sources, the oldest first; gives what is to be said of those that tell
         nothing.
         """
+        if not past:
+            return []
         here = Execution(progress=enter_phase(execution.progress, "history"))
         chunks, left_out = self.options.chunks, []
         for i, source in enumerate(past):
@@ -823,8 +829,18 @@ class _Answers:
             return answer
         made = given_past(past, answer.reading, at, public, far)
         held = self.accuracy if answer.reference is None else answer.reference.pooled
+
+        def ends(level: float) -> tuple[float, float]:
+            found = made.interval(level)
+            return found.lower, found.upper
+
+        shared = answer.whole
+        if shared is not None:  # what slices share is the whole as it is said now
+            value = made.interval(self.options.level).value
+            shared = replace(shared, value=value, interval=ends, quantile=made.quantile)
         return replace(
             answer,
+            whole=shared,
             headline=made.headline(answer.headline, self.options.level),
             fell=made.below(held - self.options.margin),
             chance=made.below,

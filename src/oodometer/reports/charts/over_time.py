@@ -124,12 +124,8 @@ def chunks(result: Result) -> Figure | None:
         tip = {"": names[id(entry)], "estimate": percent(headline["value"])}
         row = _row(tip, span, {**headline, "rows": entry.get("rows")}, best(entry.get("truth")).get("value"))
         row["tip"] |= {"fell": fall_text(fell)} if fell else {}
-        without = best((headline.get("history") or {}).get("without"))
-        if without:
-            low, high = ends(without)
-            row |= {"wide_lower": low, "wide_upper": high}
-            row["tip"] |= {"without own history": percent_range(low, high)}
-        rows.append({**row, "alarm": bool(fell.get("alarm"))})
+        row["tip"] |= _without_history(headline)[1]
+        rows.append({**row, **_without_history(headline)[0], "alarm": bool(fell.get("alarm"))})
     lowest = min(every, key=lambda entry: float(entry["headline"]["value"]))
     title = f"Lowest in {names[id(lowest)]}: {percent(lowest['headline']['value'])}"
     if accuracy is not None and not any(item.get("fell") for item in every):
@@ -143,6 +139,15 @@ def chunks(result: Result) -> Figure | None:
     parts = ("read", taught and "history", truths and "truths", raised and "alarms")
     text = caption("chunks", *parts, of=of)
     return _along(rows, dated, [("reference", accuracy, REFERENCE)]).figure("chunks", title, text, height=_HEIGHT)
+
+
+def _without_history(headline: Result) -> tuple[Spec, Spec]:
+    """The band that has not heard of own history, of a row and for the pointer; empty where there is none."""
+    without = best((headline.get("history") or {}).get("without"))
+    if not without:
+        return {}, {}
+    low, high = ends(without)
+    return {"wide_lower": low, "wide_upper": high}, {"without own history": percent_range(low, high)}
 
 
 def metric_chunks(result: Result) -> list[Figure]:
