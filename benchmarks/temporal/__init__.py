@@ -1,0 +1,1 @@
+"""Temporal sources of named packages: a model of early rows, a labelled reference, then periods in order."""
