@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -34,10 +35,11 @@ from oodometer.results import Estimate
 from oodometer.store import as_source
 from oodometer.verbs.past_periods import periods_left_out
 
+GUIDE = kit.ROOT / "docs" / "guides" / "late_labels.md"
 LEVEL = 0.9
 FIRST = 11  # the first period that is asked about
 BEHIND = (1, 3, 10)  # labelled periods before it
-APART = {"spam"}  # severe: out of the means
+SEVERE = 0.15  # by which a model lies below its reference in the median period: its source stands by itself
 LABELS = 25
 CALM = 5  # periods before a public shift
 
@@ -328,49 +330,67 @@ def line(name: str, means: np.ndarray) -> str:
 
 
 OURS = ("own history", "headline without it")
+COMPARED = (*OURS, "`cbpe` + mean of past errors (t)")
 HEAD = "| {} | error | coverage of 90 | width | interval score |\n|---|---|---|---|---|"
 
 
-def over_sources(by_source: Mapping[str, np.ndarray], leave_out: Sequence[str] = ()) -> np.ndarray:
+def severe(models: Mapping[str, Sequence[Period]]) -> bool:
+    """Whether a model of the source lost so much that the mean over sources would be about little else."""
+    losses = [rows[0]["signs"]["source"] - np.median([one["truth"] for one in rows]) for rows in models.values()]
+    return bool(max(losses) > SEVERE)
+
+
+def scored(cases: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A row for each source: how many models and periods, whether it is severe, and the mean scores of each question,
+    as `scores` has them.
+    """
+    out = []
+    for source, models in prepared([dict(case) for case in cases]).items():
+        only = {source: models}
+        found: dict[str, Any] = {}
+        for many in BEHIND:
+            for name, answer in METHODS.items():
+                found[f"{name}, {many}"] = mean_scores(only, answer, many)
+        for many in BEHIND[1:]:
+            found[f"late, {many}"] = mean_scores(only, own_history, many, delay=3)
+        for labels in ("random", "unsure"):
+            found[labels] = mean_scores(only, partial(own_history, labels=labels), 3)
+        means = {name: [round(one, 6) for one in by[source].tolist()] for name, by in found.items() if source in by}
+        periods = sum(len(list(asked(rows, 1, 1))) for rows in models.values())
+        about = {"source": source, "models": len(models), "periods": periods, "severe": severe(models)}
+        out.append({**about, "scores": means})
+    return out
+
+
+def over(rows: Sequence[Mapping[str, Any]], question: str) -> np.ndarray:
     """The mean over sources."""
-    kept = [means for source, means in by_source.items() if source not in leave_out]
-    return np.asarray(np.mean(kept, axis=0))
+    return np.asarray(np.mean([row["scores"][question] for row in rows if question in row["scores"]], axis=0))
 
 
 def page(result: Mapping[str, Any]) -> str:
     """The tables."""
-    sources = prepared([dict(case) for case in result["cases"]])
-    main = {source: models for source, models in sources.items() if source not in APART}
-    periods = sum(len(list(asked(rows, 1, 1))) for models in main.values() for rows in models.values())
-    models = sum(len(rows) for rows in main.values())
+    every = result["sources"]
+    main = [row for row in every if not row["severe"]]
+    apart = sorted(row["source"] for row in every if row["severe"])
+    models, periods = (sum(row[name] for row in main) for name in ("models", "periods"))
     out = [
         "# Own history: late labels and the next period",
         "",
         f"`{result['command']}`: {len(main)} sources, {models} models, {periods} periods from the eleventh on.",
-        "Points; means over sources of means over models. `spam`, which is severe, stands by itself.",
+        "Points; means over sources of means over models. Sources of which a model lost more than 15 points in the",
+        f"median period stand by themselves: {', '.join(apart) or 'none'}.",
     ]
     for many in BEHIND:
         out += ["", f"## {many} labelled period{'s' if many > 1 else ''} behind it", "", HEAD.format("")]
         for name, answer in METHODS.items():
             if many > 1 or answer is not cbpe_and_mean:
-                out.append(line(name, over_sources(mean_scores(main, answer, many))))
+                out.append(line(name, over(main, f"{name}, {many}")))
+    out += _compared(main, result["further"])
     out += ["", "## Labels that come three periods late", "", HEAD.format("periods behind it")]
-    for many in (3, 10):
-        out.append(line(f"{many}", over_sources(mean_scores(main, own_history, many, delay=3))))
+    out += [line(f"{many}", over(main, f"late, {many}")) for many in BEHIND[1:]]
     out += ["", f"## {LABELS} labels a period, three periods", "", HEAD.format("drawn")]
-    for name, labels in (("at random", "random"), ("where the model is least sure", "unsure")):
-        means = mean_scores(main, partial(own_history, labels=labels), 3)
-        out.append(line(name, over_sources(means)))
-    out += ["", "## By source, three labelled periods", ""]
-    out += ["| source | own history: error, coverage, score | headline | best plain method | its score |"]
-    out += ["|---|---|---|---|---|"]
-    by_method = {name: mean_scores(sources, answer, 3) for name, answer in METHODS.items()}
-    for source in sources:
-        own, public = by_method["own history"][source], by_method["headline without it"][source]
-        plain = {name: means[source][3] for name, means in by_method.items() if name not in OURS}
-        best = min(plain, key=lambda name: plain[name])
-        cells = (f"{100 * one[0]:.2f}, {100 * one[1]:.0f}, {100 * one[3]:.1f}" for one in (own, public))
-        out.append(f"| {source} | {' | '.join(cells)} | {best} | {100 * plain[best]:.1f} |")
+    out += [line("at random", over(main, "random")), line("where the model is least sure", over(main, "unsure"))]
+    out += _by_source(every)
     calm = result["calm"]
     out += [
         "",
@@ -379,6 +399,45 @@ def page(result: Mapping[str, Any]) -> str:
         f"Of {calm['cases']} cases of `natural.json` (every third shifted one), the calm periods drawn by chance, the "
         f"band of 90 holds {100 * calm['own history']:.0f} % with own history, "
         f"{100 * calm['headline without it']:.0f} % without it; mean width {100 * calm['width']:.0f}.",
+    ]
+    return "\n".join([*out, *_inside(result["inside"], apart)]) + "\n"
+
+
+def _compared(main: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+    """Sources that the constants were chosen on beside further ones."""
+    further = [row for row in main if row["source"] in names]
+    given = [row for row in main if row["source"] not in names]
+    if not further:
+        return []
+    out = ["", "## Sources that the formula was fitted on, and further ones", ""]
+    out += ["The constants were chosen on the first; the further ones were built afterwards. Interval scores.", ""]
+    out += ["| periods behind it | sources | own history | headline | `cbpe` + mean of past errors (t) |"]
+    out += ["|---|---|---|---|---|"]
+    for many in BEHIND[1:]:
+        for name, some in (("fitted on", given), ("further", further)):
+            cells = " | ".join(f"{100 * over(some, f'{method}, {many}')[3]:.1f}" for method in COMPARED)
+            out.append(f"| {many} | {len(some)} {name} | {cells} |")
+    return out
+
+
+def _by_source(every: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Each source beside its best plain method."""
+    out = ["", "## By source, three labelled periods", ""]
+    out += ["| source | own history: error, coverage, score | headline | best plain method | its score |"]
+    out += ["|---|---|---|---|---|"]
+    for row in every:
+        found = {name: row["scores"][f"{name}, 3"] for name in METHODS}
+        plain = {name: scores[3] for name, scores in found.items() if name not in OURS}
+        best = min(plain, key=lambda name: plain[name])
+        both = (found[name] for name in OURS)
+        cells = (f"{100 * one[0]:.2f}, {100 * one[1]:.0f}, {100 * one[3]:.1f}" for one in both)
+        out.append(f"| {row['source']} | {' | '.join(cells)} | {best} | {100 * plain[best]:.1f} |")
+    return out
+
+
+def _inside(by_periods: Mapping[str, Sequence[Mapping[str, Any]]], apart: Sequence[str]) -> list[str]:
+    """What a reference with times tells of itself."""
+    out = [
         "",
         "## Inside the reference",
         "",
@@ -387,15 +446,31 @@ def page(result: Mapping[str, Any]) -> str:
         "",
         HEAD.format("reference of"),
     ]
-    for periods_inside, rows in result["inside"].items():
-        for side in ("own history", "headline without it"):
+    for periods, rows in by_periods.items():
+        for side in OURS:
             grouped: dict[str, list[Any]] = {}
             for row in rows:
-                if row["source"] not in APART:
+                if row["source"] not in apart:
                     grouped.setdefault(row["source"], []).append(row[side])
             means = np.mean([np.mean(some, axis=0) for some in grouped.values()], axis=0)
-            out.append(line(f"{periods_inside} periods, {side}", means))
-    return "\n".join(out) + "\n"
+            out.append(line(f"{periods} periods, {side}", means))
+    return out
+
+
+def renewed(guide: str, result: Mapping[str, Any]) -> str:
+    """The guide with the figures of the result between its marks."""
+    calm, text = result["calm"], page(result)
+    parts = {}
+    for many in (1, 3, 10):
+        parts[many] = re.findall(rf"## {many} labelled period.*?\n\n.*?\n\|---.*?\n(.*?)\n\n", text, re.DOTALL)[0]
+    rows = ["| labelled periods | | error | coverage of 90 | width | interval score |", "|---|---|---|---|---|---|"]
+    rows += [f"| {many} {row}" for many, lines in parts.items() for row in lines.splitlines()]
+    said = f"{100 * calm['own history']:.0f} % of the truths (without history "
+    said += f"{100 * calm['headline without it']:.0f} %)"
+    guide = re.sub(r"(<!-- calm -->).*?(<!-- /calm -->)", rf"\g<1>{said}\g<2>", guide, flags=re.DOTALL)
+    table = "\n".join([text.split("\n\n")[1], "", *rows])
+    marks = r"(<!-- own history -->\n).*?(<!-- /own history -->)"
+    return re.sub(marks, lambda found: f"{found[1]}{table}\n{found[2]}", guide, flags=re.DOTALL)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -419,6 +494,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"{file.stem}: {len(cases)} periods", file=sys.stderr, flush=True)
     command = "python -m benchmarks.temporal" + "".join(" --more FOLDER" for _ in given.more)
     result = {"command": before.get("command", command) if given.page else command, "cases": cases, "inside": inside}
-    result["calm"] = after_calm()
+    names = [file.stem for folder in given.more for file in folder.glob("*.npz")]
+    result["further"] = before["further"] if given.page else sorted(names)
+    result |= {"sources": scored(cases), "calm": after_calm()}
     print(kit.save(path, result, page))
+    kit.write(GUIDE, renewed(GUIDE.read_text(encoding="utf-8"), result))
     return 0
