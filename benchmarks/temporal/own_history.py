@@ -489,8 +489,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         ]
         for file in files:
             cases += estimated(file)
-            for periods, rows in inside.items():
-                rows += inside_reference(file, int(periods))
+            if file.parent not in given.more:
+                for periods, rows in inside.items():
+                    rows += inside_reference(file, int(periods))
             print(f"{file.stem}: {len(cases)} periods", file=sys.stderr, flush=True)
     command = "python -m benchmarks.temporal" + "".join(" --more FOLDER" for _ in given.more)
     result = {"command": before.get("command", command) if given.page else command, "cases": cases, "inside": inside}
