@@ -25,6 +25,7 @@ SCORES, OFFSETS = "candidate_scores", "candidate_scores_offsets"
 NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 WHOLE = re.compile(r"[+-]?\d+\.0*", re.ASCII)
 UNKNOWN = ("", "nan", "null")
+PRINTED = re.compile(r"\[[\s\d.eE+-]*\]", re.ASCII)  # a list as numpy prints it
 NO_LABEL = {"", "nan", "null", "?", "-", "--", ".", "na", "n/a", "#n/a", "#na", "<na>", "none", "-nan", "nat", "nil"}
 TRUE, FALSE = ("true", "1", "1.0"), ("false", "0", "0.0")
 
@@ -41,6 +42,7 @@ class Plain:
     single: dict[str, list[Any]] = field(default_factory=dict)
     named: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
     scores: list[list[float]] = field(default_factory=list)  # of candidates
+    unnamed: list[Any] = field(default_factory=list)  # of a column without a name, which may be a label in a pair
 
 
 def read_plain(path: Path, form: str) -> Plain:
@@ -66,12 +68,15 @@ def read_plain(path: Path, form: str) -> Plain:
             found.scores = [[_number(s) for s in row] for row in lists]
         elif name in ("label", "prediction", "confidence", "correct", "group"):
             found.single[name] = [_cell(name, v) for v in cells]
-        elif name in WIDE.values():
-            lists = [json.loads(v) if isinstance(v, _Text) else v for v in cells]
+        elif name in WIDE.values() or (raw.strip() == "prob_" and any(isinstance(v, list) for v in cells)):
+            ours = name if name in WIDE.values() else WIDE[name]  # "prob_" names no class, and its lists have them all
+            lists = [_list(v, ours) for v in cells]
             if any(not isinstance(v, list) or len(v) != len(lists[0]) for v in lists):
                 raise Unreadable(f"{name}: lists of other lengths")
-            axis = [str(n) for n in stated] if stated and name in ("probabilities", "logits") else range(len(lists[0]))
-            found.named[name] = {str(n): [_cell(name, row[i]) for row in lists] for i, n in enumerate(axis)}
+            axis = [str(n) for n in stated] if stated and ours in ("probabilities", "logits") else range(len(lists[0]))
+            found.named[ours] = {str(n): [_cell(ours, row[i]) for row in lists] for i, n in enumerate(axis)}
+        elif name == "":
+            found.unnamed = [_cell("label", v) for v in cells]
         elif prefix is not None:
             here = found.named.setdefault(WIDE[prefix], {})
             here[raw.lstrip().removeprefix(prefix)] = [_cell(WIDE[prefix], v) for v in cells]
@@ -92,10 +97,13 @@ def read_plain(path: Path, form: str) -> Plain:
                 found.single[name] = [None if cell is None else int(_name(cell)) for cell in found.single[name]]
     elif "label" in found.single:
         axes = [found.named[one] for one in ("probabilities", "logits") if one in found.named]
-        # Words in the place of a label are unknown, unless a class is called so.
+        # Words and -1 in the place of a label are unknown, unless a class is called so.
         classes = {_name(one) for names in axes for one in names} or set(map(_name, found.single.get("prediction", [])))
+        held = {str(v) for v in found.single["label"] if v is not None} - {"-1"}
+        counts = len(held) > 1 and all(one.isdecimal() for one in held)
+        missing = NO_LABEL | {"-1"} if counts else NO_LABEL
         found.single["label"] = [
-            None if isinstance(v, str) and v.strip().lower() in NO_LABEL and _name(v) not in classes else v
+            None if isinstance(v, str) and v.strip().lower() in missing and _name(v) not in classes else v
             for v in found.single["label"]
         ]
     return found
@@ -118,6 +126,13 @@ def _csv(path: Path) -> dict[str, list[Any]]:
         ]
         for name, cells in zip(header, zip(*body, strict=True), strict=True)
     }
+
+
+def _list(value: Any, field: str) -> Any:
+    """A list that a cell of text holds, as JSON or, of probabilities, as numpy prints it; other cells as they are."""
+    if field == "probabilities" and isinstance(value, str) and PRINTED.fullmatch(value.strip()):
+        return [float(part) for part in value.strip()[1:-1].split()]
+    return json.loads(value) if isinstance(value, _Text) else value
 
 
 class _Text(str):
@@ -301,9 +316,10 @@ def as_arrays(plain: Plain) -> dict[str, Any]:
         columns = {_name(k): v for k, v in plain.named["probabilities"].items()}
         out["classes"] = sorted(columns)
         out["probabilities"] = np.array([columns[k] for k in out["classes"]]).T
+    columns = {"label": plain.unnamed, **plain.single} if plain.unnamed else plain.single
     for name in CODED:
-        if name in plain.single:
-            out[name] = np.array([None if v is None else _name(v) for v in plain.single[name]], object)
+        if name in columns:
+            out[name] = np.array([None if v is None else _name(v) for v in columns[name]], object)
     return out
 
 

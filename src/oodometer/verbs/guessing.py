@@ -73,7 +73,7 @@ class Guess:
         """What was read, as a sentence."""
         wide = {c: ours[5:] for c, ours in self.renamings.items() if ours.startswith("prob_")}
         lone = sorted((ours, c) for c, ours in self.renamings.items() if c not in wide)
-        read = [f"{c} as {ours}" for ours, c in lone]
+        read = [f"{c or 'the column without a name'} as {ours}" for ours, c in lone]
         if len(wide) == 1:
             read += [f"{c} as the probability of class {name}" for c, name in wide.items()]
         elif wide:
