@@ -12,6 +12,7 @@ import itertools
 import json
 import math
 import re
+import unicodedata
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ SCORES, OFFSETS = "candidate_scores", "candidate_scores_offsets"
 NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 WHOLE = re.compile(r"[+-]?\d+\.0*", re.ASCII)
 UNKNOWN = ("", "nan", "null")
+UNSEEN = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: None, 0xFEFF: None}  # signs in names that nobody sees
 PRINTED = re.compile(r"\[[\s\d.eE+-]*\]", re.ASCII)  # a list as numpy prints it
 NO_LABEL = {"", "nan", "null", "?", "-", "--", ".", "na", "n/a", "#n/a", "#na", "<na>", "none", "-nan", "nat", "nil"}
 TRUE, FALSE = ("true", "1", "1.0"), ("false", "0", "0.0")
@@ -42,7 +44,7 @@ class Plain:
     single: dict[str, list[Any]] = field(default_factory=dict)
     named: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
     scores: list[list[float]] = field(default_factory=list)  # of candidates
-    unnamed: list[Any] = field(default_factory=list)  # of a column without a name, which may be a label in a pair
+    others: list[list[Any]] = field(default_factory=list)  # of columns of names that say nothing
 
 
 def read_plain(path: Path, form: str) -> Plain:
@@ -68,19 +70,18 @@ def read_plain(path: Path, form: str) -> Plain:
             found.scores = [[_number(s) for s in row] for row in lists]
         elif name in ("label", "prediction", "confidence", "correct", "group"):
             found.single[name] = [_cell(name, v) for v in cells]
-        elif name in WIDE.values() or (raw.strip() == "prob_" and any(isinstance(v, list) for v in cells)):
+        elif name in WIDE.values() or (raw.strip() == "prob_" and any(map(_is_listed, cells))):
             ours = name if name in WIDE.values() else WIDE[name]  # "prob_" names no class, and its lists have them all
             lists = [_list(v, ours) for v in cells]
             if any(not isinstance(v, list) or len(v) != len(lists[0]) for v in lists):
                 raise Unreadable(f"{name}: lists of other lengths")
             axis = [str(n) for n in stated] if stated and ours in ("probabilities", "logits") else range(len(lists[0]))
             found.named[ours] = {str(n): [_cell(ours, row[i]) for row in lists] for i, n in enumerate(axis)}
-        elif name == "":
-            found.unnamed = [_cell("label", v) for v in cells]
         elif prefix is not None:
             here = found.named.setdefault(WIDE[prefix], {})
             here[raw.lstrip().removeprefix(prefix)] = [_cell(WIDE[prefix], v) for v in cells]
         else:
+            found.others.append([str(v) for v in cells])
             continue
         lengths.add(len(cells))
     if len(lengths) != 1:
@@ -133,6 +134,10 @@ def _list(value: Any, field: str) -> Any:
     if field == "probabilities" and isinstance(value, str) and PRINTED.fullmatch(value.strip()):
         return [float(part) for part in value.strip()[1:-1].split()]
     return json.loads(value) if isinstance(value, _Text) else value
+
+
+def _is_listed(value: Any) -> bool:
+    return isinstance(value, list) or (isinstance(value, str) and value.lstrip().startswith("["))
 
 
 class _Text(str):
@@ -220,6 +225,7 @@ def _cell(name: str, value: Any) -> Any:
     text = value.decode() if isinstance(value, bytes) else str(value)
     if isinstance(value, _Text):  # blanks around a cell of CSV mean nothing
         text = text.strip()
+    text = unicodedata.normalize("NFC", text).translate(UNSEEN)
     return text if text != "" else None
 
 
@@ -316,7 +322,10 @@ def as_arrays(plain: Plain) -> dict[str, Any]:
         columns = {_name(k): v for k, v in plain.named["probabilities"].items()}
         out["classes"] = sorted(columns)
         out["probabilities"] = np.array([columns[k] for k in out["classes"]]).T
-    columns = {"label": plain.unnamed, **plain.single} if plain.unnamed else plain.single
+    # In a pair a column of the classes is the label, however it is called, where it is the only one.
+    classes = {_name(name) for name in plain.named.get("probabilities", {})}
+    alike = [cells for cells in plain.others if {*cells} <= classes]
+    columns = {"label": alike[0], **plain.single} if len(alike) == 1 else plain.single
     for name in CODED:
         if name in columns:
             out[name] = np.array([None if v is None else _name(v) for v in columns[name]], object)
