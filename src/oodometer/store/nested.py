@@ -6,7 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -51,7 +51,8 @@ class Pairs(NamedTuple):
 @dataclass(frozen=True)
 class Unfolded:
     """A column of the file whose cells are read as the columns ``gives``: of each of ``classes``, of the best class and
-    its score, or of numbers. ``text``: cells are JSON, or what Python prints.
+    its score, or of numbers. ``text``: cells are JSON, or what Python prints; ``named_by``: another column that has the
+    classes of each row's scores.
     """
 
     column: str
@@ -59,6 +60,7 @@ class Unfolded:
     gives: tuple[str, ...]
     classes: tuple[str, ...] = ()
     text: bool = False
+    named_by: str = ""
 
     def columns_of(self, cells: Any) -> dict[str, Any]:
         """The columns that the cells give, by name. Raises `InputError` for a row that holds something else."""
@@ -294,12 +296,12 @@ def keys_of(names: Iterable[str]) -> tuple[str, str, bool]:
 
 
 def odd_cell(value: Any, name: str) -> bool:
-    """Whether a cell may hold an answer that is nested, or a percent, as text or as it is."""
+    """Whether a cell may hold an answer that is nested, the classes of one, or a percent, as text or as it is."""
     if isinstance(value, str):
         bare = value.strip()
         return bare.startswith(("[", "{", "(")) or (bare.endswith("%") and _PERCENT.fullmatch(bare) is not None)
     if isinstance(value, list) and value and not isinstance(value[0], (list, dict)):
-        return usual_field(name) == "probabilities"
+        return usual_field(name) == "probabilities" or _LABELS.fullmatch(name.lower()) is not None
     return isinstance(value, (list, dict))
 
 
@@ -312,7 +314,8 @@ def odd_columns(schema: Any) -> tuple[str, ...]:
         while inner is not None and hasattr(inner, "value_type") and not pt.is_dictionary(inner):
             inner = inner.value_type
         nested = pt.is_struct(kind) or pt.is_map(kind) or (inner is not None and pt.is_struct(inner))
-        listed = inner is not None and not pt.is_dictionary(kind) and usual == "probabilities"
+        answers = usual == "probabilities" or _LABELS.fullmatch(one.name.lower()) is not None
+        listed = inner is not None and not pt.is_dictionary(kind) and answers
         text = pt.is_string(kind) or pt.is_large_string(kind) or str(kind) == "string_view"
         named = usual in _ANSWERS or one.name in _ANSWERS or one.name.startswith("prob_")
         if nested or listed or (text and (named or _may_answer(one.name))):
@@ -492,6 +495,9 @@ def unfold(reader: Any, columns: tuple[str, ...], mapping: Mapping[str, str], ke
     names = list(dict.fromkeys((*names, *wide)))
     if not names:
         return Unfolding(columns, mapping)
+    beside = _named_beside(reader, columns, mapping)
+    if beside is not None:
+        return _applied([beside], columns, mapping, kept)
     found: list[Unfolded] = []
     head = _head(reader, names)
     for name, cells in head.items():
@@ -503,6 +509,23 @@ def unfold(reader: Any, columns: tuple[str, ...], mapping: Mapping[str, str], ke
     if not chosen:
         _refuse_unread(head, others)
     return _applied(chosen, columns, mapping, kept)
+
+
+def _named_beside(reader: Any, columns: Sequence[str], mapping: Mapping[str, str]) -> Unfolded | None:
+    """Lists of probabilities beside lists of their classes, as SageMaker writes them; None without both."""
+    names = [c for c in columns if c in reader.odd and c not in mapping and _LABELS.fullmatch(c.lower())]
+    called = {c: mapping.get(c, c if c in FIELDS else usual_field(c)) for c in columns} if len(names) == 1 else {}
+    scores = [c for c, ours in called.items() if ours == "probabilities"]
+    if len(scores) != 1:
+        return None
+    seen = [_seen(cells) for cells in _head(reader, (*names, *scores)).values()]
+    lists = [one.values for one in seen if one is not None and all(map(_is_list, one.values))]
+    if len(lists) != 2 or any(len(name) != len(score) for name, score in zip(*lists, strict=False)):
+        return None
+    rows = [_answers_of({"labels": name, "scores": score}) for name, score in zip(*lists, strict=False)]
+    known = [row for row in rows if row is not None]
+    found = _of_answers(scores[0], known, True, _Seen(lists[1])) if len(known) == len(rows) else None
+    return None if found is None or found.form != "every class" else replace(found, named_by=names[0])
 
 
 def _refuse_unread(head: Mapping[str, Any], others: Sequence[str]) -> None:
@@ -568,6 +591,8 @@ def _applied(
     others = {mapping.get(c, c) for c in columns if c not in by_column}
     renamed, out = dict(mapping), list[str]()
     for column in columns:
+        if column not in kept and any(column == one.named_by for one in chosen):
+            continue
         one = by_column.get(column)
         if one is None or column in kept:
             out.append(column)
@@ -583,11 +608,19 @@ def _applied(
     return Unfolding(tuple(out), renamed, tuple(chosen))
 
 
+def _with_names(batch: Any, one: Unfolded) -> Any:
+    """Lists of classes and of their scores, from two columns, as one column of both."""
+    both = [plain(batch.column(name), coded=False) for name in (one.named_by, one.column)]
+    texts = [pt.is_string(cells.type) or pt.is_large_string(cells.type) for cells in both]
+    both = [_parsed(cells, one.column) if text else cells for cells, text in zip(both, texts, strict=True)]
+    return pa.StructArray.from_arrays(both, names=["labels", "scores"])
+
+
 def unfolded_batch(batch: Any, names: Iterable[str], unfolded: Sequence[Unfolded]) -> Any:
     """A record batch with the columns of these names, those of nested answers among them."""
     given: dict[str, Any] = {}
     wanted = list(names)
     for one in unfolded:
         if not {*one.gives}.isdisjoint(wanted):
-            given |= one.columns_of(batch.column(one.column))
+            given |= one.columns_of(_with_names(batch, one) if one.named_by else batch.column(one.column))
     return pa.record_batch([given[n] if n in given else batch.column(n) for n in wanted], names=wanted)
