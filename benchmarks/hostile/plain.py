@@ -6,6 +6,7 @@ the same bytes is set against it.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import itertools
@@ -183,6 +184,10 @@ def _npz(path: Path) -> dict[str, list[Any]]:
             raise Unreadable("an array twice")
         ours = ("label", "prediction", "confidence", "correct", "group", "classes", *WIDE.values(), SCORES, OFFSETS)
         arrays = {n: archive[n] for n in archive.files if n.strip() in ours or n.lstrip().startswith(tuple(WIDE))}
+        for name in archive.files:
+            if name not in arrays:
+                with contextlib.suppress(Exception):  # of no name of ours: it need not be readable
+                    arrays[name] = archive[name]
     out = {}
     for name, array in arrays.items():
         values = array.T if name in ("members", "views", "votes") else array
@@ -225,8 +230,12 @@ def _cell(name: str, value: Any) -> Any:
     text = value.decode() if isinstance(value, bytes) else str(value)
     if isinstance(value, _Text):  # blanks around a cell of CSV mean nothing
         text = text.strip()
-    text = unicodedata.normalize("NFC", text).translate(UNSEEN)
-    return text if text != "" else None
+    return _shown(text) or None
+
+
+def _shown(text: str) -> str:
+    """A name in the one form that its spellings have."""
+    return unicodedata.normalize("NFC", text).translate(UNSEEN)
 
 
 def _number(value: Any) -> float:
@@ -306,7 +315,7 @@ def _name(value: Any) -> str:
         return str(int(value))
     if isinstance(value, str) and WHOLE.fullmatch(value):  # how CSV writes a column of whole floats
         return str(int(float(value)))
-    return str(value)
+    return _shown(str(value))
 
 
 def _equal(one: Any, other: Any, slack: float = 1e-6) -> bool:

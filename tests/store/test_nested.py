@@ -227,7 +227,7 @@ def test_names_of_wide_columns(form: str) -> None:
     assert result["brier"].value > 0
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", [form for form in FORMATS if form != "dict"])  # whose arrays have one order of classes
 def test_lists_of_classes_beside_lists_of_their_probabilities(form: str, tmp_path: Path) -> None:
     """SageMaker gives both, the likeliest class first."""
     rows: Rows = [

@@ -367,7 +367,7 @@ def test_the_truth_beside_answers_that_name_the_classes() -> None:
     """The only other column of these words; a copy of the answers is none."""
     rng = np.random.default_rng(3)
     truth = rng.integers(3, size=120)
-    p = rng.dirichlet([1, 1, 1], 120) * 0.5 + 0.5 * np.eye(3)[truth]
+    p = rng.dirichlet([1, 1, 1], 120) * 0.8 + 0.2 * np.eye(3)[truth]
     names = np.array(["cat", "dog", "eel"])
     columns = {"pet": names[truth], **{f"prob_{name}": p[:, k] for k, name in enumerate(names)}}
     copy = {"top": names[p.argmax(axis=1)]}
