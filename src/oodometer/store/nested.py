@@ -301,7 +301,7 @@ def odd_cell(value: Any, name: str) -> bool:
         bare = value.strip()
         return bare.startswith(("[", "{", "(")) or (bare.endswith("%") and _PERCENT.fullmatch(bare) is not None)
     if isinstance(value, list) and value and not isinstance(value[0], (list, dict)):
-        return usual_field(name) == "probabilities" or _LABELS.fullmatch(name.lower()) is not None
+        return usual_field(name) == "probabilities" or _are_classes(name)
     return isinstance(value, (list, dict))
 
 
@@ -314,8 +314,8 @@ def odd_columns(schema: Any) -> tuple[str, ...]:
         while inner is not None and hasattr(inner, "value_type") and not pt.is_dictionary(inner):
             inner = inner.value_type
         nested = pt.is_struct(kind) or pt.is_map(kind) or (inner is not None and pt.is_struct(inner))
-        answers = usual == "probabilities" or _LABELS.fullmatch(one.name.lower()) is not None
-        listed = inner is not None and not pt.is_dictionary(kind) and answers
+        listed = inner is not None and not pt.is_dictionary(kind)
+        listed = listed and (usual == "probabilities" or _are_classes(one.name))
         text = pt.is_string(kind) or pt.is_large_string(kind) or str(kind) == "string_view"
         named = usual in _ANSWERS or one.name in _ANSWERS or one.name.startswith("prob_")
         if nested or listed or (text and (named or _may_answer(one.name))):
@@ -496,8 +496,14 @@ def unfold(reader: Any, columns: tuple[str, ...], mapping: Mapping[str, str], ke
     if not names:
         return Unfolding(columns, mapping)
     beside = _named_beside(reader, columns, mapping)
-    if beside is not None:
-        return _applied([beside], columns, mapping, kept)
+    chosen = _each_alone(reader, names, columns, mapping) if beside is None else [beside]
+    return _applied(chosen, columns, mapping, kept)
+
+
+def _each_alone(
+    reader: Any, names: Sequence[str], columns: Sequence[str], mapping: Mapping[str, str]
+) -> list[Unfolded]:
+    """Those of the columns of these names whose own cells hold answers."""
     found: list[Unfolded] = []
     head = _head(reader, names)
     for name, cells in head.items():
@@ -508,24 +514,32 @@ def unfold(reader: Any, columns: tuple[str, ...], mapping: Mapping[str, str], ke
     chosen = _chosen(found, others, mapping)
     if not chosen:
         _refuse_unread(head, others)
-    return _applied(chosen, columns, mapping, kept)
+    return chosen
 
 
 def _named_beside(reader: Any, columns: Sequence[str], mapping: Mapping[str, str]) -> Unfolded | None:
     """Lists of probabilities beside lists of their classes, as SageMaker writes them; None without both."""
-    names = [c for c in columns if c in reader.odd and c not in mapping and _LABELS.fullmatch(c.lower())]
-    called = {c: mapping.get(c, c if c in FIELDS else usual_field(c)) for c in columns} if len(names) == 1 else {}
+    names = [c for c in columns if c in reader.odd and c not in mapping and _are_classes(c)]
+    if len(names) != 1:
+        return None
+    called = {c: mapping.get(c, c if c in FIELDS else usual_field(c)) for c in columns}
     scores = [c for c, ours in called.items() if ours == "probabilities"]
-    if len(scores) != 1:
+    lists = [_lists(cells) for cells in _head(reader, (*names, *scores)).values()]
+    if len(lists) != 2 or [*map(len, lists[0])] != [*map(len, lists[1])]:
         return None
-    seen = [_seen(cells) for cells in _head(reader, (*names, *scores)).values()]
-    lists = [one.values for one in seen if one is not None and all(map(_is_list, one.values))]
-    if len(lists) != 2 or any(len(name) != len(score) for name, score in zip(*lists, strict=False)):
-        return None
-    rows = [_answers_of({"labels": name, "scores": score}) for name, score in zip(*lists, strict=False)]
-    known = [row for row in rows if row is not None]
-    found = _of_answers(scores[0], known, True, _Seen(lists[1])) if len(known) == len(rows) else None
-    return None if found is None or found.form != "every class" else replace(found, named_by=names[0])
+    both = [{"labels": name, "scores": score} for name, score in zip(*lists, strict=True)]
+    found = _form_of(scores[0], _Seen(both), "probabilities") if both else None
+    return replace(found, named_by=names[0]) if found is not None and found.form == "every class" else None
+
+
+def _are_classes(column: str) -> bool:
+    return _LABELS.fullmatch(column.lower()) is not None
+
+
+def _lists(cells: Any) -> list[Any]:
+    """What first rows hold, where every one holds a list; else nothing."""
+    seen = _seen(cells)
+    return seen.values if seen is not None and all(map(_is_list, seen.values)) else []
 
 
 def _refuse_unread(head: Mapping[str, Any], others: Sequence[str]) -> None:
