@@ -30,7 +30,7 @@ _FRESH = 26  # draws that no rule was chosen on
 # AC and GDE are left out: they are not corrected by the reference, so that a shift is not needed to mislead them.
 ESTIMATORS = ("doc", "atc", "atc-entropy", "threshold-classwise", "im", "cbpe", "gde-difference", "bbse", "sld",
               "s-leap", "leap", "cot", "cott")  # fmt: skip
-ERRORS = ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks")
+ERRORS = ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks_calibration_error")
 LAWS: dict[str, Callable[[Any], Any]] = {
     "calibrated": lambda c: c,
     "too sure by up to 3 points": lambda c: 0.03 + 0.94 * c,

@@ -6,6 +6,7 @@ Standard library only at its top, so that `run.py` stays a small process.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -164,6 +165,17 @@ def spawned(work: Callable[[Any], Any], jobs: Sequence[Any], workers: int) -> It
             error = future.exception()
             why = f"{waiting[future]}: {type(error).__name__}: {error}" if error else ""
             yield waiting[future], None if error else future.result(), why
+
+
+@contextlib.contextmanager
+def argv(arguments: Sequence[str]) -> Iterator[None]:
+    """Inside, the process looks as if it had been started with these words behind `oodometer`."""
+    before = sys.argv
+    sys.argv = ["oodometer", *arguments]
+    try:
+        yield
+    finally:
+        sys.argv = before
 
 
 def in_turns(sides: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, list[Any]]:

@@ -369,3 +369,15 @@ def test_two_threads_that_work_out_a_value_share_it() -> None:
     with ThreadPoolExecutor(2) as threads:
         first, second = threads.map(lambda _: record.derived("value", make), range(2))
     assert first is second, "what is kept of a fit tells which arrays are shared"
+
+
+def test_columns_in_another_order_are_named_by_the_predictions() -> None:
+    rng = np.random.default_rng(0)
+    p, names = rng.dirichlet([0.5] * 3, 200), np.array(["cat", "dog", "eel"])
+    given = {"probabilities": p[:, [2, 0, 1]], "prediction": names[p.argmax(axis=1)]}
+    with pytest.raises(InputError, match=r"the columns are those of eel, cat, dog: .*classes"):
+        Predictions.from_arrays(**given, classes=["cat", "dog", "eel"])
+    assert Predictions.from_arrays(**given, classes=["eel", "cat", "dog"]).rows == 200
+    few = {name: values[:12] for name, values in given.items()}  # prove no order
+    with pytest.raises(InputError, match="check whether class columns are swapped"):
+        Predictions.from_arrays(**few, classes=["cat", "dog", "eel"])

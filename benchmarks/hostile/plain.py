@@ -6,12 +6,14 @@ the same bytes is set against it.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import itertools
 import json
 import math
 import re
+import unicodedata
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,8 @@ SCORES, OFFSETS = "candidate_scores", "candidate_scores_offsets"
 NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 WHOLE = re.compile(r"[+-]?\d+\.0*", re.ASCII)
 UNKNOWN = ("", "nan", "null")
+UNSEEN = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: None, 0xFEFF: None}  # signs in names that nobody sees
+PRINTED = re.compile(r"\[[\s\d.eE+-]*\]", re.ASCII)  # a list as numpy prints it
 NO_LABEL = {"", "nan", "null", "?", "-", "--", ".", "na", "n/a", "#n/a", "#na", "<na>", "none", "-nan", "nat", "nil"}
 TRUE, FALSE = ("true", "1", "1.0"), ("false", "0", "0.0")
 
@@ -41,6 +45,7 @@ class Plain:
     single: dict[str, list[Any]] = field(default_factory=dict)
     named: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
     scores: list[list[float]] = field(default_factory=list)  # of candidates
+    others: list[list[Any]] = field(default_factory=list)  # of columns of names that say nothing
 
 
 def read_plain(path: Path, form: str) -> Plain:
@@ -66,16 +71,18 @@ def read_plain(path: Path, form: str) -> Plain:
             found.scores = [[_number(s) for s in row] for row in lists]
         elif name in ("label", "prediction", "confidence", "correct", "group"):
             found.single[name] = [_cell(name, v) for v in cells]
-        elif name in WIDE.values():
-            lists = [json.loads(v) if isinstance(v, _Text) else v for v in cells]
+        elif name in WIDE.values() or (raw.strip() == "prob_" and any(map(_is_listed, cells))):
+            ours = name if name in WIDE.values() else WIDE[name]  # "prob_" names no class, and its lists have them all
+            lists = [_list(v, ours) for v in cells]
             if any(not isinstance(v, list) or len(v) != len(lists[0]) for v in lists):
                 raise Unreadable(f"{name}: lists of other lengths")
-            axis = [str(n) for n in stated] if stated and name in ("probabilities", "logits") else range(len(lists[0]))
-            found.named[name] = {str(n): [_cell(name, row[i]) for row in lists] for i, n in enumerate(axis)}
+            axis = [str(n) for n in stated] if stated and ours in ("probabilities", "logits") else range(len(lists[0]))
+            found.named[ours] = {str(n): [_cell(ours, row[i]) for row in lists] for i, n in enumerate(axis)}
         elif prefix is not None:
             here = found.named.setdefault(WIDE[prefix], {})
             here[raw.lstrip().removeprefix(prefix)] = [_cell(WIDE[prefix], v) for v in cells]
         else:
+            found.others.append([str(v) for v in cells])
             continue
         lengths.add(len(cells))
     if len(lengths) != 1:
@@ -92,10 +99,13 @@ def read_plain(path: Path, form: str) -> Plain:
                 found.single[name] = [None if cell is None else int(_name(cell)) for cell in found.single[name]]
     elif "label" in found.single:
         axes = [found.named[one] for one in ("probabilities", "logits") if one in found.named]
-        # Words in the place of a label are unknown, unless a class is called so.
+        # Words and -1 in the place of a label are unknown, unless a class is called so.
         classes = {_name(one) for names in axes for one in names} or set(map(_name, found.single.get("prediction", [])))
+        held = {str(v) for v in found.single["label"] if v is not None} - {"-1"}
+        counts = len(held) > 1 and all(one.isdecimal() for one in held)
+        missing = NO_LABEL | {"-1"} if counts else NO_LABEL
         found.single["label"] = [
-            None if isinstance(v, str) and v.strip().lower() in NO_LABEL and _name(v) not in classes else v
+            None if isinstance(v, str) and v.strip().lower() in missing and _name(v) not in classes else v
             for v in found.single["label"]
         ]
     return found
@@ -118,6 +128,17 @@ def _csv(path: Path) -> dict[str, list[Any]]:
         ]
         for name, cells in zip(header, zip(*body, strict=True), strict=True)
     }
+
+
+def _list(value: Any, field: str) -> Any:
+    """A list that a cell of text holds, as JSON or, of probabilities, as numpy prints it; other cells as they are."""
+    if field == "probabilities" and isinstance(value, str) and PRINTED.fullmatch(value.strip()):
+        return [float(part) for part in value.strip()[1:-1].split()]
+    return json.loads(value) if isinstance(value, _Text) else value
+
+
+def _is_listed(value: Any) -> bool:
+    return isinstance(value, list) or (isinstance(value, str) and value.lstrip().startswith("["))
 
 
 class _Text(str):
@@ -163,6 +184,10 @@ def _npz(path: Path) -> dict[str, list[Any]]:
             raise Unreadable("an array twice")
         ours = ("label", "prediction", "confidence", "correct", "group", "classes", *WIDE.values(), SCORES, OFFSETS)
         arrays = {n: archive[n] for n in archive.files if n.strip() in ours or n.lstrip().startswith(tuple(WIDE))}
+        for name in archive.files:
+            if name not in arrays:
+                with contextlib.suppress(Exception):  # of no name of ours: it need not be readable
+                    arrays[name] = archive[name]
     out = {}
     for name, array in arrays.items():
         values = array.T if name in ("members", "views", "votes") else array
@@ -205,7 +230,12 @@ def _cell(name: str, value: Any) -> Any:
     text = value.decode() if isinstance(value, bytes) else str(value)
     if isinstance(value, _Text):  # blanks around a cell of CSV mean nothing
         text = text.strip()
-    return text if text != "" else None
+    return _shown(text) or None
+
+
+def _shown(text: str) -> str:
+    """A name in the one form that its spellings have."""
+    return unicodedata.normalize("NFC", text).translate(UNSEEN)
 
 
 def _number(value: Any) -> float:
@@ -285,7 +315,7 @@ def _name(value: Any) -> str:
         return str(int(value))
     if isinstance(value, str) and WHOLE.fullmatch(value):  # how CSV writes a column of whole floats
         return str(int(float(value)))
-    return str(value)
+    return _shown(str(value))
 
 
 def _equal(one: Any, other: Any, slack: float = 1e-6) -> bool:
@@ -301,9 +331,13 @@ def as_arrays(plain: Plain) -> dict[str, Any]:
         columns = {_name(k): v for k, v in plain.named["probabilities"].items()}
         out["classes"] = sorted(columns)
         out["probabilities"] = np.array([columns[k] for k in out["classes"]]).T
+    # In a pair a column of the classes is the label, however it is called, where it is the only one.
+    classes = {_name(name) for name in plain.named.get("probabilities", {})}
+    alike = [cells for cells in plain.others if {*cells} <= classes]
+    columns = {"label": alike[0], **plain.single} if len(alike) == 1 else plain.single
     for name in CODED:
-        if name in plain.single:
-            out[name] = np.array([None if v is None else _name(v) for v in plain.single[name]], object)
+        if name in columns:
+            out[name] = np.array([None if v is None else _name(v) for v in columns[name]], object)
     return out
 
 

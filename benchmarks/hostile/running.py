@@ -13,11 +13,13 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from select import select as select_ready
 from typing import Any
+
+from benchmarks.kit import argv
 
 from .base import DIFFERENT, DONE, FAILED, HANG, REFUSED, SAME, SILENT, STOPPED, TRACEBACK, WARNED, Call, Outcome, Trial
 
@@ -40,7 +42,7 @@ def _command(arguments: list[str]) -> Outcome:
     from oodometer.cli import main
 
     out, err = io.StringIO(), io.StringIO()
-    with warnings.catch_warnings(record=True) as said, _argv(arguments):
+    with warnings.catch_warnings(record=True) as said, argv(arguments):
         warnings.simplefilter("always")
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:
@@ -49,16 +51,6 @@ def _command(arguments: list[str]) -> Outcome:
                 return Outcome(TRACEBACK, 1, traceback.format_exc().strip().splitlines()[-1])
     text = err.getvalue() + "".join(f"warning: {w.message}\n" for w in said)
     return _told(code, out.getvalue(), text, arguments)
-
-
-@contextlib.contextmanager
-def _argv(arguments: list[str]) -> Iterator[None]:
-    before = sys.argv
-    sys.argv = ["oodometer", *arguments]
-    try:
-        yield
-    finally:
-        sys.argv = before
 
 
 def _library(run: Callable[[], Any]) -> Outcome:

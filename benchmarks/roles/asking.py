@@ -9,13 +9,14 @@ import json
 import os
 import re
 import shlex
-import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from benchmarks.kit import argv
 
 from . import forms
 from .base import Files
@@ -119,7 +120,7 @@ def _run(words: list[str]) -> Reply:
 
     typed = [*words, "--json", "-"]
     out, err = io.StringIO(), io.StringIO()
-    with _argv(typed), warnings.catch_warnings(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with argv(typed), warnings.catch_warnings(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         warnings.simplefilter("always")
         try:
             code = main(typed)
@@ -130,16 +131,6 @@ def _run(words: list[str]) -> Reply:
         answer = json.loads(out.getvalue())
         numbers, said = numbers_of(answer), "\n".join([said, *answer["warnings"]])
     return Reply(asked=shlex.join(words), code=code, said=said.strip(), numbers=numbers)
-
-
-@contextlib.contextmanager
-def _argv(arguments: list[str]) -> Iterator[None]:
-    before = sys.argv
-    sys.argv = ["oodometer", *arguments]
-    try:
-        yield
-    finally:
-        sys.argv = before
 
 
 # ------------------------------------------------------------------------------------------------------------ Python

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.real.data import Floats, Ints
+
 from .base import Right
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 Rng: TypeAlias = np.random.Generator
 
 NO_YES = ("no", "yes")

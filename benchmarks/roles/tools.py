@@ -87,6 +87,12 @@ def _(rng: Rng) -> Files:
     return Files(columns=columns, right=model.right_answers)
 
 
+@table("targets and predictions", "MLflow")
+def _(rng: Rng) -> Files:
+    model = binary(rng, names=NO_YES)
+    return Files(columns={"targets": model.truth, "predictions": model.answer}, right=model.right_answers)
+
+
 @table("predict, <class>", "H2O")
 def _(rng: Rng) -> Files:
     model = binary(rng, names=NO_YES)
@@ -157,6 +163,36 @@ def _(rng: Rng) -> Files:
     return Files(columns={"kind": model.truth, "predicted_kind": cells}, right=model.right)
 
 
+@table("batch prediction: instance and prediction", "Vertex AI")
+def _(rng: Rng) -> Files:
+    model = several(rng, 200)
+    instances = [{"age": int(age), "kind": name} for age, name in zip(ages(rng, 200), model.truth, strict=True)]
+    cells = [{"classes": list(model.names), "scores": row} for row in model.lists]
+    return Files(columns={"instance": instances, "prediction": cells}, right=model.right)
+
+
+@table("batch prediction beside the truth: prediction", "Vertex AI")
+def _(rng: Rng) -> Files:
+    model = several(rng, 200)
+    cells = [{"classes": list(model.names), "scores": row} for row in model.lists]
+    return Files(columns={"kind": model.truth, "prediction": cells}, right=model.right)
+
+
+@table("batch prediction of images: displayNames, confidences", "Vertex AI")
+def _(rng: Rng) -> Files:
+    model = several(rng, 200)
+    order = np.argsort(-model.probabilities, axis=1)
+    cells = [
+        {
+            "ids": [str(7000 + int(k)) for k in row],
+            "displayNames": [model.names[k] for k in row],
+            "confidences": [float(p[k]) for k in row],
+        }
+        for p, row in zip(model.probabilities, order, strict=True)
+    ]
+    return Files(columns={"ground_truth": model.truth, "prediction": cells}, right=model.right)
+
+
 @table("batch transform: predicted_label, probability", "SageMaker")
 def _(rng: Rng) -> Files:
     model = binary(rng)
@@ -172,6 +208,26 @@ def _(rng: Rng) -> Files:
         "predicted_label": model.answer,
         "probabilities": model.lists,
         "labels": [list(model.names)] * model.rows,
+    }
+    return Files(columns=columns, right=model.right)
+
+
+@table("inference pipeline: labels and probabilities alone", "SageMaker")
+def _(rng: Rng) -> Files:
+    model = several(rng, 200)
+    columns = {"kind": model.truth, "labels": [list(model.names)] * model.rows, "probabilities": model.lists}
+    return Files(columns=columns, right=model.right)
+
+
+@table("inference pipeline: labels in falling order of probability", "SageMaker")
+def _(rng: Rng) -> Files:
+    model = several(rng, 200)
+    order = np.argsort(-model.probabilities, axis=1)
+    columns = {
+        "kind": model.truth,
+        "predicted_label": model.answer,
+        "labels": [[model.names[k] for k in row] for row in order],
+        "probabilities": [[float(p[k]) for k in row] for p, row in zip(model.probabilities, order, strict=True)],
     }
     return Files(columns=columns, right=model.right)
 

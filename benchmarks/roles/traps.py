@@ -319,6 +319,19 @@ def _(rng: Rng) -> Files:
     return Files(columns={"label": model.truth, "margin": model.margin}, right=model.right)
 
 
+@table("output_margin beside y_true and y_pred", "XGBoost", Trap.MARGIN, "margin")
+def _(rng: Rng) -> Files:
+    model = binary(rng, 250, NO_YES)
+    return Files(columns={"y_true": model.truth, "y_pred": model.answer, "margin": model.margin}, right=model.right)
+
+
+@table("output_margin of multi:softprob: margin_<number>", "XGBoost", Trap.MARGIN, "margin_")
+def _(rng: Rng) -> Files:
+    model = several(rng, names=(0, 1, 2))
+    margins = {f"margin_{k}": np.log(model.probabilities[:, k]) + 2 for k in range(3)}
+    return Files(columns={"y_true": model.truth, **margins}, right=model.right)
+
+
 @table("raw_score, y_pred and y_true", "LightGBM", Trap.MARGIN, "raw_score")
 def _(rng: Rng) -> Files:
     model = binary(rng, 250)
@@ -331,6 +344,20 @@ def _(rng: Rng) -> Files:
     model = several(rng)
     logits = {f"logits_{name}": np.log(model.probabilities[:, k]) + 2 for k, name in enumerate(model.names)}
     return Files(columns={"target": model.truth, **logits}, right=model.right)
+
+
+@table("logit_<class> and targets", "PyTorch", Trap.MARGIN, "logit_")
+def _(rng: Rng) -> Files:
+    model = several(rng)
+    logits = {f"logit_{name}": np.log(model.probabilities[:, k]) + 2 for k, name in enumerate(model.names)}
+    return Files(columns={"targets": model.truth, **logits}, right=model.right)
+
+
+@table("logits_<number> beside pred and target", "PyTorch", Trap.MARGIN, "logits_")
+def _(rng: Rng) -> Files:
+    model = several(rng, names=(0, 1, 2))
+    logits = {f"logits_{k}": np.log(model.probabilities[:, k]) + 2 for k in range(3)}
+    return Files(columns={"target": model.truth, "pred": model.answer, **logits}, right=model.right)
 
 
 @table("decision_function beside y_pred", "scikit-learn", Trap.MARGIN, "decision_function")

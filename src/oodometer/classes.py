@@ -23,6 +23,7 @@ _MISSING = frozenset(("", "?", "-", "--", ".", "na", "n/a", "#n/a", "#na", "<na>
 _NOT_YET = (-1, "-1")  # how scikit-learn and torch write that a row has no label
 _UNSEEN = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: None, 0xFEFF: None}
 _SHOWN = 3
+NEARLY_ALL = 0.98  # of the rows: rounded probabilities tie in a few
 
 
 class NewClassError(InputError):
@@ -93,6 +94,31 @@ def refuse_other_spelling(
     if pair is not None:
         remedy = f"write it {pair[1]!r}, as elsewhere; if both are classes, name all with --classes"
         raise InputError("one spelling of a class", got=repr(pair[0]), remedy=remedy, file=file, row=row, column=column)
+
+
+def columns_by_decisions(probabilities: Array, decided: Array, classes: Sequence[str]) -> list[str] | None:
+    """The class that each column of probabilities is of, by the names that are decided for in the same rows.
+
+    Column k is of the class that is decided for where it is the largest, in nearly all such rows. A class that is never
+    decided for has the one column that is left. None where rows contradict each other or leave two orders.
+
+    >>> columns_by_decisions(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array(["dog", "cat"]), ["cat", "dog"])
+    ['dog', 'cat']
+    """
+    top, order = probabilities.argmax(axis=1), list[str | None]()
+    for k in range(probabilities.shape[1]):
+        names, counts = np.unique(decided[top == k].astype(str), return_counts=True)
+        if len(names) and counts.max() < NEARLY_ALL * counts.sum():
+            return None
+        order.append(str(names[counts.argmax()]) if len(names) else None)
+    left = [name for name in classes if name not in order]
+    if len({*order} - {None}) + order.count(None) < len(order) or order.count(None) > 1:
+        return None
+    if None in order:
+        if len(left) != 1:
+            return None
+        order[order.index(None)] = left[0]
+    return [str(name) for name in order]
 
 
 def are_decimals(texts: Collection[Any]) -> bool:
@@ -218,6 +244,7 @@ def _other_numbering(distinct: Sequence[Any], classes: ClassNames) -> Callable[[
     from_one = min(numbers, default=0) >= 1
 
     def is_so(cell: Any) -> bool:
+        """Whether it is a name among numbers, or K where classes count from 0 to K - 1."""
         named = numbered and isinstance(cell, str) and not cell.lstrip("-").isdigit()
         return named or (from_one and str(cell) == str(len(classes)))
 

@@ -508,7 +508,7 @@ FIELDS: dict[str, Field] = {
     ),
     "prediction": Field(
         "class",
-        elsewhere="y_?pred(icted)?|y_?hat|preds?|predict|predicted|predictions?|decision|"
+        elsewhere="y_?pred(icted)?|y_?hat|preds?|outputs|predict|predicted|predictions?|decision|"
         "(pred|predicted|prediction|model|scored)_?(labels?|class|value|prediction|outcome|answer)|pgr_\\d+|"
         "(label|class|y|target)_?(pred|predicted|prediction|hat)",
     ),

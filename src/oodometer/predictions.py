@@ -5,6 +5,7 @@ Axes are always called model, view, sample and class. Field names are the column
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ from .classes import (
     NO_ANSWER,
     ClassNames,
     NewClassError,
+    columns_by_decisions,
     encode,
     encode_positions,
     find_classes,
@@ -42,6 +44,7 @@ __all__ = ["FIELDS", "Predictions"]
 
 T = TypeVar("T")
 CONTENT_KEYS = "content keys"  # of the rows as they came, which calibration, picking and joining keep
+_PROVED_ROWS = 10  # for each class, that prove an order of columns
 _MOSTLY = 0.5  # share of rows off the argmax up to which predictions may be decisions whatever the probabilities are
 
 
@@ -587,5 +590,11 @@ def follows_argmax(prediction: Array, probabilities: Array, names: ClassNames) -
             f"and the like in {100 * off.mean():.1f} % of the rows"
         )
         remedy = "check whether class columns are swapped; to judge the argmax, leave `prediction` out"
+        decided = np.array([str(name) for name in names], dtype=object)[prediction]
+        order = columns_by_decisions(probabilities, decided, [str(name) for name in names])
+        if order is not None and len(prediction) >= _PROVED_ROWS * len(order):
+            remedy = f"by the predictions the columns are those of {', '.join(order)}: give the classes in this order "
+            remedy += f"where they are named (--classes {shlex.quote(','.join(order))}, `classes` in the file, or the "
+            remedy += "names of the columns)"
         refuse(off, "prediction", "predictions that go with the probabilities", got, remedy)
     return False

@@ -148,6 +148,7 @@ def find(kind: MethodKind, name: str) -> Any:
         near = difflib.get_close_matches(name.lower(), _table[kind], n=3, cutoff=0.5)
         near = near or [candidate for candidate in _table[kind] if len(name) > 1 and name.lower() in candidate][:3]
         hint = f"did you mean {' or '.join(near)}" if near else "`oodometer methods` lists them"
+        hint = _NOT_OURS.get(kind, {}).get(_folded(head), hint)
         raise UsageError(f"unknown {kind} {name!r}; {hint}")
     return cls
 
@@ -316,9 +317,11 @@ _ALIASES: dict[str, dict[str, str]] = {
         "roc_auc": "auc auroc rocaucscore",
         "average_precision": "ap auprc prauc averageprecisionscore",
         "f1": "f1 f1score fscore",
-        "precision": "precision precisionscore",
+        "precision": "precision precisionscore ppv",
         "recall": "recall recallscore sensitivity tpr",
         "balanced_accuracy": "bacc balancedaccuracyscore",
+        "specificity": "tnr selectivity",
+        "ks_statistic": "ksstat kolmogorovsmirnov",
         "macro_f1": "f1 f1score fscore f1macro",
         "macro_precision": "precision precisionscore precisionmacro",
         "macro_recall": "recall recallscore recallmacro bacc balancedaccuracyscore",
@@ -339,6 +342,18 @@ _ALIASES: dict[str, dict[str, str]] = {
         "gde": "generalizeddisagreementequality",
         "dis2": "disagreementdiscrepancy",
     },
+}
+
+
+# What others write for another number than one of ours -> what it is of ours, and which name to give.
+_NOT_OURS: dict[str, dict[str, str]] = {
+    "metric": {
+        "ks": "name ks_statistic (of credit scoring: how far scores separate classes) or ks_calibration_error",
+        "gini": "it is 2 roc_auc - 1: name roc_auc",
+        "fpr": "it is 1 - specificity: name specificity",
+        "fnr": "it is 1 - recall: name recall",
+        "npv": "it is the precision of the other class: name precision, with --positive =CLASS for that class",
+    }
 }
 
 

@@ -135,7 +135,18 @@ def test_evaluate_prints_intervals(files: Path) -> None:
     done = run("evaluate", files / "labelled.parquet", "--json", "-")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    wanted = ("accuracy", "brier", "ece", "ece_equal_mass", "smece", "ks", "auc_coverage", "aurc", "e_aurc", "augrc")
+    wanted = (
+        "accuracy",
+        "brier",
+        "ece",
+        "ece_equal_mass",
+        "smece",
+        "ks_calibration_error",
+        "auc_coverage",
+        "aurc",
+        "e_aurc",
+        "augrc",
+    )
     for name in wanted:
         assert set(found["metrics"][name]) >= INTERVAL_KEYS, name
     assert found["metrics"]["aurc"]["value"] == pytest.approx(1 - found["metrics"]["auc_coverage"]["value"])

@@ -24,6 +24,12 @@ CELLS = CalibrationBins.of(np.array([0.9, 0.8, 0.1]), np.array([1, 0, 0]), 2)
 NULL = np.array([0.05, 0.11])
 EVEN = Predictions.from_candidates([[1.0, 1.0], [2.0, 2.0, 2.0]], label=[0, 0])
 
+RATES = {
+    "accepted": 0.7,
+    "judges": [{"judge": "a", "sensitivity": 0.9, "false_alarms": 0.47}],
+    "reference_rows": {"right": 500, "wrong": 500},
+}
+
 
 def tail(wrong: list[float]) -> RankBins:
     return RankBins(np.array([[1.0, 2.0]]), np.array([wrong]), CONFIDENCE, CONFIDENCE, False)
@@ -41,7 +47,7 @@ def tail(wrong: list[float]) -> RankBins:
         (named_repeats(["a", "b", "a"]), ["a_epoch_1", "b", "a_epoch_2"]),
         (named_repeats(["a", "b", "a"], [2, 1, 1]), ["a_epoch_2", "b", "a_epoch_1"]),
         (
-            said_of_rates({"accepted": 0.7, "judges": [{"judge": "a", "sensitivity": 0.9, "false_alarms": 0.47}]}),
+            said_of_rates(RATES),
             "uncorrected, the votes say 70.0 %; on the reference they accept 90.0 % of the right and 47.0 % of the "
             "wrong outputs",
         ),

@@ -10,7 +10,7 @@ import pytest
 
 from oodometer import Predictions, evaluate
 from oodometer.errors import InputError, NotApplicable, UsageError
-from oodometer.metrics import average_precision, fpr_at_tpr, roc_auc, top_k_accuracy
+from oodometer.metrics import average_precision, fpr_at_tpr, ks_statistic, roc_auc, top_k_accuracy
 from oodometer.metrics.one_vs_rest import OneVsRest
 from oodometer.registry import create, named
 
@@ -92,7 +92,10 @@ def test_per_class_carries_the_area(record: Predictions) -> None:
 
 def test_bins_stand_in_for_many_rows(record: Predictions, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether kept, put in order or counted in bins, the answer is the same to about the width of a bin."""
-    exact = {name: create("metric", name).compute(record) for name in ("roc_auc", "average_precision", "fpr_at_95_tpr")}
+    exact = {
+        name: create("metric", name).compute(record)
+        for name in ("roc_auc", "average_precision", "ks_statistic", "fpr_at_95_tpr")
+    }
     assert "binning" not in exact["roc_auc"].extras
     monkeypatch.setattr("oodometer.metrics.one_vs_rest._SORTED", 10)
     for kept in (1 << 22, 500):
@@ -118,6 +121,8 @@ def test_bins_stand_in_for_many_rows(record: Predictions, monkeypatch: pytest.Mo
         ("roc_auc", 4, 200, 1.0),
         ("average_precision", 2, 300, 1.0),
         ("average_precision", 4, 300, 1.0),
+        ("ks_statistic", 2, 300, 1.0),
+        ("ks_statistic", 4, 300, 1.0),
         ("fpr_at_95_tpr", 2, 500, 1.5),
         ("mcc", 2, 100, 1.0),
         ("mcc", 4, 100, 1.0),
@@ -147,7 +152,7 @@ def test_undefined_follows_scikit_learn_and_says_so_in_the_interval() -> None:
         assert found.upper > 0.5, name
     assert create("metric", "precision").compute(never).upper == 1
     scored = Predictions.from_probabilities([0.2, 0.7], label=[1, 1])
-    for name in ("roc_auc", "average_precision", "fpr_at_95_tpr"):
+    for name in ("roc_auc", "average_precision", "ks_statistic", "fpr_at_95_tpr"):
         with pytest.raises(NotApplicable, match="both classes"):
             create("metric", name).compute(scored)
     with pytest.raises(NotApplicable, match="chance agrees"):
@@ -167,6 +172,8 @@ def test_pure_functions_take_any_score() -> None:
     assert roc_auc(y, score) == pytest.approx(sk.roc_auc_score(y, score))
     assert average_precision(y, score) == pytest.approx(sk.average_precision_score(y, score))
     assert 0 < fpr_at_tpr(y, score) <= 1
+    false, found, _ = sk.roc_curve(y, score, drop_intermediate=False)
+    assert ks_statistic(y, score) == pytest.approx((found - false).max())
     p = rng.dirichlet(np.ones(4), 200)
     labels = rng.integers(0, 4, 200)
     assert top_k_accuracy(p, labels, 2) == pytest.approx(sk.top_k_accuracy_score(labels, p, k=2))
@@ -176,7 +183,8 @@ def test_pure_functions_take_any_score() -> None:
 
 
 def test_names_that_people_type() -> None:
-    wanted = {"AUC": "roc_auc", "auroc": "roc_auc", "F1": "f1", "f1-score": "f1", "ap": "average_precision",
+    wanted = {"TNR": "specificity", "PPV": "precision",
+              "AUC": "roc_auc", "auroc": "roc_auc", "F1": "f1", "f1-score": "f1", "ap": "average_precision",
               "pr_auc": "average_precision", "kappa": "cohen_kappa", "bacc": "balanced_accuracy", "tpr": "recall",
               "sensitivity": "recall", "log_loss": "nll", "logloss": "nll", "acc": "accuracy"}  # fmt: skip
     assert {name: named("metric", name) for name in wanted} == wanted
@@ -233,3 +241,12 @@ def test_payoff(tmp_path: Any) -> None:
     file.write_text("truth,no,yes\nno,0\n")
     with pytest.raises(InputError, match=r"worth\.csv: row 1: expected 3 cells, got 2"):
         run(data, payoff=str(file))
+
+
+@pytest.mark.parametrize(
+    ("name", "named_instead"),
+    [("KS", "ks_statistic"), ("gini", "roc_auc"), ("FPR", "specificity"), ("fnr", "recall"), ("npv", "precision")],
+)
+def test_numbers_that_are_none_of_ours_name_the_metric_that_tells_them(name: str, named_instead: str) -> None:
+    with pytest.raises(UsageError, match=f"unknown metric '{name}'; .*name {named_instead}"):
+        create("metric", name)

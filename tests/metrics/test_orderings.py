@@ -78,7 +78,7 @@ def test_calibration_keeps_the_confidence() -> None:
     chosen = ordered_by([create("metric", name) for name in names("metric")], "margin")
     keys = {metric.name: metric.state_key for metric in chosen}
     assert keys["aurc"] == keys["disca"] == keys["risk_coverage"] == "ranks:margin"
-    assert keys["ks"] == keys["ece_equal_mass"] == "ranks"
+    assert keys["ks_calibration_error"] == keys["ece_equal_mass"] == "ranks"
 
 
 def test_it_is_top_k_accuracy() -> None:

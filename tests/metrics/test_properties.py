@@ -176,13 +176,14 @@ def test_relations_between_areas(record: Predictions) -> None:
 def test_relations_between_calibration_errors(record: Predictions) -> None:
     """The mean gap bounds all from below; ECE and twice KS are bounded by it or each other as sums are."""
     found = {
-        n: create("metric", n).compute(record).value for n in ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks")
+        n: create("metric", n).compute(record).value
+        for n in ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks_calibration_error")
     }
     gap = abs(float((record.confidence.astype(float) - record.verdicts).mean()))
-    for name in ("ece", "ece_equal_mass", "smece", "ks"):
+    for name in ("ece", "ece_equal_mass", "smece", "ks_calibration_error"):
         assert found[name] >= gap - 2e-4, name
     assert found["ece_debiased"] <= found["ece"] + 1e-12
-    assert found["ks"] <= 1
+    assert found["ks_calibration_error"] <= 1
 
 
 SETS = 300
@@ -206,7 +207,7 @@ def test_coverage(name: str) -> None:
     assert held / SETS >= 0.85
 
 
-@pytest.mark.parametrize("name", ["ece", "ks", "smece", "ece_equal_mass"])
+@pytest.mark.parametrize("name", ["ece", "ks_calibration_error", "smece", "ece_equal_mass"])
 def test_coverage_of_calibration_errors_far_from_zero(name: str) -> None:
     """Where the model is plainly miscalibrated the bias of the plug-in is small beside the spread."""
     metric = create("metric", name)
@@ -224,7 +225,7 @@ def test_coverage_of_calibration_errors_far_from_zero(name: str) -> None:
     assert held >= 82
 
 
-@pytest.mark.parametrize("name", ["ece", "ks", "smece", "ece_equal_mass", "ece_debiased"])
+@pytest.mark.parametrize("name", ["ece", "ks_calibration_error", "smece", "ece_equal_mass", "ece_debiased"])
 @pytest.mark.parametrize("rows", [200, 3000])
 def test_a_calibrated_model_is_given_its_zero(name: str, rows: int) -> None:
     """The plug-in is above 0 for every sample; the interval holds the population's 0 all the same."""
@@ -237,7 +238,7 @@ def test_a_calibrated_model_is_given_its_zero(name: str, rows: int) -> None:
     assert held >= 54  # of 60, nominal 95 %
 
 
-@pytest.mark.parametrize("name", ["ece", "ks", "smece", "ece_equal_mass", "ece_debiased"])
+@pytest.mark.parametrize("name", ["ece", "ks_calibration_error", "smece", "ece_equal_mass", "ece_debiased"])
 def test_a_model_that_is_plainly_too_sure_is_not(name: str) -> None:
     rng = np.random.default_rng(5)
     confidence = rng.uniform(0.5, 1, 2000)

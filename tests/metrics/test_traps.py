@@ -57,7 +57,7 @@ def test_all_right_and_all_wrong_leave_doubt(name: str, n: int) -> None:
         assert 1e-4 < found.width <= 1
 
 
-@pytest.mark.parametrize("name", ["ece", "ece_equal_mass", "ks", "smece"])
+@pytest.mark.parametrize("name", ["ece", "ece_equal_mass", "ks_calibration_error", "smece"])
 def test_constant_confidence_is_the_gap(name: str) -> None:
     """100 samples of 0.8 with 50 right: every calibration error is 0.3."""
     assert compute(name, np.full(100, 0.8), np.arange(100) % 2).value == pytest.approx(0.3, abs=2e-3)
@@ -72,7 +72,7 @@ def test_constant_confidence_has_the_area_of_a_random_order() -> None:
 def test_perfect_calibration_at_the_ends() -> None:
     """Confidence 0 and wrong, 1 and right: nothing is off, and confidence 0 crashes nothing."""
     confidence, correct = [0.0] * 20 + [1.0] * 20, [0] * 20 + [1] * 20
-    for name in ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks", "brier", "e_aurc"):
+    for name in ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks_calibration_error", "brier", "e_aurc"):
         assert compute(name, confidence, correct).value == pytest.approx(0, abs=1e-12), name
 
 
@@ -219,7 +219,7 @@ def test_an_empty_state_has_no_number(name: str) -> None:
         metric.finish(metric.summarize(empty))
 
 
-NAMES = ["ece_equal_mass", "ks", "auc_coverage", "aurc", "e_aurc", "augrc"]
+NAMES = ["ece_equal_mass", "ks_calibration_error", "auc_coverage", "aurc", "e_aurc", "augrc"]
 
 
 @pytest.fixture(scope="module")

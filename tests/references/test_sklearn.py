@@ -54,6 +54,7 @@ def test_metrics_of_bins() -> None:
     false_positives, true_positives, _ = sk.roc_curve(truth, score, drop_intermediate=False)
     wanted = false_positives[np.argmax(true_positives >= 0.95)]
     assert dm.fpr_at_tpr(positives, negatives) == pytest.approx(wanted)
+    assert dm.ks_statistic(positives, negatives) == pytest.approx((true_positives - false_positives).max())
 
 
 def test_leading_axes_and_scale() -> None:
@@ -66,7 +67,7 @@ def test_leading_axes_and_scale() -> None:
     value = dm.expected_value(counts, np.arange(16).reshape(4, 4))
     assert value[0, 1] == pytest.approx((counts[0, 1] * np.arange(16).reshape(4, 4)).sum() / counts[0, 1].sum())
     positives, negatives = counts[..., 0, :], counts[..., 1, :] + 1
-    for metric in (dm.roc_auc, dm.average_precision, dm.fpr_at_tpr):
+    for metric in (dm.roc_auc, dm.average_precision, dm.ks_statistic, dm.fpr_at_tpr):
         assert metric(positives * 0.37, negatives * 0.37)[1, 0] == pytest.approx(
             float(metric(positives[1, 0], negatives[1, 0]))
         ), metric.__name__
@@ -82,7 +83,7 @@ def test_what_is_undefined() -> None:
         assert np.isnan(dm.class_specificity(one_class)[0])
         assert np.isnan(dm.accuracy(np.zeros((2, 2))))
         assert np.isnan(dm.macro_f1(np.zeros((2, 2))))
-        for metric in (dm.roc_auc, dm.average_precision, dm.fpr_at_tpr):
+        for metric in (dm.roc_auc, dm.average_precision, dm.ks_statistic, dm.fpr_at_tpr):
             assert np.isnan(metric([0, 0], [1, 2])), metric.__name__
         assert np.isnan(dm.roc_auc([1, 2], [0, 0]))
         assert dm.macro_f1(one_class) == 1

@@ -167,7 +167,21 @@ def test_cut_off(tmp_path: Path, form: str, keep: int) -> None:
 
     path = write_predictions(Predictions.from_probabilities([[0.9, 0.1]] * 50), tmp_path / f"p.{form}")
     path.write_bytes(path.read_bytes()[:keep])
-    refused(path)
+    error = refused(path)
+    assert (error.row, error.column) == (None, None)
+    assert error.expected == f"a whole and readable {form} file" or "other bytes at the start" in str(error.got)
+    assert error.remedy in ("it may be cut off or damaged: write it again", "check what the file is")
+
+
+def test_column_names_of_parquet_that_are_no_text(tmp_path: Path) -> None:
+    import oodometer
+
+    path = tmp_path / "p.parquet"
+    pq.write_table(pa.table({"prob_cat": [0.9], "prob_dog": [0.1]}), path)
+    path.write_bytes(path.read_bytes().replace(b"prob_cat", b"prob\xffcat"))
+    assert "a whole and readable parquet file" in str(refused(path))
+    with pytest.raises(InputError, match="it may be cut off or damaged"):
+        oodometer.read(path)
 
 
 def test_what_is_no_predictions_file(tmp_path: Path, put: Put) -> None:

@@ -28,15 +28,15 @@ HEADS = {
 }
 
 
-def read(path: Path) -> None:
-    """Read all fields; errors of ours must name the file."""
-    found = None
+def is_read_or_refused(path: Path) -> bool:
+    """Whether a file gives a record, or one line of ours that names it."""
     try:
-        open_predictions(path).read(FIELDS)
+        record = open_predictions(path).read(FIELDS)
+    except InputError as error:
+        return error.file == str(path) and "\n" not in str(error)
     except OodometerError as error:
-        found = error
-    if isinstance(found, InputError):
-        assert found.file == str(path), str(found)
+        return "\n" not in str(error)
+    return record.rows > 0
 
 
 @pytest.fixture(scope="module", params=FORMATS)
@@ -66,7 +66,7 @@ def test_damaged_files(valid: tuple[str, bytes], data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"p.{form}"
         path.write_bytes(bytes(broken))
-        read(path)
+        assert is_read_or_refused(path)
 
 
 @example(form="jsonl", content=b"\xfd7zXZ\x00", headed=False)
@@ -76,7 +76,7 @@ def test_noise(form: str, content: bytes, headed: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"p.{form}"
         path.write_bytes(HEADS[form] + content if headed else content)
-        read(path)
+        assert is_read_or_refused(path)
 
 
 @pytest.mark.parametrize("packing", ["gz", "xz", "bz2"])
@@ -108,7 +108,7 @@ def test_csv_of_likely_cells(header: list[str], rows: list[list[str]], delimiter
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "p.csv"
         path.write_text("\n".join(delimiter.join(row) for row in [header, *rows]), encoding="utf-8")
-        read(path)
+        assert is_read_or_refused(path)
 
 
 VALUE = st.recursive(
@@ -127,4 +127,4 @@ def test_json_lines_of_any_values(rows: list[dict[str, Any]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "p.jsonl"
         path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-        read(path)
+        assert is_read_or_refused(path)

@@ -225,3 +225,26 @@ def test_names_of_wide_columns(form: str) -> None:
     result = oodometer.evaluate(pd.DataFrame({"label": [CLASSES[k] for k in TRUTH], **columns}))
     assert result["accuracy"].value == (P.argmax(axis=1) == TRUTH).mean()
     assert result["brier"].value > 0
+
+
+@pytest.mark.parametrize("form", [form for form in FORMATS if form != "dict"])  # whose arrays have one order of classes
+def test_lists_of_classes_beside_lists_of_their_probabilities(form: str, tmp_path: Path) -> None:
+    """SageMaker gives both, the likeliest class first."""
+    rows: Rows = [
+        {"label": CLASSES[k], "labels": [CLASSES[i] for i in ordered(p)], "probabilities": sorted(p.tolist())[::-1]}
+        for k, p in zip(TRUTH, P, strict=True)
+    ]
+    record = oodometer.read(given(rows, form, tmp_path))
+    np.testing.assert_allclose(in_order(record), P, atol=1e-6)
+    assert [record.classes[k] for k in record.label] == [CLASSES[k] for k in TRUTH]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
+def test_a_list_of_fewer_classes_than_probabilities_is_named(form: str, tmp_path: Path) -> None:
+    rows: Rows = [
+        {"label": CLASSES[k], "labels": list(CLASSES), "probabilities": p.tolist()}
+        for k, p in zip([*TRUTH] * 20, [*P] * 20, strict=True)
+    ]
+    rows[1100]["labels"] = ["cat", "dog"]  # behind the rows that say what the columns hold
+    with pytest.raises(InputError, match=r"row 1101: column probabilities: expected as many scores as labels"):
+        oodometer.read(given(rows, form, tmp_path))

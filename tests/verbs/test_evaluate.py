@@ -18,7 +18,7 @@ from oodometer.verbs.evaluate import evaluate
 
 NAMES = ["ant", "bee", "cat"]
 RANKED = ("auc_coverage", "aurc", "e_aurc", "augrc")
-CALIBRATED = ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks")
+CALIBRATED = ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks_calibration_error")
 
 
 @pytest.fixture(scope="module")

@@ -335,3 +335,42 @@ def test_a_column_renamed_to_a_field_takes_the_place_of_the_one_of_its_name() ->
     table = pd.DataFrame({"actual": Y, "label": 1 - Y, "prediction": D})
     found = oodometer.evaluate(table, mapping={"actual": "label"}, metrics=["accuracy"])
     assert found.metrics["accuracy"].value == pytest.approx((Y == D).mean())
+
+
+@pytest.mark.parametrize("head", ["logits_", "Logits ", "margin_"])
+def test_columns_of_logits_are_read_by_their_classes(head: str) -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.integers(3, size=200)
+    logits = rng.normal(size=(200, 3)) + 2 * np.eye(3)[truth] + 4  # a constant in every row says nothing
+    names = np.array(["cat", "dog", "eel"])
+    frame = pd.DataFrame({"target": names[truth], **{f"{head}{name}": logits[:, k] for k, name in enumerate(names)}})
+    found = oodometer.evaluate(frame, metrics=["accuracy", "nll"])
+    assert found["accuracy"].value == pytest.approx((logits.argmax(axis=1) == truth).mean())
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    assert found["nll"].value == pytest.approx(-np.log(p[np.arange(200), truth]).mean())
+
+
+def test_a_lone_margin_is_asked_about() -> None:
+    rng = np.random.default_rng(2)
+    truth = rng.integers(2, size=200)
+    frame = pd.DataFrame({"churned": truth, "margin": rng.normal(size=200) + 2 * truth - 1}).rename(
+        columns={"churned": "label"}
+    )
+    with pytest.raises(InputError, match="the log-odds of 1, or a score of another scale") as error:
+        oodometer.evaluate(frame)
+    assert '{"margin": "logit_1"}' in str(error.value)
+    found = oodometer.evaluate(frame, mapping={"margin": "logit_1"})
+    assert found["accuracy"].value == pytest.approx(((frame["margin"] > 0) == frame["label"]).mean())
+
+
+def test_the_truth_beside_answers_that_name_the_classes() -> None:
+    """The only other column of these words; a copy of the answers is none."""
+    rng = np.random.default_rng(3)
+    truth = rng.integers(3, size=120)
+    p = rng.dirichlet([1, 1, 1], 120) * 0.8 + 0.2 * np.eye(3)[truth]
+    names = np.array(["cat", "dog", "eel"])
+    columns = {"pet": names[truth], **{f"prob_{name}": p[:, k] for k, name in enumerate(names)}}
+    copy = {"top": names[p.argmax(axis=1)]}
+    for some in (columns, {**columns, **copy}):
+        found = oodometer.evaluate(pd.DataFrame(some))
+        assert found["accuracy"].value == pytest.approx((p.argmax(axis=1) == truth).mean())

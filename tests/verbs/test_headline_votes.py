@@ -102,3 +102,16 @@ def test_in_the_whole_verb() -> None:
     bare = [Predictions.from_confidence(r.confidence, correct=r.correct) for r in (REFERENCE, TARGET)]
     without = estimate(bare[0], bare[1].without_labels()).headline
     assert without.interval.value > TARGET.accuracy + 0.1
+
+
+def test_a_judge_that_means_the_opposite_is_named() -> None:
+    def judged(rows: int, accuracy: float, seed: int) -> Predictions:
+        rng = np.random.default_rng(seed)
+        right = rng.random(rows) < accuracy
+        votes = [np.where(rng.random(rows) < kept, right, ~right) for kept in (0.9, 0.85, 0.1)]
+        return Predictions.from_arrays(votes=votes, correct=right, names={"judge": ("anna", "boris", "chloe")})
+
+    found = estimate(judged(400, 0.7, 1), judged(400, 0.6, 2).without_labels(), backtest=None)
+    said = " ".join(str(found).split())
+    assert "of the wrong ones more are accepted by chloe: turn those verdicts round" in said
+    assert "anna" not in said

@@ -416,6 +416,7 @@ def joined_truth(labels: Source, target: Source, key: str | None = None) -> tupl
         raise _fault("each target row once", f"{row[at]} twice", at, "row", labels, "drop one of them")
 
     def spread(values: Any) -> Any:
+        """Codes of the labels at their target rows, -1 at the others."""
         if values is None:
             return None
         out = np.full(rows, -1, dtype=values.dtype)

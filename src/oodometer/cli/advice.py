@@ -110,7 +110,9 @@ def better_command(
         there = [column for file in files for column in file.layout.columns]
         changes |= {n: error.meant for n in ("by", "key") if error.meant in there and given.get(n) == error.column}
     answers = [{*file.fields, *(renamings.get(c, "").split("_")[0] for c in file.layout.columns)} for file in files]
-    if any(not fields & {*_OUTPUTS, "prob"} for fields in answers) or (renamings == before and changes == given):
+    if any(not fields & {*_OUTPUTS, "prob", "logit"} for fields in answers) or (
+        renamings == before and changes == given
+    ):
         return None
     if guessed.renamings:  # names of their own: what else they say
         renamings |= {c: ours for c, ours in guessed.more.items() if ours not in renamings.values()}

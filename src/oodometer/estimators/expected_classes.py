@@ -208,6 +208,7 @@ def expected_metrics(
     draws = np.concatenate([np.moveaxis(replicate, 1, 0) for replicate in made])  # (replicate, metric, class)
 
     def interval(value: float, values: Array) -> dict[str, Any]:
+        """The value with the spread of its replicates, as JSON has it."""
         return Interval(value, *from_spread(values, value, level), level, kind).to_dict()
 
     metrics = {}
@@ -241,6 +242,7 @@ def drawn_positives(
     """Redrawn targets at redrawn rates, and the samples of each class in both tables; (replicate, class, bin)."""
 
     def draw(counts: Array, learnt: BlockRates) -> tuple[Array, Array]:
+        """Samples of each bin, and those that are right at redrawn rates; axes (replicate, class, bin)."""
         coarse = merge_bins(counts)
         rate = learnt.redraw(many, rng)
         drawn = rng.poisson(coarse, (many, *coarse.shape))
@@ -304,6 +306,7 @@ def _own_bins(batch: Predictions) -> Array:
     classes = batch.num_classes
 
     def make() -> Array:
+        """The bins, which several estimators ask for."""
         if classes == 2:
             first = log_odds_bin(present(batch.probabilities)[:, 0])
             return np.where(batch.predicted == 0, first, bins_for(2) - 1 - first)
@@ -515,6 +518,7 @@ def rates_of_rows(rows: LabelledRows, weights: Array) -> ClassRates:
     each, right = np.arange(len(w)), rows.predicted == rows.label
 
     def count(kind: Array, index: Array, weight: Array) -> Array:
+        """Weights of the rows by class and bin."""
         return np.bincount(kind * width + index, weight, classes * width).reshape(classes, width)
 
     own, true = bins[each, rows.predicted], bins[each, rows.label]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -126,12 +127,24 @@ class CorrectedVotes(Estimator):
 
 
 def said_of_rates(details: Any) -> str:
-    """What judges say as they are, and how they err on the reference, in a phrase."""
+    """What judges say as they are, how they err on the reference, and who says the opposite, in a phrase; ``details``
+    are those of an estimate of `CorrectedVotes`.
+    """
     rates = details["judges"]
     right, wrong = (sum(judge[name] for judge in rates) / len(rates) for name in ("sensitivity", "false_alarms"))
     each = "" if len(rates) == 1 else " on average"
     votes = f"uncorrected, the votes say {percent(details['accepted'])}; on the reference they accept{each}"
-    return f"{votes} {percent(right)} of the right and {percent(wrong)} of the wrong outputs"
+    said = f"{votes} {percent(right)} of the right and {percent(wrong)} of the wrong outputs"
+    inverse = ", ".join(judge["judge"] for judge in rates if _is_inverse(judge, details["reference_rows"]))
+    remedy = "turn those verdicts round if they mean the opposite, or leave them out"
+    return f"{said}; of the wrong ones more are accepted by {inverse}: {remedy}" if inverse else said
+
+
+def _is_inverse(judge: Mapping[str, Any], rows: Mapping[str, int]) -> bool:
+    """Whether a judge accepts more of the wrong than of the right outputs, by three standard errors and more."""
+    hits, alarms = judge["sensitivity"], judge["false_alarms"]
+    variance = hits * (1 - hits) / rows["right"] + alarms * (1 - alarms) / rows["wrong"]
+    return bool(alarms - hits > 3 * variance**0.5)
 
 
 def _pattern_count(judges: int) -> int:

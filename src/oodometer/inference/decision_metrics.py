@@ -228,6 +228,20 @@ def average_precision(positives: Any, negatives: Any) -> Array:
     return np.asarray(np.clip(ratio((pos * precision).sum(axis=-1), pos.sum(axis=-1)), 0.0, 1.0))
 
 
+def ks_statistic(positives: Any, negatives: Any) -> Array:
+    """Largest TPR - FPR of a threshold, bins at or above it taken (Smirnov 1948), at least 0; axes (...).
+
+    NaN where there is no positive, or no negative.
+
+    >>> float(ks_statistic([0, 1, 3], [2, 1, 1]))
+    0.5
+    """
+    pos, neg = (np.asarray(side, dtype=np.float64) for side in (positives, negatives))
+    shares = (ratio(_from_above(side), side.sum(axis=-1, keepdims=True)) for side in (pos, neg))
+    found, false = shares
+    return np.asarray(np.maximum((found - false).max(axis=-1), 0.0))
+
+
 def fpr_at_tpr(positives: Any, negatives: Any, tpr: float = 0.95) -> Array:
     """Share of the negatives at or above the highest bin that a share ``tpr`` of the positives reaches; axes (...).
 

@@ -14,7 +14,7 @@ from .confusion import Specificity
 from .one_vs_rest import AveragePrecision, average_precision
 from .confusion import BalancedAccuracy
 from .confusion import MatthewsCorrelation, CohenKappa
-from .one_vs_rest import FprAt95Tpr, fpr_at_tpr
+from .one_vs_rest import KsStatistic, ks_statistic, FprAt95Tpr, fpr_at_tpr
 from .payoff import ExpectedValue, with_payoff, Payoff
 from .accuracy import TopKAccuracy, top_k_accuracy, RecallAtK, recall_at_k
 from .brier import Brier, brier_score, NegativeLogLikelihood, log_loss
@@ -44,7 +44,7 @@ __all__ = [
     "AveragePrecision", "BalancedAccuracy", "Brier", "CohenKappa", "Confidences", "ConfusionTable",
     "CoverageAtRisk", "DebiasedCalibrationError", "Disca", "DiscaScore", "EqualMassCalibrationError",
     "ExcessRiskCoverageArea", "ExpectedCalibrationError", "ExpectedValue", "FailureCases", "FprAt95Tpr",
-    "GeneralizedRiskCoverageArea", "KolmogorovSmirnovError", "MacroF1", "MacroMean", "MacroPrecision",
+    "GeneralizedRiskCoverageArea", "KolmogorovSmirnovError", "KsStatistic", "MacroF1", "MacroMean", "MacroPrecision",
     "MacroRecall", "MatthewsCorrelation", "MeanScore", "Measure", "Metric", "NegativeLogLikelihood",
     "OperatingPoints", "PassAtK", "Payoff", "PerClass", "Precision", "Recall", "RecallAtK", "ReliabilityDiagram",
     "RiskAtCoverage", "RiskCoverageArea", "RiskCoverageCurve", "RocAuc", "SmoothCalibrationError", "Specificity",
@@ -53,6 +53,6 @@ __all__ = [
     "compared_confidences", "computation_score", "confidence_and_verdict", "confusion_matrix", "coverage_at_risk",
     "debiased_calibration_error", "didma", "disca", "disca_by_tolerance", "equal_mass_calibration_error",
     "excess_area_under_risk_coverage", "expected_calibration_error", "fpr_at_tpr", "judged_correct",
-    "ks_calibration_error", "log_loss", "nidma", "operating_point", "ordered_by", "place_of_class", "recall_at_k",
-    "risk_at_coverage", "roc_auc", "smooth_calibration_error", "top_k_accuracy", "with_payoff",
+    "ks_calibration_error", "ks_statistic", "log_loss", "nidma", "operating_point", "ordered_by", "place_of_class",
+    "recall_at_k", "risk_at_coverage", "roc_auc", "smooth_calibration_error", "top_k_accuracy", "with_payoff",
 ]  # fmt: skip

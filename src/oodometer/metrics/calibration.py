@@ -356,7 +356,7 @@ class KolmogorovSmirnovError(RankMetric[Measure]):
     0.2667
     """
 
-    name = "ks"
+    name = "ks_calibration_error"
     bigger_is_better = False
     citation = "gupta2021"
     selective = False

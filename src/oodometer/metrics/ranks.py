@@ -336,7 +336,8 @@ def ordered_by(metrics: Sequence[Metric[Any, Any]], score: str | None) -> list[M
     """The metrics, those of risk and coverage with rows ordered by a score; calibration errors keep the confidence.
 
     >>> from oodometer.registry import create
-    >>> [m.state_key for m in ordered_by([create("metric", "aurc"), create("metric", "ks")], "margin")]
+    >>> metrics = [create("metric", "aurc"), create("metric", "ks_calibration_error")]
+    >>> [metric.state_key for metric in ordered_by(metrics, "margin")]
     ['ranks:margin', 'ranks']
     """
     if score is not None:

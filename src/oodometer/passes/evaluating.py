@@ -140,7 +140,7 @@ def _each(plain: Any, change: Any) -> Any:
 _FEW_ROWS = 30
 _MOST_GROUPS = 64  # of clusters, left out one by one; a key of a single cluster is almost surely larger
 # Their values on parts of the rows are ruled by the noise of bins: they take the design effect of the accuracy.
-_CALIBRATION = ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks")
+_CALIBRATION = ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks_calibration_error")
 _MOST_CLASSES = 50  # in a confusion matrix that was not asked for by name
 # Metrics of a slice, unless others are asked for: the quick ones.
 _SLICED = ("accuracy", "f1", "precision", "recall", "roc_auc", "specificity", "average_precision", "balanced_accuracy",

@@ -6,7 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -51,7 +51,8 @@ class Pairs(NamedTuple):
 @dataclass(frozen=True)
 class Unfolded:
     """A column of the file whose cells are read as the columns ``gives``: of each of ``classes``, of the best class and
-    its score, or of numbers. ``text``: cells are JSON, or what Python prints.
+    its score, or of numbers. ``text``: cells are JSON, or what Python prints; ``named_by``: another column that has the
+    classes of each row's scores.
     """
 
     column: str
@@ -59,6 +60,7 @@ class Unfolded:
     gives: tuple[str, ...]
     classes: tuple[str, ...] = ()
     text: bool = False
+    named_by: str = ""
 
     def columns_of(self, cells: Any) -> dict[str, Any]:
         """The columns that the cells give, by name. Raises `InputError` for a row that holds something else."""
@@ -294,12 +296,12 @@ def keys_of(names: Iterable[str]) -> tuple[str, str, bool]:
 
 
 def odd_cell(value: Any, name: str) -> bool:
-    """Whether a cell may hold an answer that is nested, or a percent, as text or as it is."""
+    """Whether a cell may hold an answer that is nested, the classes of one, or a percent, as text or as it is."""
     if isinstance(value, str):
         bare = value.strip()
         return bare.startswith(("[", "{", "(")) or (bare.endswith("%") and _PERCENT.fullmatch(bare) is not None)
     if isinstance(value, list) and value and not isinstance(value[0], (list, dict)):
-        return usual_field(name) == "probabilities"
+        return usual_field(name) == "probabilities" or _are_classes(name)
     return isinstance(value, (list, dict))
 
 
@@ -312,7 +314,8 @@ def odd_columns(schema: Any) -> tuple[str, ...]:
         while inner is not None and hasattr(inner, "value_type") and not pt.is_dictionary(inner):
             inner = inner.value_type
         nested = pt.is_struct(kind) or pt.is_map(kind) or (inner is not None and pt.is_struct(inner))
-        listed = inner is not None and not pt.is_dictionary(kind) and usual == "probabilities"
+        listed = inner is not None and not pt.is_dictionary(kind)
+        listed = listed and (usual == "probabilities" or _are_classes(one.name))
         text = pt.is_string(kind) or pt.is_large_string(kind) or str(kind) == "string_view"
         named = usual in _ANSWERS or one.name in _ANSWERS or one.name.startswith("prob_")
         if nested or listed or (text and (named or _may_answer(one.name))):
@@ -492,6 +495,15 @@ def unfold(reader: Any, columns: tuple[str, ...], mapping: Mapping[str, str], ke
     names = list(dict.fromkeys((*names, *wide)))
     if not names:
         return Unfolding(columns, mapping)
+    beside = _named_beside(reader, columns, mapping)
+    chosen = _each_alone(reader, names, columns, mapping) if beside is None else [beside]
+    return _applied(chosen, columns, mapping, kept)
+
+
+def _each_alone(
+    reader: Any, names: Sequence[str], columns: Sequence[str], mapping: Mapping[str, str]
+) -> list[Unfolded]:
+    """Those of the columns of these names whose own cells hold answers."""
     found: list[Unfolded] = []
     head = _head(reader, names)
     for name, cells in head.items():
@@ -502,7 +514,32 @@ def unfold(reader: Any, columns: tuple[str, ...], mapping: Mapping[str, str], ke
     chosen = _chosen(found, others, mapping)
     if not chosen:
         _refuse_unread(head, others)
-    return _applied(chosen, columns, mapping, kept)
+    return chosen
+
+
+def _named_beside(reader: Any, columns: Sequence[str], mapping: Mapping[str, str]) -> Unfolded | None:
+    """Lists of probabilities beside lists of their classes, as SageMaker writes them; None without both."""
+    names = [c for c in columns if c in reader.odd and c not in mapping and _are_classes(c)]
+    if len(names) != 1:
+        return None
+    called = {c: mapping.get(c, c if c in FIELDS else usual_field(c)) for c in columns}
+    scores = [c for c, ours in called.items() if ours == "probabilities"]
+    lists = [_lists(cells) for cells in _head(reader, (*names, *scores)).values()]
+    if len(lists) != 2 or [*map(len, lists[0])] != [*map(len, lists[1])]:
+        return None
+    both = [{"labels": name, "scores": score} for name, score in zip(*lists, strict=True)]
+    found = _form_of(scores[0], _Seen(both), "probabilities") if both else None
+    return replace(found, named_by=names[0]) if found is not None and found.form == "every class" else None
+
+
+def _are_classes(column: str) -> bool:
+    return _LABELS.fullmatch(column.lower()) is not None
+
+
+def _lists(cells: Any) -> list[Any]:
+    """What first rows hold, where every one holds a list; else nothing."""
+    seen = _seen(cells)
+    return seen.values if seen is not None and all(map(_is_list, seen.values)) else []
 
 
 def _refuse_unread(head: Mapping[str, Any], others: Sequence[str]) -> None:
@@ -568,6 +605,8 @@ def _applied(
     others = {mapping.get(c, c) for c in columns if c not in by_column}
     renamed, out = dict(mapping), list[str]()
     for column in columns:
+        if column not in kept and any(column == one.named_by for one in chosen):
+            continue
         one = by_column.get(column)
         if one is None or column in kept:
             out.append(column)
@@ -583,11 +622,19 @@ def _applied(
     return Unfolding(tuple(out), renamed, tuple(chosen))
 
 
+def _with_names(batch: Any, one: Unfolded) -> Any:
+    """Lists of classes and of their scores, from two columns, as one column of both."""
+    both = [plain(batch.column(name), coded=False) for name in (one.named_by, one.column)]
+    texts = [pt.is_string(cells.type) or pt.is_large_string(cells.type) for cells in both]
+    both = [_parsed(cells, one.column) if text else cells for cells, text in zip(both, texts, strict=True)]
+    return pa.StructArray.from_arrays(both, names=["labels", "scores"])
+
+
 def unfolded_batch(batch: Any, names: Iterable[str], unfolded: Sequence[Unfolded]) -> Any:
     """A record batch with the columns of these names, those of nested answers among them."""
     given: dict[str, Any] = {}
     wanted = list(names)
     for one in unfolded:
         if not {*one.gives}.isdisjoint(wanted):
-            given |= one.columns_of(batch.column(one.column))
+            given |= one.columns_of(_with_names(batch, one) if one.named_by else batch.column(one.column))
     return pa.record_batch([given[n] if n in given else batch.column(n) for n in wanted], names=wanted)

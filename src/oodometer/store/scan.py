@@ -231,7 +231,8 @@ class Piece:
         reader, out = self.reader, dict(kinds)
         for one in self.unfolded:
             given = [name for name in one.gives if out.pop(name, None) is not None]
-            out |= {one.column: "text" if reader.text else "raw"} if given else {}
+            read = filter(None, (one.column, one.named_by) if given else ())
+            out |= dict.fromkeys(read, "text" if reader.text else "raw")
         return out or {reader.columns[0]: "any"}
 
     def _unfolded(self, batch: Any, names: Sequence[str], done: int) -> Any:

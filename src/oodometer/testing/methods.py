@@ -343,7 +343,7 @@ def check_metric(factory: Callable[..., Any]) -> None:
 
 # The example record is calibrated at every difficulty, so that errors of calibration say nothing about it; and 1/a and
 # 1/b of DiSCA grow as confidences shrink, so that a hard record, of which the model is unsure, may beat an easy one.
-_BLIND_TO_DIFFICULTY = ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks", "disca")
+_BLIND_TO_DIFFICULTY = ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks_calibration_error", "disca")
 
 
 def _alike(a: Any, b: Any) -> bool:

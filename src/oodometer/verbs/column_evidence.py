@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.types as pt
 
 from ..arrays import Array
-from ..classes import without_missing
+from ..classes import columns_by_decisions, without_missing
 from ..errors import InputError
 from ..scores import stated_confidence
 from ..store.base import name_order
@@ -24,7 +24,6 @@ LEAST_ROWS, _ROWS_OF_TIMES = 20, 100  # that a test needs, that show times
 BEYOND = 3.0  # standard errors by which a label goes with the outputs beyond chance
 _TIME = re.compile(r"\d{4}[-/]\d\d?[-/]\d\d?([ T]\d\d:\d\d.*)?")
 _MOST_CLASSES, _MOST_NUMBERS = 1_000, 100  # more whole numbers are counts or amounts
-NEARLY_ALL = 0.98  # rounded probabilities tie in a few rows
 _SURE = 0.95  # area under the curve of a column for the rows that are predicted as a class
 
 
@@ -140,27 +139,11 @@ def positive_of(classes: Sequence[str]) -> str | None:
 
 
 def proved_order(probabilities: Array, decision: ColumnEvidence) -> list[str] | None:
-    """The class that each column of probabilities is of, by the decisions beside them; shape (sample, class).
-
-    Column k is of the class that is decided for where it is the largest, in nearly all such rows. A class that is never
-    decided for has the one column that is left. None where rows contradict each other or leave two orders.
+    """The class that each column of probabilities is of, by the decisions beside them; shape (sample, class). None
+    where rows contradict each other or leave two orders.
     """
     known = np.isfinite(probabilities).all(axis=1) & np.isin(decision.texts, decision.classes)
-    top, said = probabilities[known].argmax(axis=1), decision.texts[known]
-    order: list[str | None] = []
-    for k in range(probabilities.shape[1]):
-        names, counts = np.unique(said[top == k].astype(str), return_counts=True)
-        if len(names) and counts.max() < NEARLY_ALL * counts.sum():
-            return None
-        order.append(str(names[counts.argmax()]) if len(names) else None)
-    left = [name for name in decision.classes if name not in order]
-    if len({*order} - {None}) + order.count(None) < len(order) or order.count(None) > 1:
-        return None
-    if None in order:
-        if len(left) != 1:
-            return None
-        order[order.index(None)] = left[0]
-    return [str(name) for name in order]
+    return columns_by_decisions(probabilities[known], decision.texts[known], decision.classes)
 
 
 def beyond_chance(probabilities: Array, classes: Sequence[str], truth: Array) -> float:

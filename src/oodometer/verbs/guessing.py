@@ -7,6 +7,7 @@ or leave two readings, nothing is read.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -17,10 +18,11 @@ import numpy as np
 
 from ..arrays import Array
 from ..audits.joining import looking_like_keys
+from ..classes import NEARLY_ALL
 from ..errors import MissingColumnsError, OodometerError
 from ..store import Source, as_source
 from ..store.columns import as_options, bare_name, usual_field
-from .column_evidence import BEYOND, NEARLY_ALL, ColumnEvidence, area, beyond_chance, positive_of, proved_order
+from .column_evidence import BEYOND, ColumnEvidence, area, beyond_chance, positive_of, proved_order
 from .confidences import REPEATS, as_read, may_repeat
 
 _ROWS = 20_000  # that are looked at
@@ -38,6 +40,11 @@ _ANSWERS, _BESIDE_ANSWERS = (
     {"label", "labels"},
     {"score", "scores", "prediction_score"},
 )  # pipelines of Hugging Face, PyCaret
+
+
+_WIDE = ("prob_", "logit_")  # before the name of a class
+_LOGIT = re.compile(r"(output_)?margin|logits?|log_?odds|raw_scores?")  # a lone one
+_LOGIT_OF = re.compile(r"(?i)(logits?|(?:output_)?margins?)[_ .](.+)")  # one of several, of a class
 
 
 @dataclass(frozen=True)
@@ -71,15 +78,18 @@ class Guess:
     @property
     def line(self) -> str:
         """What was read, as a sentence."""
-        wide = {c: ours[5:] for c, ours in self.renamings.items() if ours.startswith("prob_")}
+        wide = {c: ours.partition("_")[2] for c, ours in self.renamings.items() if ours.startswith(_WIDE)}
         lone = sorted((ours, c) for c, ours in self.renamings.items() if c not in wide)
-        read = [f"{c} as {ours}" for ours, c in lone]
+        are_logits = any(ours.startswith("logit_") for ours in self.renamings.values())
+        what = "logit" if are_logits else "probability"
+        several = "logits" if are_logits else "probabilities"
+        read = [f"{c or 'the column without a name'} as {ours}" for ours, c in lone]
         if len(wide) == 1:
-            read += [f"{c} as the probability of class {name}" for c, name in wide.items()]
+            read += [f"{c} as the {what} of class {name}" for c, name in wide.items()]
         elif wide:
             some, end = ", ".join([*wide][:3]), ", ..." if len(wide) > 3 else ""
             names = f"the {len(wide)} classes" if end else ", ".join(wide.values())
-            read.append(f"{some}{end} as the probabilities of {names}")
+            read.append(f"{some}{end} as the {several} of {names}")
         return as_read(", ".join(read))
 
 
@@ -90,9 +100,9 @@ class _Reader:
         self.source, self.others, self.asked, feeds = source, others, asked, source.layout.feeds
         taken = asked.taken
         block = feeds.get("probabilities")
-        given = block.columns if block is not None and block.wide else ()
-        wide = given if asked.repair else ()
-        self.given = given if len(given) <= _MOST_GIVEN else ()
+        given = dict(zip(block.columns, block.suffixes or (), strict=True)) if block is not None and block.wide else {}
+        wide = tuple(given) if asked.repair else ()
+        self.given = given if len(given) <= _MOST_GIVEN else {}
         self.fed = {name: feeds[name].columns[0] for name in ("label", "prediction", "correct") if name in feeds}
         scores = feeds["score"].columns if "score" in feeds else ()  # a probability where one is asked for
         self.own = tuple(dict.fromkeys((*wide, *(c for c in (*source.own_columns, *scores) if c not in taken))))
@@ -195,7 +205,7 @@ class _Reader:
 
     def _given_block(self) -> list[dict[str, str]]:
         """Our own columns of all classes with their classes, where there are some."""
-        return [{c: c.partition("_")[2] for c in self.given}] if len(self.given) > 1 else []
+        return [self.given] if len(self.given) > 1 else []
 
     def _is_probability(self, name: str | None) -> bool:
         """Whether a column that is called a prediction holds probabilities beside a label of two classes."""
@@ -275,7 +285,8 @@ class _Reader:
         """Answer and truth under names that say nothing: the answer is the class of the largest of the probabilities in
         nearly all rows, the truth the only other column of the same classes.
         """
-        blocks = [] if self.has_scores or "probabilities" in self.source.fields else self._blocks()
+        given = self._given_block()
+        blocks = given if self.has_scores or "probabilities" in self.source.fields else self._blocks()
         if len(blocks) != 1:
             return
         names = np.array([*blocks[0].values()], dtype=object)
@@ -285,7 +296,7 @@ class _Reader:
         answers = [c for c in some if (self.column[c].texts == largest).mean() > NEARLY_ALL]
         if self.of("prediction") is None and len(answers) == 1:
             self.choose("prediction", answers)
-        left = [c for c in some if c not in answers]
+        left = [c for c in some if c not in answers and (not given or self.column[c].is_told_by_classes)]
         if self.of("label") is None and self.of("correct") is None and len(left) == 1:
             self.choose("label", left)
 
@@ -319,6 +330,9 @@ class _Reader:
     def _scores(self) -> tuple[str, ...]:
         """Read probabilities, one for each class or a lone one, or confidences; notes on what is not read."""
         decision, label = self.of("prediction"), self.of("label")
+        if logits := self._logits():
+            self.renamings |= {column: f"logit_{name}" for column, name in logits.items()}
+            return ()
         blocks = self._blocks()
         if blocks:
             first, *others = blocks
@@ -431,9 +445,32 @@ class _Reader:
                         break
         return [*out.values()]
 
-    def _class_names(self, columns: dict[str, str]) -> dict[str, str] | None:
+    def _logits(self) -> dict[str, str]:
+        """Columns of logits, one for each class, or a lone one of two classes, about which a doubt is left, since other
+        scores go by the same names; column -> class.
+        """
+        heads: dict[str, dict[str, str]] = {}
+        for c in self.own:
+            told = _LOGIT_OF.fullmatch(c)
+            if told is not None and np.isfinite(self.column[c].numbers).all():
+                heads.setdefault(told[1].lower(), {})[c] = told[2]
+        for columns in heads.values():
+            logits = np.column_stack([self.column[c].numbers for c in columns])
+            p = np.exp(logits - logits.max(axis=1, keepdims=True))
+            if len(columns) > 1 and (named := self._class_names(columns, p / p.sum(axis=1, keepdims=True))) is not None:
+                return named
+        label, lone = self.of("label"), [c for c in self.own if _LOGIT.fullmatch(bare_name(c))]
+        if label is None or self.of("prediction") is not None or len(lone) != 1 or len(label.classes) != 2:
+            return {}
+        positive = positive_of(label.classes)
+        if positive is None or not self.column[lone[0]].is_raw_score:
+            return {}
+        self.doubt = self.doubt or f"{lone[0]}, which may be the log-odds of {positive}, or a score of another scale"
+        return {lone[0]: positive}
+
+    def _class_names(self, columns: dict[str, str], p: Array | None = None) -> dict[str, str] | None:
         """Columns with the names that the labels have for what they count or name; None where rows contradict."""
-        p = np.column_stack([self.column[c].numbers for c in columns])
+        p = np.column_stack([self.column[c].numbers for c in columns]) if p is None else p
         column = self.of("label") or self.of("prediction")
         if not np.allclose(np.nansum(p, axis=1), 1, atol=0.02):
             return None
@@ -582,7 +619,7 @@ class Guessing:
                 raise error
             if self.decided and any(ours.startswith("prob_") for ours in read.values()):
                 read = {c: ours for c, ours in read.items() if ours != "prediction"}
-        scored = fields & _SCORED or any(ours == "confidence" or ours.startswith("prob_") for ours in read.values())
+        scored = fields & _SCORED or any(ours == "confidence" or ours.startswith(_WIDE) for ours in read.values())
         if not labels and not scored and may_repeat(source):
             read[REPEATS[0]] = "confidence"
         if self.time and "time" not in fields:  # of a target whose outputs are known nothing was guessed yet

@@ -179,7 +179,7 @@ def is_details(file: str) -> bool:
 
     try:
         bare = {name.strip("_") for name in pq.read_schema(file).names}
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, ValueError):  # names of damaged files are no text
         return False
     return {"metrics", "predictions", "full_prompt"} <= bare or {"doc", "metric", "model_response"} <= bare
 
