@@ -70,7 +70,7 @@ def test_filter_equals_the_dense_computation() -> None:
         for at, error in ((1, 0.0), (2, 0.02), (5, 0.0), (6, 0.0))
     ]
     found = given_past(past, reading(0.86), 8.0, EVEN)
-    own = (found.cdf - found.public * EVEN) / (1 - found.public)
+    own = (found.cdf - found.guard * EVEN) / (1 - found.guard)
     assert np.abs(own - dense(past, reading(0.86), 8.0)).max() < 2e-3  # hypotheses below 1e-4 of the best are unheard
 
 
@@ -111,10 +111,10 @@ def test_bands_hold_where_the_model_is_right() -> None:
 def test_what_is_unlike_the_past_gives_the_say_to_public_shifts(now: Reading, far: float, says: str) -> None:
     past = [PastPeriod(str(t), float(t), reading(0.86), 0.86) for t in range(5)]
     calm, changed = given_past(past, reading(0.86), 5.0, EVEN), given_past(past, now, 5.0, EVEN, far)
-    assert calm.guard is None
-    assert changed.guard is not None
-    assert says in changed.guard
-    assert changed.public > 10 * calm.public
+    assert calm.why is None
+    assert changed.why is not None
+    assert says in changed.why
+    assert changed.guard > 10 * calm.guard
     assert changed.interval(0.9).lower < calm.interval(0.9).lower
 
 

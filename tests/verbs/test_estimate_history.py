@@ -71,7 +71,7 @@ def test_labelled_months_teach_those_that_follow(taught: Any, reference: Any, ta
     for month in (4, 5, 6):
         with_labels, alone = taught.chunks[month - 1].headline, untaught.chunks[month - 1].headline
         assert with_labels.history.periods == 3
-        assert with_labels.history.without == alone.interval
+        assert with_labels.history.public == alone.interval
         assert abs(with_labels.value - truth(month)) < abs(alone.value - truth(month))
         assert with_labels.lower <= truth(month) <= with_labels.upper
     assert taught.chunks[5].fell.alarm  # the outputs did not move, the labels did
@@ -109,7 +109,7 @@ def test_files_of_the_past_say_what_months_of_the_target_do(reference: Any, taug
 def test_a_table_a_period(reference: Any) -> None:
     past = [without(rows(month), "time") for month in (1, 2, 3)]
     found = oodometer.estimate(reference, without(rows(4), "label", "time"), history=past)
-    assert [*found.headline.history.errors] == ["history 1", "history 2", "history 3"]
+    assert [*found.headline.history.names] == ["history 1", "history 2", "history 3"]
     assert found.headline.lower <= truth(4) <= found.headline.upper
     assert "3 labelled periods behind it" in found.headline.why
     assert "Without own history: " in str(found)
@@ -186,5 +186,6 @@ def test_command_line(reference: Any, tmp_path: Path) -> None:
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
     history = json.loads(out.read_text())["headline"]["history"]
-    assert history["periods"] == 2
-    assert set(history["without"]) >= {"value", "lower", "upper"}
+    assert history["periods"] == len(history["errors"]) == 2
+    assert 0 <= history["guard"] <= 0.6
+    assert set(history["public"]) >= {"value", "lower", "upper"}

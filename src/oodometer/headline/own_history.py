@@ -118,15 +118,15 @@ def truth_by_labels(labelled: Array, rows: Array, correct: float) -> tuple[float
 @dataclass(frozen=True)
 class HistoryPosterior:
     """The accuracy of a period given those before it: its distribution function at 1,001 even accuracies, and the
-    evidence behind it. ``weights``: of the readings; ``public``: share of the public prior; ``guard``: why that is
-    larger than usual, or None.
+    evidence behind it. ``weights``: of the readings; ``guard``: share of the public prior; ``why``: why that is larger
+    than usual, or None.
     """
 
     cdf: Array
     past: Sequence[PastPeriod]
     weights: Mapping[str, float]
-    public: float
-    guard: str | None = None
+    guard: float
+    why: str | None = None
 
     def quantile(self, p: Array) -> Array:
         """Quantiles ``p`` of the accuracy, shape of ``p``."""
@@ -153,10 +153,10 @@ class HistoryPosterior:
         return late or self.past
 
     @property
-    def errors(self) -> dict[str, float]:
-        """Period -> by how much its truth lay above the leading reading."""
+    def errors(self) -> list[tuple[str, float]]:
+        """Each period, and by how much its truth lay above the leading reading."""
         name = self.leading
-        return {one.name: one.truth - one.reading.values[name] for one in self.told if name in one.reading.values}
+        return [(one.name, one.truth - one.reading.values[name]) for one in self.told if name in one.reading.values]
 
     def headline(self, public: Headline, level: float) -> Headline:
         """The headline by own history; ``public`` is the one without, which stands beside it."""
@@ -166,32 +166,33 @@ class HistoryPosterior:
             bands["unchanged"] = public.bands["unchanged"]
         kind, errors = self.told[0].kind, self.errors
         reach = max(nine.value - nine.lower, nine.upper - nine.value)
-        sure = reach <= _SURE and kind == "late labels" and len(self.told) >= _SURE_PERIODS and self.guard is None
+        sure = reach <= _SURE and kind == "late labels" and len(self.told) >= _SURE_PERIODS and self.why is None
         trust = "none" if nine.upper - nine.lower > WIDEST else "high" if sure else "low"
         used = HistoryUsed(
             kind=kind,
             periods=len(self.told),
+            names=tuple(name for name, _ in errors),
             leading=self.leading,
-            errors=errors,
+            errors=tuple(error for _, error in errors),
             weights=dict(self.weights),
-            without=public.interval,
-            public_share=self.public,
+            public=public.interval,
             guard=self.guard,
+            why=self.why,
         )
         assumes = "this period differs from the past ones as these did from each other"
         method = f"own history: {self.leading}, corrected"
-        return Headline(interval, method, assumes, trust, self._why(), bands, used)
+        return Headline(interval, method, assumes, trust, self._behind(), bands, used)
 
-    def _why(self) -> str:
+    def _behind(self) -> str:
         """What is behind the number, how far the leading reading was off, and why public shifts are heard."""
         behind = counted(len(self.told), "labelled period")
         if self.told[0].kind == "inside the reference":
             behind = f"{counted(len(self.told), 'period')} left out of the reference"
-        last = [f"{100 * error:+.1f}" for error in list(self.errors.values())[-_TOLD:]]
+        last = [f"{100 * error:+.1f}" for _, error in self.errors[-_TOLD:]]
         errors = "error" if len(last) == 1 else f"last {len(last)} errors" if len(self.told) > _TOLD else "errors"
         why = f"{behind} behind it; {errors} of {self.leading} there: {', '.join(last)} points"
-        if self.guard is not None:
-            why += f"; {self.guard}, so public shifts have {percent(self.public, 0)} of the say"
+        if self.why is not None:
+            why += f"; {self.why}, so public shifts have {percent(self.guard, 0)} of the say"
         return why
 
 
@@ -316,7 +317,7 @@ class Together:
         if own[-1].kind == "late labels":
             why = "the mean of its periods: labels where they came in, own history where they did not"
             assumes = "periods without labels differ from those with them as these did from each other"
-        last = replace(own[-1], without=without.interval)
+        last = replace(own[-1], public=without.interval)
         return Headline(self.interval(level), "own history by period", assumes, trust, why, bands, last)
 
 

@@ -30,20 +30,21 @@ ASSUMPTIONS: dict[str, str] = {
 class HistoryUsed(Record):
     """The own history behind a headline: so many ``periods`` whose truth is known.
 
-    kind : "late labels", or "inside the reference" where periods were left out of that. leading : what was right most
-    of what is said without labels. errors : period -> truth less what that said. weights : of all that is said.
-    without : the number without history. public_share : weight of public shifts. guard : why that is larger than usual,
-    or None.
+    kind : "late labels", or "inside the reference" where periods were left out of that. names : of the periods, the
+    oldest first. leading : what was right most of what is said without labels. errors : truth less what that said, of
+    each period. weights : of all that is said. public : the number without history. guard : the share of public shifts
+    in this one. why : why that is larger than usual, or None.
     """
 
     kind: str
     periods: int
+    names: tuple[str, ...]
     leading: str
-    errors: Mapping[str, float]
+    errors: tuple[float, ...]
     weights: Mapping[str, float]
-    without: Interval
-    public_share: float
-    guard: str | None = None
+    public: Interval
+    guard: float
+    why: str | None = None
 
 
 @dataclass(frozen=True)
@@ -319,7 +320,7 @@ def _sentences(result: Mapping[str, Any], item: Interval | None, estimate: Inter
 
 def _without_history(head: Mapping[str, Any]) -> str:
     """The number as it would be without own history; empty where there is none."""
-    without = interval_of((head.get("history") or {}).get("without"))
+    without = interval_of((head.get("history") or {}).get("public"))
     return "" if without is None else f"Without own history: {with_ends(without)}"
 
 

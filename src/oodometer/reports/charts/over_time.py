@@ -143,7 +143,7 @@ def chunks(result: Result) -> Figure | None:
 
 def _without_history(headline: Result) -> tuple[Spec, Spec]:
     """The band that has not heard of own history, of a row and for the pointer; empty where there is none."""
-    without = best((headline.get("history") or {}).get("without"))
+    without = best((headline.get("history") or {}).get("public"))
     if not without:
         return {}, {}
     low, high = ends(without)
