@@ -162,7 +162,7 @@ def test_labels_picked_by_their_outcome_teach_nothing(reference: Any) -> None:
     table["label"] = [0] * ROWS  # what stands there before anything was reported
     found = oodometer.estimate(reference, without(rows(2), "label", "time"), history=without(table, "time"))
     assert found.headline.history is None
-    assert any("tell nothing (history 1)" in warning for warning in found.warnings)
+    assert any("tells nothing (history 1)" in warning for warning in found.warnings)
 
 
 def test_a_reference_with_times_is_its_own_history(reference: Any) -> None:

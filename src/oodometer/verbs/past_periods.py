@@ -187,5 +187,5 @@ def said_of_past(left_out: Sequence[str]) -> list[str]:
     if not left_out:
         return []
     names = ", ".join(left_out[:4]) + (f" and {len(left_out) - 4} more" if len(left_out) > 4 else "")
-    whose = counted(len(left_out), "period")
-    return [f"{whose} of the history tell nothing ({names}): no labels, or labels picked by their outcome"]
+    whose = f"{counted(len(left_out), 'period')} of the history {'tells' if len(left_out) == 1 else 'tell'} nothing"
+    return [f"{whose} ({names}): no labels, or labels picked by their outcome"]
