@@ -90,14 +90,17 @@ def test_under_another_assumption_its_interval_answers() -> None:
 
 
 def test_verdicts_and_what_is_said_of_them() -> None:
-    falls = judged(PRIOR, 0.03, [FELL, HOLDS, 0.5, None], [0.0, 0.0, 0.0, None], "natural")
+    falls = judged(PRIOR, 0.03, [FELL, HOLDS, 0.5, None], [0.0, 0.0, 0.0, None], ["natural"] * 4)
     assert [one.verdict for one in falls] == ["fell", "holds", "cannot say", "cannot say"]
     assert [one.alarm for one in falls] == [True, False, False, False]
     measured = {(row[0], row[1]): row for row in PRIOR.verdicts}
     assert f"of {measured[0.03, 'fell'][2]} public cases" in falls[0].why
     assert "audit" in falls[2].why
     assert "not known" in falls[3].why
-    assert "assumption" in judged(PRIOR, 0.03, [0.9], [0.0], "covariate")[0].why
+    assert "assumption" in judged(PRIOR, 0.03, [0.9], [0.0], ["covariate"])[0].why
+    own = judged(PRIOR, 0.03, [FELL], [0.5], ["history"])[0]
+    assert own.alarm  # labels behind it showed it, whatever the outputs did
+    assert own.why == "by own history"
 
 
 def test_verdicts_of_a_fall_are_right_as_promised() -> None:
@@ -114,8 +117,8 @@ def test_a_verdict_that_was_seldom_right_is_not_given() -> None:
     """Where `holds` was right in fewer than four of five public cases called so, it is not said; else it is."""
     assert min(row[3] for row in PRIOR.verdicts) > LEAST_RIGHT, "all verdicts of the packaged prior may be given"
     prior = replace(PRIOR, verdicts=((0.01, "holds", 20, LEAST_RIGHT - 0.01), (0.05, "holds", 20, LEAST_RIGHT)))
-    assert [judged(prior, m, [0.01], [0.5], "natural")[0].verdict for m in (0.01, 0.05)] == ["cannot say", "holds"]
-    assert judged(prior, 0.01, [0.01], [0.5], "covariate")[0].verdict == "holds"
+    assert [judged(prior, m, [0.01], [0.5], ["natural"])[0].verdict for m in (0.01, 0.05)] == ["cannot say", "holds"]
+    assert judged(prior, 0.01, [0.01], [0.5], ["covariate"])[0].verdict == "holds"
 
 
 def test_without_change_many_chunks_raise_no_alarm() -> None:
