@@ -41,6 +41,11 @@ FIRST = 11  # the first period that is asked about
 BEHIND = (1, 3, 10)  # labelled periods before it
 SEVERE = 0.15  # by which a model lies below its reference in the median period: its source stands by itself
 LABELS = 25
+DRAWN = {
+    "random": "at random",
+    "unsure": "more often where the model is unsure, by p (1 - p)",
+    "least sure": "the rows of least confidence",
+}
 CALM = 5  # periods before a public shift
 
 Period = Mapping[str, Any]
@@ -107,8 +112,7 @@ def estimated(path: Path) -> list[dict[str, Any]]:
                     else [round(end, 5) for end in (covariate.lower, covariate.value, covariate.upper)],
                     "estimates": chosen,
                     "signs": {key: rounded(value) for key, value in asdict(signs).items()},
-                    "random": drawn(correct, confidence, rng, by_confidence=False),
-                    "unsure": drawn(correct, confidence, rng, by_confidence=True),
+                    **drawn(correct, confidence, rng),
                 }
             )
     return out
@@ -123,13 +127,22 @@ def judged(odometer: Oodometer, target: Mapping[str, Any]) -> tuple[np.ndarray, 
     return batch.verdicts.astype(float), np.asarray(plan.confidence(calibrated))
 
 
-def drawn(correct: np.ndarray, confidence: np.ndarray, rng: np.random.Generator, *, by_confidence: bool) -> list[float]:
-    """25 labels, drawn at random or where the model is least sure: the accuracy by them, and its standard error."""
+def drawn(correct: np.ndarray, confidence: np.ndarray, rng: np.random.Generator) -> dict[str, list[float]]:
+    """25 labels, drawn in each of three ways: the accuracy by them, and its standard error."""
     many = min(LABELS, len(correct))
-    rows = np.argsort(confidence)[:many] if by_confidence else rng.choice(len(correct), many, replace=False)
+    doubt = confidence * (1 - confidence) + 1e-9
+    rows = {
+        "random": rng.choice(len(correct), many, replace=False),
+        "unsure": rng.choice(len(correct), many, replace=False, p=doubt / doubt.sum()),
+        "least sure": np.argsort(confidence)[:many],
+    }
     cells = equal_bin(confidence, CONFIDENCE_BINS)
-    known, all_rows = (np.bincount(some, minlength=CONFIDENCE_BINS) for some in (cells[rows], cells))
-    return [round(one, 5) for one in truth_by_labels(known, all_rows, float(correct[rows].sum()))]
+    all_rows = np.bincount(cells, minlength=CONFIDENCE_BINS)
+    out = {}
+    for how, chosen in rows.items():
+        known = np.bincount(cells[chosen], minlength=CONFIDENCE_BINS)
+        out[how] = [round(one, 5) for one in truth_by_labels(known, all_rows, float(correct[chosen].sum()))]
+    return out
 
 
 def rounded(value: Any) -> Any:
@@ -353,7 +366,7 @@ def scored(cases: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 found[f"{name}, {many}"] = mean_scores(only, answer, many)
         for many in BEHIND[1:]:
             found[f"late, {many}"] = mean_scores(only, own_history, many, delay=3)
-        for labels in ("random", "unsure"):
+        for labels in DRAWN:
             found[labels] = mean_scores(only, partial(own_history, labels=labels), 3)
         means = {name: [round(one, 6) for one in by[source].tolist()] for name, by in found.items() if source in by}
         periods = sum(len(list(asked(rows, 1, 1))) for rows in models.values())
@@ -389,7 +402,7 @@ def page(result: Mapping[str, Any]) -> str:
     out += ["", "## Labels that come three periods late", "", HEAD.format("periods behind it")]
     out += [line(f"{many}", over(main, f"late, {many}")) for many in BEHIND[1:]]
     out += ["", f"## {LABELS} labels a period, three periods", "", HEAD.format("drawn")]
-    out += [line("at random", over(main, "random")), line("where the model is least sure", over(main, "unsure"))]
+    out += [line(words, over(main, how)) for how, words in DRAWN.items()]
     out += _by_source(every)
     calm = result["calm"]
     out += [

@@ -38,6 +38,7 @@ _LATER = 1.2  # residuals of later periods, against those of periods left out of
 _SURE, _SURE_PERIODS = 0.03, 3  # half a band of nine in ten, and periods behind it, for high trust
 _TOLD = 4  # errors that a sentence names
 _NEWTON = 30  # steps
+_ELSEWHERE = 1.0  # standard deviation of the shift for each unit of log-odds between labelled and other rows
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,10 @@ def truth_by_labels(labelled: Array, rows: Array, correct: float) -> tuple[float
     ``labelled`` and ``rows`` count the labelled rows and all rows by equal cells of confidence, (cell,); ``correct`` of
     the labelled ones are right. With l the log-odds of a cell's confidence, the model is right with the chance
     p = 1 / (1 + exp(-l - d)), where d, normal with mean 0 and variance 1 beforehand, is that for which as many labelled
-    rows are expected to be right as are. So rows that were drawn by their confidence serve as well as random ones; rows
-    that were drawn by their outcome do not. The variance is that of d, times the square of the slope of the mean of p.
+    rows are expected to be right as are. So rows that were drawn by their confidence serve, too; rows that were drawn
+    by their outcome do not. The variance is that of d, times the square of the slope of the mean of p. What holds for
+    the labelled rows need not for rows of another confidence: d has a further standard deviation of 1 for each unit
+    by which the mean log-odds of all rows lies away from that of the labelled ones.
 
     >>> said = np.array([0, 0, 0, 25]), np.array([0, 0, 0, 1000])
     >>> value, error = truth_by_labels(*said, correct=20)
@@ -111,7 +114,10 @@ def truth_by_labels(labelled: Array, rows: Array, correct: float) -> tuple[float
     chance = 1 / (1 + np.exp(-log_odds - shift))
     spread = chance * (1 - chance)
     many = float(rows.sum())
-    variance = (rows @ spread / many) ** 2 / (labelled @ spread + 1.0) * (1 - labelled.sum() / many)
+    away = float(rows @ log_odds / many - labelled @ log_odds / max(labelled.sum(), 1))
+    variance = (rows @ spread / many) ** 2 * (
+        (1 - labelled.sum() / many) / (labelled @ spread + 1.0) + (_ELSEWHERE * away) ** 2
+    )
     return float(rows @ chance / many), math.sqrt(max(float(variance), 0.0))
 
 
