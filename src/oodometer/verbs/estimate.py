@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -22,7 +23,7 @@ from ..backtests.trials import LEAST_REFERENCE, BacktestOptions, run_backtest
 from ..calibrators.binned_map import count_verdicts
 from ..classes import ClassNames, said_of_classes
 from ..diagnoses import Diagnosis, Diagnostician
-from ..errors import InputError, UsageError, visible
+from ..errors import InputError, UsageError, WorkError, visible
 from ..estimators import Estimator, SourceAccuracy
 from ..estimators.expected_classes import metric_name, metrics_named
 from ..headline.alarms import Watched, alarm_rules, judge_alarms
@@ -109,6 +110,7 @@ from .shared_rows import said_of_shared_rows
 
 if TYPE_CHECKING:
     from ..histories import Recorder
+    from ..histories.labelled_parts import LabelledPart
 
 
 def named_bounds(given: float | Mapping[str, float] | None) -> dict[str, float]:
@@ -586,7 +588,8 @@ class _Answers:
         headline = answer.headline
         truth = None if evidence is None or not evidence.labelled else evidence.alone(level)
         parts = self.parts(state, answer) if plan.by is not None or plan.every is not None else []
-        by_parts = any(one.headline.history is not None for _, one in parts)
+        known = evidence is not None and evidence.complete
+        by_parts = not known and any(one.headline.history is not None for _, one in parts)
         if by_parts:
             answer = self.composed(answer, parts)
             headline = answer.headline
@@ -769,7 +772,9 @@ class _Answers:
         if recorder is not None:
             from ..histories.labelled_parts import labelled_parts
 
-            told = labelled_parts(recorder.store, recorder.job_of(options.reference, self.fitted.name))
+            told: list[LabelledPart] = []
+            with suppress(InputError, WorkError):  # what ails a store is said when the run is added, with the answer
+                told = labelled_parts(recorder.store, recorder.job_of(options.reference, self.fitted.name))
             self.past += periods_of_store(told, options.chunks, self.unit, target.name, self.prior)
         if self.fitted.past and options.chunks is None:
             self.when = middle_time(target)

@@ -335,7 +335,7 @@ class Learnt(Methods, Level, Reading, Clock, Features, Cluster, Payoff, Interval
 class Past(Options):
     """Periods behind the target whose truth is known."""
 
-    history: Any = option(default=None, group=_ROWS, path="read", metavar="FILE", many=True,
+    history: Any = option(default=None, group=_ROWS, path="read", metavar="FILE", many=True, rare=True,
         help="Predictions with labels from before the target, which make the number sharper: a file a period, or cut "
         "as by --every; may be repeated.",
         doc="Predictions with labels from before the target (a file, a frame, a dict, or a list of them): each is a "
