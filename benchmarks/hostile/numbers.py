@@ -194,7 +194,7 @@ def _(kit: Kit, form: str) -> Call:
 
 
 @trial(NAMES, "predictions that go against the probabilities", "`prediction` of swapped columns", REFUSED,
-    ("prediction", "swapped"), FORMATS)  # fmt: skip
+    ("prediction",), FORMATS)  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     columns = kit.reference("prob_*", "label", "prediction")
     swap = {"cat": "dog", "dog": "cat", "emu": "emu"}

@@ -29,7 +29,7 @@ REFERENCE = example_record(300, seed=1)
 TARGET = example_record(200, seed=2, difficulty=1.5)
 ASKED = (
     "by", "every", "where", "labels", "key", "backtest", "assume", "domain", "prior", "payoff", "margin", "fail_below",
-    "fail_drop", "fail_when", "store", "job", "alarms", "target",
+    "fail_drop", "fail_when", "store", "job", "alarms", "target", "history",
 )  # fmt: skip
 """Options that only say what is asked about a target."""
 FEW: dict[str, Any] = {"methods": ["source", "doc", "atc", "cbpe", "bbse"], "seed": 3}
