@@ -79,7 +79,7 @@ def test_no_exception_is_left_over() -> None:
 
 def test_options_on_the_command_line_stay_few() -> None:
     """What a guide does not need is an argument in Python alone."""
-    assert sum(p.param_type_name == "option" for command in COMMANDS.values() for p in command.params) <= 307  # --history of estimate and fit, --every of fit
+    assert sum(p.param_type_name == "option" for command in COMMANDS.values() for p in command.params) <= 307
 
 
 @pytest.mark.parametrize(
