@@ -68,9 +68,9 @@ def test_the_share_below_is_a_distribution(signs: ShiftSigns, a: float, b: float
 
 @given(SIGNS, st.floats(0.02, 0.98))
 def test_the_share_below_inverts_the_quantile(signs: ShiftSigns, p: float) -> None:
-    accuracy = float(PRIOR.quantile(signs, np.array([p]))[0])
-    ends = PRIOR.quantile(signs, np.array([p - 1e-6, p + 1e-6]))
-    if 0 < accuracy < 1 and np.diff(ends)[0] > 1e-8:  # elsewhere many p share an accuracy
+    three = PRIOR.quantile(signs, np.array([p - 1e-6, p, p + 1e-6]))
+    accuracy = float(three[1])
+    if 0 < accuracy < 1 and np.diff(three).min() > 5e-9:  # where it is flat to one side, many p share an accuracy
         assert PRIOR.share_below(signs, accuracy) == pytest.approx(p, abs=1e-3)
 
 

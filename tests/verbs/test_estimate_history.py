@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 
 import oodometer
 from oodometer.cli.main import app
+from oodometer.errors import InputError
+from oodometer.histories import labelled_parts
 
 MONTHS = 6
 ROWS = 400
@@ -147,6 +149,18 @@ def test_store_of_whole_targets(reference: Any, tmp_path: Path) -> None:
         found = oodometer.estimate(reference, path, store=store, job="shop")
     assert found.headline.history.periods == 3
     assert found.headline.lower <= truth(4) <= found.headline.upper
+
+
+def test_a_store_whose_past_cannot_be_read_costs_the_history_and_says_so(
+    reference: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(*_: Any) -> None:
+        raise InputError("a store of past runs", got="a damaged one", file="runs.sqlite")
+
+    monkeypatch.setattr(labelled_parts, "labelled_parts", unreadable)
+    found = oodometer.estimate(reference, without(rows(4), "label", "time"), store=tmp_path / "runs.sqlite")
+    assert found.headline.history is None
+    assert any("past runs could not be read" in warning and "a damaged one" in warning for warning in found.warnings)
 
 
 def test_few_labels_a_month_count_as_a_difference(reference: Any) -> None:

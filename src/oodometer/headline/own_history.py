@@ -122,17 +122,10 @@ def truth_by_labels(labelled: Array, rows: Array, correct: float) -> tuple[float
 
 
 @dataclass(frozen=True)
-class HistoryPosterior:
-    """The accuracy of a period given those before it: its distribution function at 1,001 even accuracies, and the
-    evidence behind it. ``weights``: of the readings; ``guard``: share of the public prior; ``why``: why that is larger
-    than usual, or None.
-    """
+class Distribution:
+    """What is believed of an accuracy, by its distribution function ``cdf`` at 1,001 even ones."""
 
     cdf: Array
-    past: Sequence[PastPeriod]
-    weights: Mapping[str, float]
-    guard: float
-    why: str | None = None
 
     def quantile(self, p: Array) -> Array:
         """Quantiles ``p`` of the accuracy, shape of ``p``."""
@@ -146,6 +139,23 @@ class HistoryPosterior:
         """Median and central interval."""
         low, value, high = self.quantile(np.array([(1 - level) / 2, 0.5, (1 + level) / 2])).tolist()
         return Interval(value, low, high, level, "empirical")
+
+    def bands(self, before: Headline) -> dict[str, Interval]:
+        """Those of a headline by it, with what the headline ``before`` says if only the inputs changed."""
+        unchanged = {name: band for name, band in before.bands.items() if name == "unchanged"}
+        return {"half": self.interval(0.5), "nine_in_ten": self.interval(0.9), **unchanged}
+
+
+@dataclass(frozen=True)
+class HistoryPosterior(Distribution):
+    """The accuracy of a period given those before it, and the evidence behind it. ``weights``: of the readings;
+    ``guard``: share of the public prior; ``why``: why that is larger than usual, or None.
+    """
+
+    past: Sequence[PastPeriod]
+    weights: Mapping[str, float]
+    guard: float
+    why: str | None = None
 
     @property
     def leading(self) -> str:
@@ -166,10 +176,7 @@ class HistoryPosterior:
 
     def headline(self, public: Headline, level: float) -> Headline:
         """The headline by own history; ``public`` is the one without, which stands beside it."""
-        interval, nine = self.interval(level), self.interval(0.9)
-        bands = {"half": self.interval(0.5), "nine_in_ten": nine}
-        if "unchanged" in public.bands:
-            bands["unchanged"] = public.bands["unchanged"]
+        interval, nine, bands = self.interval(level), self.interval(0.9), self.bands(public)
         kind, errors = self.told[0].kind, self.errors
         reach = max(nine.value - nine.lower, nine.upper - nine.value)
         sure = reach <= _SURE and kind == "late labels" and len(self.told) >= _SURE_PERIODS and self.why is None
@@ -294,28 +301,15 @@ def together(distributions: Sequence[Array], rows: Sequence[int]) -> Array:
 
 
 @dataclass(frozen=True)
-class Together:
-    """A target as its periods have it, some by their labels and some by own history: ``cdf`` is that of their mean."""
+class Together(Distribution):
+    """A target as its periods have it, some by their labels and some by own history: the distribution of their mean."""
 
-    cdf: Array
     parts: Sequence[Headline]
-
-    def below(self, accuracy: float) -> float:
-        """How likely the accuracy lies below this one."""
-        return float(np.interp(accuracy, EVEN, self.cdf))
-
-    def interval(self, level: float) -> Interval:
-        """Median and central interval."""
-        low, value, high = quantiles_of(self.cdf, np.array([(1 - level) / 2, 0.5, (1 + level) / 2])).tolist()
-        return Interval(value, low, high, level, "empirical")
 
     def headline(self, without: Headline, level: float) -> Headline:
         """The headline of the target; ``without`` is the one that hears of no label."""
         own = [part.history for part in self.parts if part.history is not None]
-        nine = self.interval(0.9)
-        bands = {"half": self.interval(0.5), "nine_in_ten": nine}
-        if "unchanged" in without.bands:
-            bands["unchanged"] = without.bands["unchanged"]
+        nine, bands = self.interval(0.9), self.bands(without)
         trust = min((part.trust for part in self.parts), key=("none", "low", "high").index)
         trust = "none" if nine.upper - nine.lower > WIDEST else trust
         why = "the mean of its periods, each by own history"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -110,7 +109,6 @@ from .shared_rows import said_of_shared_rows
 
 if TYPE_CHECKING:
     from ..histories import Recorder
-    from ..histories.labelled_parts import LabelledPart
 
 
 def named_bounds(given: float | Mapping[str, float] | None) -> dict[str, float]:
@@ -588,8 +586,8 @@ class _Answers:
         headline = answer.headline
         truth = None if evidence is None or not evidence.labelled else evidence.alone(level)
         parts = self.parts(state, answer) if plan.by is not None or plan.every is not None else []
-        known = evidence is not None and evidence.complete
-        by_parts = not known and any(one.headline.history is not None for _, one in parts)
+        measured = evidence is not None and evidence.complete  # then nothing is left to compose
+        by_parts = not measured and any(one.headline.history is not None for _, one in parts)
         if by_parts:
             answer = self.composed(answer, parts)
             headline = answer.headline
@@ -769,16 +767,19 @@ class _Answers:
     def recall(self, past: Sequence[Source], target: Source, execution: Execution) -> list[str]:
         """Take in what a store and sources of the past tell, and when the target is; gives what is to be said of it."""
         options, recorder = self.options, self.options.recorder
+        said: list[str] = []
         if recorder is not None:
             from ..histories.labelled_parts import labelled_parts
 
-            told: list[LabelledPart] = []
-            with suppress(InputError, WorkError):  # what ails a store is said when the run is added, with the answer
+            try:
                 told = labelled_parts(recorder.store, recorder.job_of(options.reference, self.fitted.name))
-            self.past += periods_of_store(told, options.chunks, self.unit, target.name, self.prior)
+            except (InputError, WorkError) as error:  # a store that fails costs its history, and no answer
+                said.append(f"the past runs could not be read, so the number knows nothing of them: {error}")
+            else:
+                self.past += periods_of_store(told, options.chunks, self.unit, target.name, self.prior)
         if self.fitted.past and options.chunks is None:
             self.when = middle_time(target)
-        return self.remember(past, execution)
+        return [*said, *self.remember(past, execution)]
 
     def remember(self, past: Sequence[Source], execution: Execution) -> list[str]:
         """Take in the periods of labelled sources, the oldest first; gives what is to be said of those that tell

@@ -124,8 +124,9 @@ def chunks(result: Result) -> Figure | None:
         tip = {"": names[id(entry)], "estimate": percent(headline["value"])}
         row = _row(tip, span, {**headline, "rows": entry.get("rows")}, best(entry.get("truth")).get("value"))
         row["tip"] |= {"fell": fall_text(fell)} if fell else {}
-        row["tip"] |= _without_history(headline)[1]
-        rows.append({**row, **_without_history(headline)[0], "alarm": bool(fell.get("alarm"))})
+        wide, told = _without_history(headline)
+        row["tip"] |= told
+        rows.append({**row, **wide, "alarm": bool(fell.get("alarm"))})
     lowest = min(every, key=lambda entry: float(entry["headline"]["value"]))
     title = f"Lowest in {names[id(lowest)]}: {percent(lowest['headline']['value'])}"
     if accuracy is not None and not any(item.get("fell") for item in every):
