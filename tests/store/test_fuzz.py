@@ -119,6 +119,7 @@ VALUE = st.recursive(
 
 
 @example(rows=[{"prediction": {"label": [None, None]}}])
+@example(rows=[{"prob_a": [None, 0]}])
 @given(rows=st.lists(st.dictionaries(NAME, VALUE, max_size=4), min_size=1, max_size=5))
 @settings(max_examples=200)
 def test_json_lines_of_any_values(rows: list[dict[str, Any]]) -> None:

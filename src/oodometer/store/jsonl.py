@@ -18,7 +18,7 @@ from ..fields import FIELDS
 from .cells import holds_truth
 from .columns import WIDE, Kind, says_truth
 from .files import check_row, opened, packing, translated
-from .nested import odd_cell
+from .nested import json_table, odd_cell
 from .scan import TextIndex, TextReader
 
 _BLOCK = 8 << 20
@@ -141,9 +141,8 @@ class JsonlReader(TextReader):
         done = 0
         for _, block in _blocks(self.file, _BLOCK, self.start, self.end, self.before):
             try:
-                options = pajson.ReadOptions(use_threads=False, block_size=len(block) + 1)
                 parsing = pajson.ParseOptions(explicit_schema=typed, unexpected_field_behavior=others)
-                table = pajson.read_json(pa.BufferReader(block), options, parsing)
+                table = json_table(block, parsing)
                 if table.num_rows != block.count(b"\n") and table.num_rows != filled_lines(block):
                     raise ValueError  # several objects on a line, or one on several
             except MemoryError:

@@ -140,13 +140,22 @@ def _refuse_rows(bad: Array, column: str, expected: str, cells: Any) -> None:
         raise InputError(expected, got=got, row=row + 1, column=column, remedy="fill in the value or drop the row")
 
 
+def json_table(lines: bytes, parsing: Any = None) -> Any:
+    """Whole lines of JSON as an Arrow table, in this thread; `pyarrow.ArrowInvalid` for what is none. Of a list such as
+    [null, 0] the reader may make one that reaches beyond its values, which is refused alike.
+    """
+    options = pajson.ReadOptions(use_threads=False, block_size=len(lines) + 1)
+    table = pajson.read_json(pa.BufferReader(lines), options, parsing)
+    table.validate()
+    return table
+
+
 def _parsed(cells: Any, column: str) -> Any:
     """Cells of JSON, or of what Python or numpy prints, as Arrow's nested values."""
     texts = cells.to_pylist()
     lines = "\n".join('{"c":' + ("null" if t is None else t.replace("\n", " ")) + "}" for t in texts).encode()
     try:
-        options = pajson.ReadOptions(use_threads=False, block_size=len(lines) + 1)
-        table = pajson.read_json(pa.BufferReader(lines), options)
+        table = json_table(lines)
         if table.num_rows == len(texts) and table.column_names == ["c"]:
             return plain(table.column(0))
     except (pa.ArrowException, ValueError):
