@@ -158,8 +158,11 @@ def test_no_name_of_a_dose_takes_the_place_of_another_model(make: Callable[[], A
         assert told == sorted(told)
         assert sorted(one.name for one in tmp_path.iterdir()) == sorted([".bases", *(dose.name for dose in doses)])
         times.append({dose.name: (tmp_path / dose.name / "training.json").stat().st_mtime_ns for dose in doses})
-        for one, other in zip(whole, kept, strict=True):
-            np.testing.assert_array_equal(one.model.logits(FAR.inputs), other.model.logits(FAR.inputs))
+        logits = np.stack([one.model.logits(FAR.inputs) for one in kept])
+        # where a sum begins in memory may move its last bit; another dose's model is far away
+        np.testing.assert_allclose(np.stack([one.model.logits(FAR.inputs) for one in whole]), logits, atol=1e-5)
+        between = np.abs(logits[:, None] - logits).max(axis=(2, 3))
+        assert between[~np.eye(len(doses), dtype=bool)].min() > 0.01
     assert times[0] == times[1]  # what was finished is trained once
 
 
